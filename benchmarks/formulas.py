@@ -17,7 +17,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.solver.objectives import objective
+from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import typed_law
 from isoplan.engine.schema import Roles, Runs

@@ -1,4 +1,4 @@
-"""What the behavioural paper prints of each knob, as the evidence of a recipe, and its rank correlations.
+"""What the behavioural paper prints of each setting, as the evidence of a recipe, and its rank correlations.
 
 The curves behind Tables 2 and 6 are figures only, so their optima come without curves and intervals.
 """

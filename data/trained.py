@@ -1,4 +1,4 @@
-"""What the cells of our own grids say of each knob of a recommender: their tables as the evidence of a recipe.
+"""What the cells of our own grids say of each setting of a recommender: their tables as the evidence of a recipe.
 
 A folder holds ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as
 ``isoplan.trainers.bundle`` writes them; what is not there is named in ``Evidence.missing``. Stage 1 is judged
@@ -23,7 +23,7 @@ from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import find_columns
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
@@ -41,11 +41,11 @@ COLUMNS: dict[str, tuple[str, Direction]] = {
     "coverage@10": ("coverage@10", "max"),
 }
 """The metrics by the names of the paper, the columns that hold them, and which direction is better."""
-SWEEPS: dict[Knob, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
-SWEPT: dict[Knob, str] = {"s": "s", "B": "batch", "K": "negatives"}
+SWEEPS: dict[Setting, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
+SWEPT: dict[Setting, str] = {"s": "s", "B": "batch", "K": "negatives"}
 """The column that a sweep varies; allocation varies N."""
 SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
-CANDIDATES: dict[Knob, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
+CANDIDATES: dict[Setting, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
 """Among what the cells of a sweep are judged."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
 """Columns of text."""
@@ -53,13 +53,13 @@ WORDS = ("run", "data", "softmax", "schedule", "version")
 
 @cache
 def evidence(folder: Path, metric: str) -> Evidence:
-    """The evidence of the tables in ``folder`` for ``metric``; ``missing`` says why a knob has none."""
-    found, missing = Evidence(), dict[Knob, str]()
-    for knob in SWEEPS:
+    """The evidence of the tables in ``folder`` for ``metric``; ``missing`` says why a setting has none."""
+    found, missing = Evidence(), dict[Setting, str]()
+    for setting in SWEEPS:
         try:
-            built = _built(folder, knob, metric)
+            built = _built(folder, setting, metric)
         except PlannerError as error:
-            missing[knob] = str(error)
+            missing[setting] = str(error)
             continue
         found = join(found, built.evidence)
         missing |= built.errors
@@ -82,33 +82,37 @@ def confounded(folder: Path) -> str:
     return f"Confounded: {' and '.join(said)}, so a is not the exponent of N alone." if said else ""
 
 
-def counted(folder: Path, knob: Knob) -> Rows:
+def counted(folder: Path, setting: Setting) -> Rows:
     """What guessing and counting reach on the log of a sweep and the cells beside it; none where it is not trained."""
-    if not rows(folder, SWEEPS[knob]):
+    if not rows(folder, SWEEPS[setting]):
         return ()
-    return reference_rows(_table(folder, knob), knob)  # type: ignore[arg-type]
+    return reference_rows(_table(folder, setting), setting)  # type: ignore[arg-type]
 
 
 def counting(folder: Path) -> list[tuple[str, ...]]:
     """``counted`` of every sweep, its name and its candidates before each line."""
-    return [(f"{sweep}, {CANDIDATES[knob]}", *line) for knob, sweep in SWEEPS.items() for line in counted(folder, knob)]
+    return [
+        (f"{sweep}, {CANDIDATES[setting]}", *line)
+        for setting, sweep in SWEEPS.items()
+        for line in counted(folder, setting)
+    ]
 
 
-def _built(folder: Path, knob: Knob, metric: str) -> Built:
-    """The evidence of the sweep of ``knob``. Raises PlannerError where it is not trained or lacks the metric."""
-    runs = cells(folder, knob, metric)
-    curves = _curves(folder, runs, metric) if knob == "B" else None
+def _built(folder: Path, setting: Setting, metric: str) -> Built:
+    """The evidence of the sweep of ``setting``. Raises PlannerError where it is not trained or lacks the metric."""
+    runs = cells(folder, setting, metric)
+    curves = _curves(folder, runs, metric) if setting == "B" else None
     read = None if curves is None else lambda _: curves
-    return build_evidence(_table(folder, knob), (metric,), curves=read, knobs=(knob,))
+    return build_evidence(_table(folder, setting), (metric,), curves=read, settings=(setting,))
 
 
 @cache
-def _table(folder: Path, knob: Knob) -> Table:
-    """The table of the sweep of ``knob`` with the sweeps that are found in it."""
-    every, name = rows(folder, SWEEPS[knob]), f"behavior_{SWEEPS[knob]}.csv"
+def _table(folder: Path, setting: Setting) -> Table:
+    """The table of the sweep of ``setting`` with the sweeps that are found in it."""
+    every, name = rows(folder, SWEEPS[setting]), f"behavior_{SWEEPS[setting]}.csv"
     numeric = [c for c in every[0] if c not in WORDS]
     named = Roles(N="N", D="D", C="C_step", budget="budget", loss="loss", run="run")
-    return read_sweeps(lambda roles: _read(every, name, folder, roles), find_columns(numeric, named), knob)
+    return read_sweeps(lambda roles: _read(every, name, folder, roles), find_columns(numeric, named), setting)
 
 
 def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Roles) -> Runs:
@@ -126,8 +130,8 @@ def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Ro
 
 def budget(folder: Path) -> float | None:
     """The largest nominal budget of the sweeps of s, N and K, in FLOPs; None where none is trained."""
-    knobs: tuple[Knob, ...] = ("s", "N", "K")
-    return max((float(row["budget"]) for knob in knobs for row in rows(folder, SWEEPS[knob])), default=None)
+    settings: tuple[Setting, ...] = ("s", "N", "K")
+    return max((float(row["budget"]) for setting in settings for row in rows(folder, SWEEPS[setting])), default=None)
 
 
 def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
@@ -136,17 +140,18 @@ def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.is_file() else []
 
 
-def cells(folder: Path, knob: Knob, metric: str) -> Runs:
-    """The finished cells of the sweep of ``knob`` that measure ``metric``: sizes, the knob, the metric, its column.
+def cells(folder: Path, setting: Setting, metric: str) -> Runs:
+    """Return the finished cells of the sweep of ``setting`` that measure ``metric``.
 
-    Raises PlannerError for a sweep that is not trained, and where no cell measures the metric.
+    They have the sizes, the setting, the metric and its column. Raises PlannerError for a sweep that is not trained,
+    and where no cell measures the metric.
     """
-    name = SWEEPS[knob]
+    name = SWEEPS[setting]
     every = rows(folder, name)
     if not every:
         raise PlannerError(f"The {name} sweep of our own cells is not trained yet: data/README.md says how to.")
     y, direction = _column_of(metric)
-    swept = (SWEPT[knob],) if knob in SWEPT else ()
+    swept = (SWEPT[setting],) if setting in SWEPT else ()
     values = {role: numbers(every, column) for role, column in SIZES.items()}
     values |= {column: numbers(every, column) for column in (*swept, y)}
     runs = Runs(
@@ -172,9 +177,9 @@ def updates(folder: Path, metric: str) -> Runs:
     return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
 
 
-def behind(folder: Path, knob: Knob, metric: str) -> Runs:
-    """The rows that the curve of a knob goes through: its cells, for B the updates of each. Raises PlannerError."""
-    return updates(folder, metric) if knob == "B" else _built(folder, knob, metric).runs[knob]
+def behind(folder: Path, setting: Setting, metric: str) -> Runs:
+    """The rows that the curve of a setting goes through: its cells, for B the updates of each. Raises PlannerError."""
+    return updates(folder, metric) if setting == "B" else _built(folder, setting, metric).runs[setting]
 
 
 def _column_of(metric: str) -> tuple[str, Direction]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
     from isoplan.engine.fitting import Fit
     from isoplan.engine.planning.recommender import Evidence, LearningRate, Recommendation, Stage2
-    from isoplan.engine.planning.recommender.choice import Knob
+    from isoplan.engine.planning.recommender.choice import Setting
     from isoplan.engine.planning.recommender.run_table import Table as Sweeps
     from isoplan.engine.schema import Curves, RowsOfRun, Runs
     from isoplan.engine.store.files.table_files import OpenTable
@@ -63,7 +63,7 @@ def recipe(
     batch_size: Amount | None = None,
     rate: Amount | None = None,
     rate_batch: Amount | None = None,
-    instead: Mapping[Knob, Amount | Sequence[Amount]] | None = None,
+    instead: Mapping[Setting, Amount | Sequence[Amount]] | None = None,
     rule: Rule = "",
     n_p: Amount = "",
     published: bool = True,
@@ -236,15 +236,15 @@ def _read_stage2(options: RecipeOptions) -> Stage2 | None:
     return Stage2(find_device(options["device"]), **given)  # type: ignore[arg-type]
 
 
-def _read_others(values: Mapping[Knob, Amount | Sequence[Amount]]) -> dict[Knob, tuple[float, ...]]:
+def _read_others(values: Mapping[Setting, Amount | Sequence[Amount]]) -> dict[Setting, tuple[float, ...]]:
     """Return other values by setting, shares as fractions."""
     from isoplan.engine.planning.recommender.recipe import OTHERWISE
     from isoplan.engine.quantities import parse_number, parse_share
 
-    found: dict[Knob, tuple[float, ...]] = {}
-    for knob, value in values.items():
-        check_choice("instead", knob, OTHERWISE)
-        read = parse_share if knob == "s" else parse_number
+    found: dict[Setting, tuple[float, ...]] = {}
+    for setting, value in values.items():
+        check_choice("instead", setting, OTHERWISE)
+        read = parse_share if setting == "s" else parse_number
         several = value if isinstance(value, list | tuple) else (value,)
-        found[knob] = tuple(read(as_text(x), f"{knob} of option instead") for x in several)
+        found[setting] = tuple(read(as_text(x), f"{setting} of option instead") for x in several)
     return found

@@ -15,7 +15,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
 from isoplan.engine.planning.actual.results import Result, as_text, to_json
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.as_json import read_plan
+from isoplan.engine.planning.plan.document import read_plan
 from isoplan.engine.planning.plan.metric import Through, through
 from isoplan.engine.quantities import parse_flops, parse_number
 

@@ -1,4 +1,4 @@
-"""`isoplan recipe`: every knob of a recommender for a budget and the metric that is served."""
+"""`isoplan recipe`: every setting of a recommender for a budget and the metric that is served."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isoplan.engine.planning.recommender import (
     recommend,
     with_fallback,
 )
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.document import document
 from isoplan.engine.planning.recommender.metric_names import printed_name
 from isoplan.engine.planning.recommender.negatives import CHUNK
@@ -165,14 +165,14 @@ def _stage2(device: str, devices: int, width: int, length: int, precision: str, 
     return Stage2(find_device(device), width, devices, length, precision, chunk or None)
 
 
-def _others(text: str) -> dict[Knob, tuple[float, ...]]:
-    """Other values by knob, from ``s=0.06,K=1e6``; those of the recipe itself where nothing is given."""
-    found: dict[Knob, tuple[float, ...]] = {}
+def _others(text: str) -> dict[Setting, tuple[float, ...]]:
+    """Other values by setting, from ``s=0.06,K=1e6``; those of the recipe itself where nothing is given."""
+    found: dict[Setting, tuple[float, ...]] = {}
     for entry in (e for e in text.split(",") if e.strip()):
         name, equals, value = (part.strip() for part in entry.partition("="))
-        knob = next((k for k in OTHERWISE if k == name), None)
-        if not equals or knob is None:
+        setting = next((k for k in OTHERWISE if k == name), None)
+        if not equals or setting is None:
             raise PlannerError(f"--instead cannot read {entry!r}: write s, B or K and a value, as in s=0.06.")
-        read = parse_share if knob == "s" else parse_number
-        found[knob] = (*found.get(knob, ()), read(value, f"{knob} of --instead"))
+        read = parse_share if setting == "s" else parse_number
+        found[setting] = (*found.get(setting, ()), read(value, f"{setting} of --instead"))
     return found

@@ -23,7 +23,7 @@ from isoplan.engine.planning.recommender import (
     recommend,
     with_fallback,
 )
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.metric_names import printed_name
 from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
@@ -77,23 +77,25 @@ def settings(device: str, devices: int) -> Settings:
         batch = grid.text_input("Batch size B", "", key="batch", bind="query-params", max_chars=100,
                                 placeholder="the critical one")  # fmt: skip
         others = _others([
-            grid.text_input(f"Cost of another {knob}", start, key=f"other_{knob}", bind="query-params", max_chars=100)
-            for knob, start in (("s", "0.06"), ("B", "2048"), ("K", ""))
+            grid.text_input(
+                f"Cost of another {setting}", start, key=f"other_{setting}", bind="query-params", max_chars=100
+            )
+            for setting, start in (("s", "0.06"), ("B", "2048"), ("K", ""))
         ])  # fmt: skip
     scaling = LearningRate(parse_number(rate or "", "learning rate"), parse_number(at or "", "batch of the rate"))
     stage2 = Stage2(find_device(device), int(width), devices, int(length), str(precision), int(chunk) or None)
     return Settings(scaling, stage2, parse_number(batch, "batch size") if batch else None, others)
 
 
-def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
+def _others(typed: list[str | None]) -> dict[Setting, tuple[float, ...]]:
     """The other values of s, B and K, each a list with commas."""
     return {
-        knob: tuple(
-            (parse_share if knob == "s" else parse_number)(part, f"other {knob}")
+        setting: tuple(
+            (parse_share if setting == "s" else parse_number)(part, f"other {setting}")
             for part in (text or "").split(",")
             if part.strip()
         )
-        for knob, text in zip(OTHERWISE, typed, strict=True)
+        for setting, text in zip(OTHERWISE, typed, strict=True)
     }
 
 

@@ -15,16 +15,20 @@ from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.updates import updates
 from isoplan.engine.planning.recommender import recommend
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 
 PAGE = replace(LIGHT, width=680)
-SWEPT: tuple[tuple[Knob, str], ...] = (("s", "val_loss"), ("K", "val_loss"), ("K", "recall@10"))
+SWEPT: tuple[tuple[Setting, str], ...] = (("s", "val_loss"), ("K", "val_loss"), ("K", "recall@10"))
 ALLOCATED, COUNTED = "val_loss", "recall@10"
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
     """Every figure whose sweep is trained, by the name of its picture."""
-    found = {name(knob, metric): _swept(folder, knob, metric) for knob, metric in SWEPT if there(folder, knob, metric)}
+    found = {
+        name(setting, metric): _swept(folder, setting, metric)
+        for setting, metric in SWEPT
+        if there(folder, setting, metric)
+    }
     if there(folder, "B", COUNTED):
         found["batch"] = _counted(folder)
     if there(folder, "N", ALLOCATED):
@@ -32,21 +36,21 @@ def figures(folder: Path) -> dict[str, go.Figure]:
     return found
 
 
-def there(folder: Path, knob: Knob, metric: str) -> bool:
-    """Whether the sweep of ``knob`` says anything of ``metric``."""
-    return knob not in trained.evidence(folder, metric).missing
+def there(folder: Path, setting: Setting, metric: str) -> bool:
+    """Whether the sweep of ``setting`` says anything of ``metric``."""
+    return setting not in trained.evidence(folder, metric).missing
 
 
-def name(knob: Knob, metric: str) -> str:
-    """The picture of a swept knob for one metric: ``negatives_recall``."""
-    return f"{trained.SWEEPS[knob]}_{metric.partition('@')[0].removeprefix('val_')}"
+def name(setting: Setting, metric: str) -> str:
+    """The picture of a swept setting for one metric: ``negatives_recall``."""
+    return f"{trained.SWEEPS[setting]}_{metric.partition('@')[0].removeprefix('val_')}"
 
 
-def _swept(folder: Path, knob: Knob, metric: str) -> go.Figure:
+def _swept(folder: Path, setting: Setting, metric: str) -> go.Figure:
     evidence, C = trained.evidence(folder, metric), trained.budget(folder) or 0.0
-    choice = recommend(evidence, C, metric).recipe.choices[knob]
-    optima = evidence.share if knob == "s" else evidence.negatives
-    return sweep.draw(optima, choice, C, None, trained.behind(folder, knob, metric), PAGE).figure
+    choice = recommend(evidence, C, metric).recipe.choices[setting]
+    optima = evidence.share if setting == "s" else evidence.negatives
+    return sweep.draw(optima, choice, C, None, trained.behind(folder, setting, metric), PAGE).figure
 
 
 def _counted(folder: Path) -> go.Figure:

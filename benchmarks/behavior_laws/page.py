@@ -21,7 +21,7 @@ from isoplan.engine.laws.catalogue.critical_batch import critical
 from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.recommender import Optimum, recommend
 from isoplan.engine.planning.recommender.builder import FULL
-from isoplan.engine.planning.recommender.choice import Choice, Knob
+from isoplan.engine.planning.recommender.choice import Choice, Setting
 from isoplan.engine.planning.recommender.references import HEAD as COUNTED_HEAD
 from isoplan.engine.quantities import count, power10
 from isoplan.trainers.behavior.cell import BehaviorCell
@@ -57,7 +57,7 @@ or each batch where the budget is one. A pass over the log is a pass over all it
 BOUNDED = """An exponent lies between 0 and 1. Where more refits end at 0 or 1 than an interval leaves out on that
 side, its end there is not determined, and the exponent is only "above" or "below" the other end. N* and D* are read
 off the same refits."""
-VARIED: dict[Knob, tuple[str, str]] = {
+VARIED: dict[Setting, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip
 OFFERED = {"s": "Table 2", "K": "Table 6"}
@@ -82,44 +82,44 @@ def report(logs: Mapping[str, Path]) -> Report:
 
 
 def _recipes(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Budget, metric and the choice of each knob."""
+    """Budget, metric and the choice of each setting."""
     C = trained.budget(folder)
     if C is None:
         return
-    knobs: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
+    settings: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
     for metric in trained.COLUMNS:
         evidence = trained.evidence(folder, metric)
         if metric in evidence.metrics:
             choices = recommend(evidence, C, metric).recipe.choices
-            yield power10(C), metric, *(_chosen(choices[knob]) for knob in knobs)
+            yield power10(C), metric, *(_chosen(choices[setting]) for setting in settings)
 
 
 def _chosen(choice: Choice) -> str:
     if choice.value.value is not None:
-        return _shown(choice.knob, choice.value.value)
+        return _shown(choice.setting, choice.value.value)
     if choice.place is None:
         return "not known"
-    return "no plateau" if choice.knob == "B" else f"{SAID[choice.place]} the sweep"
+    return "no plateau" if choice.setting == "B" else f"{SAID[choice.place]} the sweep"
 
 
-def _shown(knob: str, x: float) -> str:
-    """A value of a knob for people."""
-    if knob == "s":
+def _shown(setting: str, x: float) -> str:
+    """A value of a setting for people."""
+    if setting == "s":
         return f"{100 * x:.2g} %"
-    return f"{x:,.0f}" if knob in ("B", "K") and x < 1e5 else count(x, 3)
+    return f"{x:,.0f}" if setting in ("B", "K") and x < 1e5 else count(x, 3)
 
 
 def _trained(folder: Path) -> Iterator[str]:
     yield "## What was trained\n"
     lines = []
-    for knob, sweep in trained.SWEEPS.items():
+    for setting, sweep in trained.SWEEPS.items():
         if found := trained.rows(folder, sweep):
-            what, column = VARIED[knob]
+            what, column = VARIED[setting]
             hours = float(np.nansum(trained.numbers(found, "seconds"))) / 3600
             budgets = sorted({float(row["budget"]) for row in found} - {0.0})
             lines.append((
                 sweep, str(len(found)), ", ".join(map(power10, budgets)) or f"{_span(found, 'updates', 'B')} updates",
-                f"{what} {_span(found, column, knob)}", _span(found, "N"), _span(found, "D"),
+                f"{what} {_span(found, column, setting)}", _span(found, "N"), _span(found, "D"),
                 _passes(found), _untrained(found), _fastest(folder, sweep, found), f"{hours:.1f}",
             ))  # fmt: skip
     columns = ("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "passes over the log",
@@ -160,9 +160,9 @@ def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
     return f"{sum(kept)} of {len(kept)}"
 
 
-def _span(found: Sequence[dict[str, str]], column: str, knob: str = "") -> str:
+def _span(found: Sequence[dict[str, str]], column: str, setting: str = "") -> str:
     x = trained.numbers(found, column)
-    ends = [_shown(knob, float(end)) for end in (np.nanmin(x), np.nanmax(x))]
+    ends = [_shown(setting, float(end)) for end in (np.nanmin(x), np.nanmax(x))]
     return " to ".join(dict.fromkeys(ends))
 
 
@@ -183,22 +183,22 @@ def _negatives(folder: Path) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _swept(folder: Path, knob: Knob, title: str, how: str) -> Iterator[str]:
+def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str]:
     """The optima of a sweep by metric and budget, or on which side of it they lie."""
-    metrics = [metric for metric in trained.COLUMNS if there(folder, knob, metric)]
+    metrics = [metric for metric in trained.COLUMNS if there(folder, setting, metric)]
     if not metrics:
         return
-    optima = {m: _optima(folder, knob, m) for m in metrics}
+    optima = {m: _optima(folder, setting, m) for m in metrics}
     laws = {one.fit.law.name for found in optima.values() for one in found if one.fit is not None}
     yield f"\n## {title}\n\n{how}\n{_law_said(laws)}\n"
     for k, metric in SWEPT:
-        if k == knob and metric in metrics:
-            yield f"![{title} against {metric}, a curve a budget](images/{name(knob, metric)}.png)\n"
+        if k == setting and metric in metrics:
+            yield f"![{title} against {metric}, a curve a budget](images/{name(setting, metric)}.png)\n"
     budgets = [one.budget for one in optima[metrics[0]]]
-    paper = _paper(knob)
+    paper = _paper(setting)
     yield from table(
-        ("metric", *map(power10, budgets), f"paper, {OFFERED[knob]}"),
-        [(m, *(_optimum(knob, one) for one in optima[m]), paper.get(m, "")) for m in metrics],
+        ("metric", *map(power10, budgets), f"paper, {OFFERED[setting]}"),
+        [(m, *(_optimum(setting, one) for one in optima[m]), paper.get(m, "")) for m in metrics],
     )
 
 
@@ -213,35 +213,35 @@ def _law_said(laws: set[str]) -> str:
     return "Two costs or, where cells are few, a parabola in the logarithm are fitted at each budget."
 
 
-def _optima(folder: Path, knob: Knob, metric: str) -> tuple[Optimum, ...]:
+def _optima(folder: Path, setting: Setting, metric: str) -> tuple[Optimum, ...]:
     evidence = trained.evidence(folder, metric)
-    return evidence.share if knob == "s" else evidence.negatives
+    return evidence.share if setting == "s" else evidence.negatives
 
 
-def _optimum(knob: Knob, one: Optimum) -> str:
+def _optimum(setting: Setting, one: Optimum) -> str:
     """An optimum with its interval; outside: beyond which end of the sweep."""
     if one.inside and one.x.value is not None:
         ends = one.x.ci68
-        sure = "no interval" if ends is None else f"{_shown(knob, ends[0])} to {_shown(knob, ends[1])}"
-        return f"{_shown(knob, one.x.value)} ({sure})"
+        sure = "no interval" if ends is None else f"{_shown(setting, ends[0])} to {_shown(setting, ends[1])}"
+        return f"{_shown(setting, one.x.value)} ({sure})"
     if one.place == "outside right":
-        return f"outside, above {_shown(knob, one.high)}"
+        return f"outside, above {_shown(setting, one.high)}"
     if one.place == "outside left":
-        return f"outside, below {_shown(knob, one.low)}"
+        return f"outside, below {_shown(setting, one.low)}"
     return f"{SAID[one.place]} the sweep"
 
 
-def _paper(knob: Knob) -> dict[str, str]:
+def _paper(setting: Setting) -> dict[str, str]:
     """The range of the paper's optima over its budgets, and how many of them lie outside its sweep."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
-    }[knob]  # fmt: skip
+    }[setting]  # fmt: skip
     every = records(f"papers/behavior/{file}.csv")
     found = {}
     for metric in dict.fromkeys(row["metric"] for row in every):
         own = [row[column] for row in every if row["metric"] == metric]
         inside = [float(x) * scale for x in own if x]
-        text = f"{_shown(knob, min(inside))} to {_shown(knob, max(inside))}" if inside else ""
+        text = f"{_shown(setting, min(inside))} to {_shown(setting, max(inside))}" if inside else ""
         lost = len(own) - len(inside)
         found[metric] = "; ".join(filter(None, (text, f"{lost} of {len(own)} outside" if lost else "")))
     return found

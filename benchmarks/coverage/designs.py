@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.coverage.drawn import HOFFMANN, Surface, drawn, irregular
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.fitting.types.interval_methods import choose
+from isoplan.engine.fitting.types.intervals import choose
 from isoplan.engine.laws import Law, get_law
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute

@@ -4,8 +4,9 @@ from isoplan.engine.fitting.cards import groups_to_json, read_fit, to_json
 from isoplan.engine.fitting.diagnostics.residuals import Residuals, residuals
 from isoplan.engine.fitting.estimators.isoflop import Parabola, parabolas, power_through
 from isoplan.engine.fitting.estimators.optima import minima
-from isoplan.engine.fitting.groups import GroupedFit, fit_groups
+from isoplan.engine.fitting.groups import fit_groups
 from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.types.grouped import GroupedFit
 from isoplan.engine.fitting.types.intervals import band, interval
 from isoplan.engine.fitting.types.result import Fit, FitData, FitWarning, Parameter
 from isoplan.engine.fitting.types.spec import FitSpec

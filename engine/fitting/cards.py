@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -16,7 +16,8 @@ from isoplan.engine.costs import read_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.covariance import Covariance, covariance_of, drawn
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.fitting.types.interval_methods import Method, Resampling
+from isoplan.engine.fitting.types.grouped import GroupedFit
+from isoplan.engine.fitting.types.intervals import Method, Resampling
 from isoplan.engine.fitting.types.result import (
     Fit,
     FitData,
@@ -28,9 +29,6 @@ from isoplan.engine.fitting.types.result import (
 )
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.spec import FitSpec
-
-if TYPE_CHECKING:
-    from isoplan.engine.fitting.groups import GroupedFit
 
 SCHEMA = 1
 Json = dict[str, Any]

@@ -15,10 +15,10 @@ from isoplan.engine.fitting.estimators.isoflop import parabola
 from isoplan.engine.fitting.estimators.smoothing_choice import over_smoothings
 from isoplan.engine.fitting.estimators.surface import surface
 from isoplan.engine.fitting.estimators.threshold import threshold
-from isoplan.engine.fitting.samples.clusters import clusters
 from isoplan.engine.fitting.samples.curve_tables import shaped
-from isoplan.engine.fitting.samples.sample import Sample, sample
-from isoplan.engine.fitting.types.estimate import Estimate, Progress
+from isoplan.engine.fitting.samples.sample import Sample, clusters, sample
+from isoplan.engine.fitting.solver.threads import Progress
+from isoplan.engine.fitting.types.estimate import Estimate
 from isoplan.engine.fitting.types.parameters import floors, parameters
 from isoplan.engine.fitting.types.possible_values import levelled
 from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
@@ -53,7 +53,7 @@ def fit(
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
     made = _fitted(spec, runs, curves, snapshot, where, progress)
-    if curves is None or spec.law != "critical-batch":
+    if curves is None or not made.law.counts_updates:
         return made
 
     def refit(smoothing: float, r: int) -> Fit:

@@ -82,7 +82,10 @@ class Law:
     column has, ``with_axis(column)`` is the same law over it, and the catalogue holds the law over a stand-in.
     ``inverse(values, y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf
     where it falls to that end, NaN where it has none. A law that is not ``minimised`` describes y itself and not
-    sign * y. ``extra_columns`` are columns that the estimator needs besides those of the terms.
+    sign * y. ``extra_columns`` are columns that the estimator needs besides those of the terms. ``level`` names the
+    parameter that y levels off to where that is a value of y and no floor. A law that ``counts_updates`` describes the
+    training steps to a target. ``repetition(values)`` are L_inf, B_rep and beta_rep of a law that can describe runs
+    that repeat their samples until the loss stops falling; None for other laws.
     """
 
     name: str
@@ -105,6 +108,9 @@ class Law:
     inverse: Callable[[Values, Floats], Floats] | None = None
     optimum: Callable[[Values], Floats] | None = None
     minimised: bool = True
+    level: str = ""
+    counts_updates: bool = False
+    repetition: Callable[[Values], Values] | None = None
 
     @property
     def key(self) -> str:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isoplan.engine.planning.answer.format import Row
     from isoplan.engine.planning.answer.quantity import Quantity, beyond
-    from isoplan.engine.planning.plan.answer import Flat, Plan, Question
-    from isoplan.engine.planning.plan.as_json import read_plan, to_json
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.budget import plan_budget
+    from isoplan.engine.planning.plan.document import read_plan, to_json
     from isoplan.engine.planning.plan.feasibility import floor_of
+    from isoplan.engine.planning.plan.parts import Flat
+    from isoplan.engine.planning.plan.solve import Question
     from isoplan.engine.planning.plan.target import plan_target
     from isoplan.engine.planning.plan.text import as_text, flatness, rows
 
@@ -37,8 +39,8 @@ __all__ = [
 ]
 HOMES = {
     **{"Row": "answer.format", "Quantity": "answer.quantity", "beyond": "answer.quantity"},
-    **{"Flat": "plan.answer", "Plan": "plan.answer", "Question": "plan.answer"},
-    **{"read_plan": "plan.as_json", "to_json": "plan.as_json", "plan_budget": "plan.budget"},
+    **{"Flat": "plan.parts", "Plan": "plan.answer", "Question": "plan.solve"},
+    **{"read_plan": "plan.document", "to_json": "plan.document", "plan_budget": "plan.budget"},
     **{"floor_of": "plan.feasibility", "plan_target": "plan.target"},
     **{"as_text": "plan.text", "flatness": "plan.text", "rows": "plan.text"},
 }

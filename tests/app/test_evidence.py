@@ -13,7 +13,7 @@ from isoplan.app.views.recommending import own_table
 from isoplan.data import trained
 from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.builder import REFITS
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import tables
 
@@ -34,27 +34,27 @@ def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("folder", list(trained.LOGS.values()), ids=list(trained.LOGS))
-@pytest.mark.parametrize("knob", list(trained.SWEEPS))
+@pytest.mark.parametrize("setting", list(trained.SWEEPS))
 @pytest.mark.parametrize("metric", METRICS)
-def test_terminal_page_and_documents_agree_on_every_bundled_sweep(folder: Path, knob: Knob, metric: str) -> None:
-    file, curves = (folder / f"behavior_{name}.csv" for name in (trained.SWEEPS[knob], "curves"))
+def test_terminal_page_and_documents_agree_on_every_bundled_sweep(folder: Path, setting: Setting, metric: str) -> None:
+    file, curves = (folder / f"behavior_{name}.csv" for name in (trained.SWEEPS[setting], "curves"))
     documents = trained.evidence(folder, metric)
     parts = {"s": {"share": documents.share}, "K": {"negatives": documents.negatives},
              "B": {"batch": documents.batch}, "N": {"allocation": documents.allocation}}  # fmt: skip
-    expected = numbers(Evidence(**parts[knob]))  # type: ignore[arg-type]
+    expected = numbers(Evidence(**parts[setting]))  # type: ignore[arg-type]
 
-    of_batch = CurveOptions(curves if knob == "B" else None)
+    of_batch = CurveOptions(curves if setting == "B" else None)
     terminal = fit_runs(file, (), of_batch, Asked(metric, REFITS, 0), needed=True)
     assert numbers(terminal) == expected
-    if knob in ("s", "K"):
-        own = fit_sweep(knob, file, trained.SWEPT[knob], None, Asked(metric, REFITS, 0))
+    if setting in ("s", "K"):
+        own = fit_sweep(setting, file, trained.SWEPT[setting], None, Asked(metric, REFITS, 0))
         assert numbers(own) == expected
 
     st.cache_resource.clear()
     with memory() as db:
         table = tables.add(db, file, file.name)
-        if knob == "B":
+        if setting == "B":
             tables.add(db, curves, curves.name, curves_of=table.id)
         assert numbers(own_table.built_of(db, table.id, {}, (metric,)).evidence) == expected
-        assert numbers(own_table.built_of(db, table.id, {}, (metric,), knob).evidence) == expected
-    assert bool(expected) == (knob not in documents.missing)
+        assert numbers(own_table.built_of(db, table.id, {}, (metric,), setting).evidence) == expected
+    assert bool(expected) == (setting not in documents.missing)

@@ -14,7 +14,7 @@ from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.text import sentence
 from isoplan.engine.store.files.table_files import read_runs
 from tests.browser.conftest import visit
@@ -24,7 +24,7 @@ from tests.server import Server
 SETTINGS = Settings(stage2=Stage2(find_device("H200"), 188))
 RUNS = Path(str(path("demo/recommender_isoflop.csv")))
 ROLES = {"N": "N", "D": "D", "C": "C", "loss": "val_loss", "budget": "budget", "metric": "recall@10+NDCG@10"}
-KNOBS: dict[str, Knob] = {"Model size N": "N", "Training events D": "D", "Extra negatives K": "K"}
+SHOWN: dict[str, Setting] = {"Model size N": "N", "Training events D": "D", "Extra negatives K": "K"}
 OWN = "Your runs"
 
 
@@ -35,8 +35,8 @@ def assert_recipe(page: Page, expected: Recommendation) -> None:
     rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
     cells = [[cell.strip().replace("\xa0", " ") for cell in row.locator("td").all_inner_texts()] for row in rows]
     found = {line[0]: line[1] for line in cells}
-    for label, knob in KNOBS.items():
-        q = expected.recipe.choices[knob].value
+    for label, setting in SHOWN.items():
+        q = expected.recipe.choices[setting].value
         assert found[label] == (f"{number(q)} {q.unit}" if q.value is not None else "not known, see below")
 
 

@@ -16,7 +16,7 @@ from isoplan.data.catalogue import RECOMMENDER, Demo
 from isoplan.data.recommender import batch_runs
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.sweep import at_budget
 from isoplan.trainers.behavior.scores.baselines import COLUMNS, Regime, untrained
 from isoplan.trainers.bundle import write
@@ -116,7 +116,7 @@ def test_the_frontier_is_that_of_the_cells_under_what_they_cost(exact: Path) -> 
     assert choices["D"].value.value == pytest.approx(1e12 / ZETA / N**A_C, rel=1e-6)
 
 
-def test_many_values_of_a_knob_are_fitted_by_two_costs(tmp_path: Path) -> None:
+def test_many_values_of_a_setting_are_fitted_by_two_costs(tmp_path: Path) -> None:
     """From ten values on eq. 2: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 3 %."""
     shares = np.geomspace(0.005, 0.5, 12)
     a, alpha, beta, star = 1.5, 0.8, 1.0, 0.03
@@ -196,10 +196,10 @@ def test_the_exponent_of_the_synthetic_cells_is_marked() -> None:
     assert trained.confounded(trained.LOGS["a log of video games"]) == ""
 
 
-@pytest.mark.parametrize("knob", list(trained.SWEEPS))
-def test_what_counting_reaches_is_a_row_of_every_sweep(knob: Knob) -> None:
-    lines = {line[0]: line[1:] for line in trained.counted(trained.LOGS["a log of video games"], knob)}
-    full = knob == "K"
+@pytest.mark.parametrize("setting", list(trained.SWEEPS))
+def test_what_counting_reaches_is_a_row_of_every_sweep(setting: Setting) -> None:
+    lines = {line[0]: line[1:] for line in trained.counted(trained.LOGS["a log of video games"], setting)}
+    full = setting == "K"
     assert lines["popularity"][:3] == (("", "9.316", "0.0194") if full else ("", "6.259", "0.0575"))
     assert lines["all candidates alike"][1] == ("10.074" if full else "5.457")
     assert lines["counts after the last items"][2] == ("0.104" if full else "0.238")
@@ -209,9 +209,9 @@ def test_what_counting_reaches_is_a_row_of_every_sweep(knob: Knob) -> None:
         "N": ("cells at 10¹¹ FLOPs (1 of 5 no better than counts)", "0.68 to 4.5", "4.865 to 5.354"),
         "K": ("cells at 10¹¹ FLOPs (7 of 7 no better than counts)", "0.23 to 2.4", "9.387 to 9.561"),
     }
-    name, passes, loss = cells[knob]
+    name, passes, loss = cells[setting]
     assert lines[name][:2] == (passes, loss)
-    assert len(lines) == (9 if knob == "B" else 6)
+    assert len(lines) == (9 if setting == "B" else 6)
 
 
 def test_every_sweep_of_every_log_is_counted() -> None:

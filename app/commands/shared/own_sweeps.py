@@ -17,7 +17,7 @@ from isoplan.engine.mixtures import option
 from isoplan.engine.mixtures import ways as ways_of
 from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.builder import build_evidence, join
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import SIZES, find_columns
 from isoplan.engine.planning.recommender.metric_names import metric_name
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST, BETWEEN = 1.0, 2.0
 """Seconds until the first line of progress, and between two lines."""
-OPTIONS: dict[Knob, str] = {"s": "share", "K": "negatives"}
+OPTIONS: dict[Setting, str] = {"s": "share", "K": "negatives"}
 ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
 
@@ -39,9 +39,9 @@ class Progress:
     table: Path
     next: float = field(default_factory=lambda: time.monotonic() + FIRST)
 
-    def __call__(self, knob: str, part: float) -> None:
+    def __call__(self, setting: str, part: float) -> None:
         if time.monotonic() >= self.next:
-            note([f"Fitting {knob} of {self.table.name}: {100 * part:.0f} %."])
+            note([f"Fitting {setting} of {self.table.name}: {100 * part:.0f} %."])
             self.next = time.monotonic() + BETWEEN
 
 
@@ -86,30 +86,33 @@ class CurveOptions:
 
 
 def fit_sweep(
-    knob: Knob,
+    setting: Setting,
     table: Path | None,
     column: str,
     roles: Sequence[str] | None,
     asked: Asked,
     how: ReadOptions = AS_FOUND,
 ) -> Evidence:
-    """The evidence of a table whose runs all vary ``knob``; none without a table. Raises PlannerError as it is read."""
+    """Return the evidence of a table whose runs all vary ``setting``; none without a table.
+
+    Raises PlannerError as it is read.
+    """
     if table is None:
         return Evidence()
-    option = OPTIONS[knob]
+    option = OPTIONS[setting]
     with _opened(table, reading.read_map(list(roles or [])), how) as opened:
         numeric = _numeric(opened)
-        chosen = {str(knob): column} if column in numeric or column != knob else {}
+        chosen = {str(setting): column} if column in numeric or column != setting else {}
         columns = find_columns(numeric, opened.roles, asked.column(numeric) | chosen)
-        if knob not in columns.settings:
+        if setting not in columns.settings:
             raise PlannerError(
-                f"--{option}: no column of {table.name} has a name of {knob}. Add --{option}-column COLUMN."
+                f"--{option}: no column of {table.name} has a name of {setting}. Add --{option}-column COLUMN."
             )
-        found = read_sweeps(opened.read, columns, knob, waiting=opened.waiting)
+        found = read_sweeps(opened.read, columns, setting, waiting=opened.waiting)
         note([*opened.notes, *_left_out(found)])
         built = build_evidence(found, (asked.metric,), refits=asked.refits, seed=asked.seed, progress=Progress(table))
-    if knob in built.errors:
-        raise PlannerError(built.errors[knob])
+    if setting in built.errors:
+        raise PlannerError(built.errors[setting])
     return built.evidence
 
 
@@ -184,7 +187,7 @@ def _curves(curves: CurveOptions, runs: Runs, table: Table) -> Curves:
 
 
 def joined(*parts: Evidence) -> Evidence:
-    """All evidence of the user's; raises PlannerError where two tables determine one knob."""
+    """All evidence of the user's; raises PlannerError where two tables determine one setting."""
     whole = Evidence()
     for part in parts:
         for name in ("share", "negatives", "batch", "allocation"):

@@ -15,7 +15,7 @@ from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import tick_text
 from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.amplitude import Need, Precision
-from isoplan.engine.planning.amplitude.format import percent
+from isoplan.engine.planning.amplitude.precision import percent
 from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420

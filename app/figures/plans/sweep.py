@@ -1,4 +1,4 @@
-"""The sweep of one knob of a recommender: its curves where they are known, else its optima, a line a budget.
+"""The sweep of one setting of a recommender: its curves where they are known, else its optima, a line a budget.
 
 The band is where the optimum lies over all budgets; for negatives a line says how many the memory holds.
 """
@@ -58,10 +58,10 @@ def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float |
     shapes, notes = _band(theme, choice, window)
     caps, cap_notes = _cap(theme, cap, window)
     figure = compose(
-        theme, HEIGHT, f"sweep-{choice.knob}", traces, [*shapes, *caps], [*notes, *cap_notes],
+        theme, HEIGHT, f"sweep-{choice.setting}", traces, [*shapes, *caps], [*notes, *cap_notes],
         xaxis=_axis(theme, choice, window), yaxis=log_axis(theme, "Budget [FLOPs]", *values),
     )  # fmt: skip
-    return Drawing(figure, _alt(found, choice, cap), f"sweep-{choice.knob}", lambda: _table(found))
+    return Drawing(figure, _alt(found, choice, cap), f"sweep-{choice.setting}", lambda: _table(found))
 
 
 def _optimum(theme: Theme, one: Optimum) -> Part:
@@ -83,7 +83,7 @@ def _curves(
     theme: Theme, found: Sequence[tuple[Optimum, AxisCurve]], choice: Choice, C: float, cap: float | None,
     runs: Runs | None,
 ) -> Drawing:  # fmt: skip
-    """The metric along the knob: a curve a budget with its runs, the budget nearest to ``C`` in front with bands."""
+    """The metric along the setting: a curve a budget with its runs, the budget nearest to ``C`` in front with bands."""
     budgets = [one.budget for one, _ in found if math.isfinite(one.budget)]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
     nearest = min(found, key=lambda pair: abs(math.log(pair[0].budget / C)) if budgets else 0.0)
@@ -94,7 +94,7 @@ def _curves(
     y = found[0][0].metric
     traces: list[Part] = [*lines.bands(nearest[1].x, nearest[1].band, _colour(nearest[0], span), heights)]
     for (one, curve), parts in zip(found, shown, strict=True):
-        hover = f"{choice.knob}  %{{x:.3~g}}<br>{literal(y)}  %{{y:.4~g}}<extra>{_name(one)}</extra>"
+        hover = f"{choice.setting}  %{{x:.3~g}}<br>{literal(y)}  %{{y:.4~g}}<extra>{_name(one)}</extra>"
         width = 2.4 if curve is nearest[1] else 1.6
         traces += lines.law(theme, curve.x, curve.loss, curve.inside, _colour(one, span), width, hovertemplate=hover)
         traces += parts
@@ -106,11 +106,11 @@ def _curves(
     shapes, notes = _band(theme, choice, window, free)
     caps, cap_notes = _cap(theme, cap, window, free)
     figure = compose(
-        theme, HEIGHT, f"sweep-{choice.knob}", traces, [*shapes, *caps], [*notes, *cap_notes],
+        theme, HEIGHT, f"sweep-{choice.setting}", traces, [*shapes, *caps], [*notes, *cap_notes],
         xaxis=_axis(theme, choice, window), yaxis=value_axis(theme, y, *heights), margin={"r": 58 if budgets else 24},
     )  # fmt: skip
     optima = [one for one, _ in found]
-    return Drawing(figure, _alt(optima, choice, cap), f"sweep-{choice.knob}", lambda: _points(found))
+    return Drawing(figure, _alt(optima, choice, cap), f"sweep-{choice.setting}", lambda: _points(found))
 
 
 def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Part]:
@@ -152,8 +152,10 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
                    "layer": "below"})  # fmt: skip
     right = lines.position(q.value, window) > 0.6
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
-    sure = "" if q.ci68 is None else f"<br>68 %: {_text(choice.knob, q.ci68[0])} to {_text(choice.knob, q.ci68[1])}"
-    words = f"<i>{choice.knob}</i> of the recipe {_text(choice.knob, q.value)}{sure}"
+    sure = (
+        "" if q.ci68 is None else f"<br>68 %: {_text(choice.setting, q.ci68[0])} to {_text(choice.setting, q.ci68[1])}"
+    )
+    words = f"<i>{choice.setting}</i> of the recipe {_text(choice.setting, q.value)}{sure}"
     place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}
     return shapes, [lines.note(theme, words, xref="x", x=math.log10(q.value), **place, **side)]
 
@@ -177,15 +179,15 @@ def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tup
 
 
 def _axis(theme: Theme, choice: Choice, window: Span) -> Part:
-    if choice.knob != "s":
-        return log_axis(theme, TITLES.get(choice.knob, choice.knob), *window)
+    if choice.setting != "s":
+        return log_axis(theme, TITLES.get(choice.setting, choice.setting), *window)
     ticks = [s for s in SHARES if window[0] <= s <= window[1]]
     shown = {"tickmode": "array", "tickvals": ticks, "ticktext": [_text("s", s) for s in ticks], "minor": {"ticks": ""}}
     return log_axis(theme, TITLES["s"], *window) | shown
 
 
-def _text(knob: str, x: float) -> str:
-    return f"{float(f'{100 * x:.2g}'):g} %" if knob == "s" else count(x, 3)
+def _text(setting: str, x: float) -> str:
+    return f"{float(f'{100 * x:.2g}'):g} %" if setting == "s" else count(x, 3)
 
 
 def _colour(one: Optimum, span: Span) -> str:
@@ -198,10 +200,10 @@ def _name(one: Optimum) -> str:
 
 def _alt(found: Sequence[Optimum], choice: Choice, cap: float | None) -> str:
     said = "; ".join(
-        f"{_name(o)}: {_text(choice.knob, o.x.value) if o.inside and o.x.value else o.place}" for o in found
+        f"{_name(o)}: {_text(choice.setting, o.x.value) if o.inside and o.x.value else o.place}" for o in found
     )
     most = f" The memory holds {count(cap, 3)}." if cap else ""
-    return f"The best {choice.knob} for {literal(found[0].metric)}. {said}.{most}"
+    return f"The best {choice.setting} for {literal(found[0].metric)}. {said}.{most}"
 
 
 def _table(found: Sequence[Optimum]) -> pd.DataFrame:

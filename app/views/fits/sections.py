@@ -23,7 +23,7 @@ from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, power
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.validation.curve_validation import NOT_OF_CELLS
+from isoplan.engine.fitting.validation.extrapolation import NOT_OF_CELLS
 from isoplan.engine.laws import OF_CELLS
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs

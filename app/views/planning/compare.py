@@ -15,10 +15,10 @@ from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remem
 from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.compare.reevaluate import Answer, ask_again
 from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
 from isoplan.engine.planning.compare.side_by_side import table as lines_of
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.reevaluate import Answer, ask_again
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results

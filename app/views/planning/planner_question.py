@@ -16,8 +16,8 @@ from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.app.views.widgets.tables import readable, table
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.plan.answer import sample_unit
 from isoplan.engine.planning.questions.answer import Part
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given

@@ -16,9 +16,9 @@ from isoplan.app.views.widgets.parts import escape_markdown, sentences
 from isoplan.app.views.widgets.sentence_form import blanks, words
 from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
 from isoplan.app.views.widgets.state import choose_fit
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, plan_budget, plan_target
-from isoplan.engine.planning.plan.answer import sample_unit
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.scenario.fields import FIELDS, Field
 from isoplan.engine.quantities import parse_flops, parse_number, power10

@@ -1,4 +1,4 @@
-"""Cells of our own beside a recipe: what the tables that come along say of each knob, at their own scale."""
+"""Cells of our own beside a recipe: what the tables that come along say of each setting, at their own scale."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isoplan.app.views.recommending.evidence_form import Own
 from isoplan.app.views.widgets.parts import escape_markdown, whole
 from isoplan.data import trained
 from isoplan.engine.planning.recommender import Recommendation, recommend
-from isoplan.engine.planning.recommender.choice import Choice, Knob
+from isoplan.engine.planning.recommender.choice import Choice, Setting
 from isoplan.engine.planning.recommender.text import LABELS, short
 from isoplan.engine.quantities import power10
 
-SHOWN: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
+SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,15 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
     found, budget = trained.evidence(place, metric), trained.budget(place)
     if budget is None or metric not in found.metrics:
         return None
-    runs = {knob: trained.behind(place, knob, metric) for knob in trained.SWEEPS if knob not in found.missing}
-    references = {knob: trained.counted(place, knob) for knob in trained.SWEEPS}
+    runs = {
+        setting: trained.behind(place, setting, metric) for setting in trained.SWEEPS if setting not in found.missing
+    }
+    references = {setting: trained.counted(place, setting) for setting in trained.SWEEPS}
     return Ours(log, Own(found, runs, references=references), recommend(found, budget, metric))
 
 
 def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
-    """A table a log with a line a knob: the ``answer`` of the page, and what our own cells say at their scale."""
+    """A table a log with a line a setting: the ``answer`` of the page, and what our own cells say at their scale."""
     if not ours:
         return
     st.header("Beside cells of our own", anchor=False)
@@ -58,8 +60,10 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
     for one in ours:
         mine = f"Our cells, {power10(one.answer.budget)} FLOPs"
         lines = [
-            _line(page, mine, answer.recipe.choices[knob], one.answer.recipe.choices[knob], _missing(one, knob))
-            for knob in SHOWN
+            _line(
+                page, mine, answer.recipe.choices[setting], one.answer.recipe.choices[setting], _missing(one, setting)
+            )
+            for setting in SHOWN
         ]
         st.markdown(f"On {one.log}:")
         st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
@@ -73,10 +77,10 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
 def _reasons(one: Ours) -> None:
     """The whole of what the last column cuts short."""
     with st.expander("Evidence for each setting", icon=":material/info:"):
-        for knob in SHOWN:
-            choice = one.answer.recipe.choices[knob]
-            said = _missing(one, knob) or recipe.row(choice)["From"]
-            st.markdown(f"- **{escape_markdown(LABELS[knob])}**: {escape_markdown(whole(said))}")
+        for setting in SHOWN:
+            choice = one.answer.recipe.choices[setting]
+            said = _missing(one, setting) or recipe.row(choice)["From"]
+            st.markdown(f"- **{escape_markdown(LABELS[setting])}**: {escape_markdown(whole(said))}")
 
 
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
@@ -86,6 +90,6 @@ def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> di
     return {escape_markdown(key): escape_markdown(whole(cell)) for key, cell in line.items()}
 
 
-def _missing(ours: Ours, knob: Knob) -> str:
-    """Why our cells do not say ``knob``; empty where they do."""
-    return ours.own.evidence.missing.get("N" if knob == "D" else knob, "")
+def _missing(ours: Ours, setting: Setting) -> str:
+    """Why our cells do not say ``setting``; empty where they do."""
+    return ours.own.evidence.missing.get("N" if setting == "D" else setting, "")

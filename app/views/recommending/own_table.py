@@ -13,8 +13,8 @@ from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
-from isoplan.engine.planning.recommender.choice import Knob
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, Setting, find_columns
+from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field, find_columns
 from isoplan.engine.planning.recommender.data_sets import Rivals
 from isoplan.engine.planning.recommender.metric_names import metric_name
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
@@ -27,7 +27,7 @@ REFITS = 200
 Chosen = tuple[tuple[str, str], ...]
 """The columns that the user named, by setting or metric."""
 NONE = "None"
-ASKED: Mapping[Setting, str] = {
+ASKED: Mapping[Field, str] = {
     "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
     "B": "Batch size B", "K": "Extra negatives K", "updates": "Updates to the target",
 }  # fmt: skip
@@ -73,7 +73,7 @@ def chosen_data_set() -> str:
 
 
 def sweeps_of(
-    db: Database, table: str, chosen: Mapping[str, str], only: Knob | None = None, data_set: str = ""
+    db: Database, table: str, chosen: Mapping[str, str], only: Setting | None = None, data_set: str = ""
 ) -> Table:
     """The sweeps of a table of the workspace. Raises PlannerError as ``read_sweeps`` does."""
     return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, data_set, db)
@@ -84,7 +84,7 @@ def built_of(
     table: str,
     chosen: Mapping[str, str],
     metrics: tuple[str, ...],
-    only: Knob | None = None,
+    only: Setting | None = None,
     data_set: str = "",
 ) -> Built:
     """The evidence of a table of the workspace for ``metrics``, the served one first."""
@@ -121,7 +121,7 @@ def _version(db: Database, table: str) -> tuple[object, ...]:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Knob | None, data_set: str, _db: Database) -> Table:
+def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Setting | None, data_set: str, _db: Database) -> Table:
     table = str(version[1])
 
     def read(roles: Roles) -> Runs:
@@ -136,7 +136,7 @@ def _built(
     version: tuple[object, ...],
     chosen: Chosen,
     metrics: tuple[str, ...],
-    only: Knob | None,
+    only: Setting | None,
     data_set: str,
     _db: Database,
 ) -> Built:

@@ -9,7 +9,7 @@ from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.engine.planning.answer.format import between, decades
 from isoplan.engine.planning.answer.format import number as of
 from isoplan.engine.planning.recommender import Evidence, Recommendation, side_by_side
-from isoplan.engine.planning.recommender.choice import KNOBS, Alternative, Choice, Knob
+from isoplan.engine.planning.recommender.choice import SETTINGS, Alternative, Choice, Setting
 from isoplan.engine.planning.recommender.document import document
 from isoplan.engine.planning.recommender.text import LABELS, binding, sentence, shown, source
 from isoplan.engine.quantities import power10
@@ -23,7 +23,7 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     with st.container(border=True):
         st.header(escape_markdown(whole(sentence(answer))), anchor=False)
     recipe = answer.recipe
-    rows = [row(recipe.choices[knob], _owner(own, knob, answer.served)) for knob in KNOBS]
+    rows = [row(recipe.choices[setting], _owner(own, setting, answer.served)) for setting in SETTINGS]
     with st.container(key="recipe_table"):
         st.table(_plain(rows), border="horizontal", hide_index=True, alt="The recipe in numbers.")
     said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
@@ -36,14 +36,14 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
 
 
 def row(choice: Choice, owner: str = "") -> dict[str, str]:
-    """A knob as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from.
+    """A setting as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from.
 
     ``owner`` says whose runs determine it.
     """
     q = shown(choice)
     known = q.value is not None
     return {
-        "Setting": LABELS[choice.knob],
+        "Setting": LABELS[choice.setting],
         "Value": whole(f"{of(q)} {q.unit}".strip()) if known else _no_value(choice),
         "68 %": whole(between(q, q.ci68)),
         "95 %": whole(between(q, q.ci95)),
@@ -53,12 +53,12 @@ def row(choice: Choice, owner: str = "") -> dict[str, str]:
     }
 
 
-def _owner(own: Evidence, knob: Knob, metric: str) -> str:
-    """Whose runs determine a knob for ``metric``."""
-    optima = {"s": own.share, "K": own.negatives}.get(knob, ())
-    laws = own.batch if knob == "B" else own.allocation if knob in ("N", "D") else {}
+def _owner(own: Evidence, setting: Setting, metric: str) -> str:
+    """Whose runs determine a setting for ``metric``."""
+    optima = {"s": own.share, "K": own.negatives}.get(setting, ())
+    laws = own.batch if setting == "B" else own.allocation if setting in ("N", "D") else {}
     mine = metric in laws or any(one.metric == metric for one in optima)
-    return "" if knob == "lr" else "Your runs" if mine else "Paper"
+    return "" if setting == "lr" else "Your runs" if mine else "Paper"
 
 
 def _from(choice: Choice, owner: str) -> str:
@@ -86,7 +86,7 @@ def _place(choice: Choice) -> str:
 
 
 def _cost(choice: Choice, other: Alternative) -> str:
-    at = f"{100 * other.x:g} %" if choice.knob == "s" else number(other.x)
+    at = f"{100 * other.x:g} %" if choice.setting == "s" else number(other.x)
     amount = other.amount
     sure = f" ({between(amount, amount.ci68)})" if amount.ci68 else ""
     if amount.unit.startswith("times"):
@@ -104,18 +104,18 @@ def _others(answer: Recommendation) -> None:
 
 
 def _changes(answer: Recommendation) -> str:
-    """The knob that moves most under another metric, in words."""
+    """The setting that moves most under another metric, in words."""
     found = [
-        (max(x, 1 / x), x, knob, metric)
-        for knob, others in answer.changes.items()
+        (max(x, 1 / x), x, setting, metric)
+        for setting, others in answer.changes.items()
         for metric, x in others.items()
-        if x > 0 and knob != "lr"
+        if x > 0 and setting != "lr"
     ]
     if not found:
         return "No other metric says the same knobs."
-    _, x, knob, metric = max(found)
+    _, x, setting, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
-    return escape_markdown(f"Most changes in {knob}: {metric} asks for {times} what {answer.served} does.")
+    return escape_markdown(f"Most changes in {setting}: {metric} asks for {times} what {answer.served} does.")
 
 
 def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The sweeps behind a recipe, a tab a knob: the picture, what the paper says, our own cells, the user's own runs."""
+"""The sweeps behind a recipe, a tab a setting: the picture, what the paper says, our own cells, the user's own runs."""
 
 from __future__ import annotations
 
@@ -21,68 +21,70 @@ from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.updates import updates
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import of_metric
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.recipe import lender
 from isoplan.engine.planning.recommender.references import HEAD
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables.runs import with_target
 
-TABS: dict[Knob, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
+TABS: dict[Setting, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
 Part = Callable[[Evidence, Own, Recommendation, str], None]
-"""Draws a knob; the last argument tells its figure from that of other runs."""
+"""Draws a setting; the last argument tells its figure from that of other runs."""
 
 
 def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
     """The tabs, with what ``ours`` says beside; only the open one is drawn."""
     st.header("What it is read from", anchor=False)
-    for tab, knob in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
+    for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
         if tab.open:
             with tab:
                 if answer is not None:
                     with sentences():
-                        _picture(knob, evidence, own, answer)
-                        _counted(own, knob, "your runs")
+                        _picture(setting, evidence, own, answer)
+                        _counted(own, setting, "your runs")
                         for one in ours:
-                            if knob in one.own.runs or one.own.references.get(knob):
-                                _beside(knob, one)
-                evidence_form.choose(db, knob)
+                            if setting in one.own.runs or one.own.references.get(setting):
+                                _beside(setting, one)
+                evidence_form.choose(db, setting)
 
 
-def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -> None:
-    choice = answer.recipe.choices[knob]
+def _picture(setting: Setting, evidence: Evidence, own: Own, answer: Recommendation) -> None:
+    choice = answer.recipe.choices[setting]
     if choice.value.value is None and choice.place is None:
         st.info(escape_markdown(choice.note), icon=":material/search:")
-    DRAWN[knob](evidence, own, answer, "")
-    if choice.quoted and knob not in own.runs:
+    DRAWN[setting](evidence, own, answer, "")
+    if choice.quoted and setting not in own.runs:
         st.caption(escape_markdown(f"The paper: {choice.quoted}"))
 
 
-def _beside(knob: Knob, ours: Ours) -> None:
+def _beside(setting: Setting, ours: Ours) -> None:
     """The same picture of our own cells."""
     st.subheader(f"Cells of our own on {ours.log}", anchor=False)
-    DRAWN[knob](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
-    _counted(ours.own, knob, ours.log)
+    DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
+    _counted(ours.own, setting, ours.log)
 
 
-def _counted(own: Own, knob: Knob, name: str) -> None:
+def _counted(own: Own, setting: Setting, name: str) -> None:
     """What guessing and counting reach, and the cells of the sweep compared with it."""
-    if lines := own.references.get(knob):
+    if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
         st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and what counting reaches, {name}.")
         st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
 
 
-def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, knob: Knob) -> None:
-    optima = evidence.share if knob == "s" else evidence.negatives
+def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, setting: Setting) -> None:
+    optima = evidence.share if setting == "s" else evidence.negatives
     found = tuple(one for one in optima if one.metric == answer.served)
     if not found:
         return
-    choice, cap = answer.recipe.choices[knob], answer.recipe.cap if knob == "K" else None
-    mine = any(one.metric == answer.served for one in (own.evidence.share if knob == "s" else own.evidence.negatives))
-    runs = own.runs.get(knob) if mine else None
-    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{knob}")
+    choice, cap = answer.recipe.choices[setting], answer.recipe.cap if setting == "K" else None
+    mine = any(
+        one.metric == answer.served for one in (own.evidence.share if setting == "s" else own.evidence.negatives)
+    )
+    runs = own.runs.get(setting) if mine else None
+    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{setting}")
 
 
 def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
@@ -93,11 +95,11 @@ def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> Non
     draw(lambda theme: batches.draw(counted, runs, y, theme), key=f"{of}batch_law")
 
 
-def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
+def _behind(own: Own, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
     """The runs of a batch law: the user's where they are its own, else those that the paper prints."""
     if metric not in own.evidence.batch:
         return batch_runs(metric)
-    runs = own.runs.get(knob)
+    runs = own.runs.get(setting)
     if runs is None or fitted.spec.y not in runs or fitted.data.curves:
         return None
     return of_metric(runs, metric)
@@ -126,9 +128,9 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> 
     draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key=f"{of}allocation")
 
 
-DRAWN: dict[Knob, Part] = {
-    "s": partial(_swept, knob="s"),
+DRAWN: dict[Setting, Part] = {
+    "s": partial(_swept, setting="s"),
     "B": _batch,
     "N": _frontier,
-    "K": partial(_swept, knob="K"),
+    "K": partial(_swept, setting="K"),
 }

@@ -18,8 +18,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.solver.noise import log_norm
-from isoplan.engine.fitting.solver.objectives import Loss, objective
+from isoplan.engine.fitting.solver.objectives import Loss, log_norm
+from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.schema import Runs
 

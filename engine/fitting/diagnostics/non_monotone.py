@@ -13,7 +13,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.intervals import FEWEST
-from isoplan.engine.fitting.types.ranks import rank_correlation
+from isoplan.engine.fitting.types.optimum_location import rank_correlation
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 

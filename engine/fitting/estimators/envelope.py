@@ -25,8 +25,9 @@ from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.fitting.samples.sample import Sample, sample
 from isoplan.engine.fitting.solver.multistart import best_fit, refits
 from isoplan.engine.fitting.solver.problem import blocks, problem
-from isoplan.engine.fitting.types.estimate import Estimate, Progress
-from isoplan.engine.fitting.types.interval_methods import Method, Resampling, pairs_only
+from isoplan.engine.fitting.solver.threads import Progress
+from isoplan.engine.fitting.types.estimate import Estimate
+from isoplan.engine.fitting.types.intervals import Method, Resampling, pairs_only
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.quantities import power10

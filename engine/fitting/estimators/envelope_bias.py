@@ -16,10 +16,11 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.estimators.surface import surface
-from isoplan.engine.fitting.resampling.bootstrap import Noise, uniforms
+from isoplan.engine.fitting.resampling.noise import Noise, uniforms
 from isoplan.engine.fitting.samples.curve_records import Points, Records
 from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver.multistart import best_fit
+from isoplan.engine.fitting.solver.problem import problem
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.schema import Roles, Runs
@@ -93,14 +94,16 @@ def luck(e: Points) -> Luck | None:
     values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # turned so that less is better
     spec = FitSpec(objective="ols-log" if log else "ols", bootstrap=0)
     try:
-        found = surface(sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {})))
+        s = sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {}))
+        p = problem(s.law, spec, s.columns, s.y, s.weight)
+        theta = p.external(best_fit(p).theta)
     except PlannerError:
         return None
-    smooth = CHINCHILLA.predict(found.theta, {"N": e.N, "D": e.D})
+    smooth = CHINCHILLA.predict(theta, {"N": e.N, "D": e.D})
     off = np.log(y / smooth) if log else y - smooth
     if np.var(off) > (1 - SMOOTH) * np.var(np.log(y) if log else y):
         return None
     mean = np.bincount(curve, off) / np.bincount(curve)
     scatter = Noise(mean - mean.mean(), np.zeros(curves), np.arange(curves), FREE)
     members = tuple(np.flatnonzero(curve == i) for i in range(curves))
-    return Luck(found.theta, smooth, scatter, off - mean[curve], curve, members, log)
+    return Luck(theta, smooth, scatter, off - mean[curve], curve, members, log)

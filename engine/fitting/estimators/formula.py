@@ -13,18 +13,17 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.law_draws import targets
+from isoplan.engine.fitting.resampling.noise import targets
 from isoplan.engine.fitting.resampling.priors import moved, noise, normals, penalty
-from isoplan.engine.fitting.samples.clusters import clusters
-from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.formula_problem import Expression, expression, local, refine
 from isoplan.engine.fitting.solver.formula_starts import starts
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.penalty import DIRECT, Forms
 from isoplan.engine.fitting.solver.problem import blocks
-from isoplan.engine.fitting.solver.threads import over_blocks
-from isoplan.engine.fitting.types.estimate import Estimate, Progress
-from isoplan.engine.fitting.types.interval_methods import Resampling, choose
+from isoplan.engine.fitting.solver.threads import Progress, over_blocks
+from isoplan.engine.fitting.types.estimate import Estimate
+from isoplan.engine.fitting.types.intervals import Resampling, choose
 from isoplan.engine.fitting.types.result import FitWarning, empty_resamples
 from isoplan.engine.laws.expression import FormulaLaw
 

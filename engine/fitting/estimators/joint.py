@@ -23,8 +23,7 @@ from isoplan.engine.fitting.solver.multistart import SKIPPED, Optimum, best_fit,
 from isoplan.engine.fitting.solver.newton import local
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem, blocks
-from isoplan.engine.fitting.solver.threads import over_blocks
-from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 AT_ONCE = 256
 """Resamples in a block."""

@@ -7,8 +7,7 @@ import numpy as np
 from isoplan.engine.fitting.estimators.isoflop import MEMORY, budgets, strata, vertices
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.solver.objectives import objective
-from isoplan.engine.fitting.solver.problem import blocks
+from isoplan.engine.fitting.solver.problem import blocks, objective
 from isoplan.engine.fitting.types.optimum_location import LEVEL, OptimumLocation, differs, locate_optimum
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Runs

@@ -19,8 +19,9 @@ from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.samples.sample import Sample, column
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.problem import blocks
-from isoplan.engine.fitting.types.estimate import Estimate, Progress
-from isoplan.engine.fitting.types.interval_methods import Resampling, pairs_only
+from isoplan.engine.fitting.solver.threads import Progress
+from isoplan.engine.fitting.types.estimate import Estimate
+from isoplan.engine.fitting.types.intervals import Resampling, pairs_only
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.schema import Runs
 

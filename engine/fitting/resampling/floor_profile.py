@@ -7,10 +7,14 @@ distribution function is the confidence that the floor lies below t (Schweder & 
 Probability", ch. 3). It does not depend on how many resamples have no floor.
 
 Few runs and a floor near zero bend the likelihood, so that r is neither centred nor of unit width there. Simulated
-tables of the law at floor t, with the other parameters at their best and normal noise of the runs' own size, show
-its median and its 10 % and 90 % quantiles; r is shifted and scaled by them (a parametric bootstrap of the signed root,
+tables of the law at floor t, with the other parameters at their best and normal noise of the runs' own size, show its
+median and its 10 % and 90 % quantiles; r is shifted and scaled by them (a parametric bootstrap of the signed root,
 DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). Upwards it is never scaled to be steeper than downwards.
 docs/coverage.md shows how often the curve is right.
+
+The lowest run bounds the floor from above in tables in which outliers inflate the scatter. Least squares estimates one
+scatter from all runs. A few diverged runs inflate it, and the confidence curve then allows floors far above most runs.
+Every run lies above the floor except for its noise, so the lowest run bounds the floor.
 """
 
 from __future__ import annotations
@@ -21,14 +25,13 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.resampling.bootstrap import uniforms
+from isoplan.engine.fitting.resampling.noise import uniforms
 from isoplan.engine.fitting.resampling.priors import informed
-from isoplan.engine.fitting.samples.clusters import clusters
-from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.descent import perfect
-from isoplan.engine.fitting.solver.multistart import best_fit, descents, predict
+from isoplan.engine.fitting.solver.multistart import best_fit, descents, least_objective, predict
 from isoplan.engine.fitting.solver.problem import Problem, problem
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.floor_confidence import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
 """Floors of a scan, how many of them must lie where the score is not beyond ``FAR``, and how often a scan narrows."""
@@ -40,8 +43,12 @@ NEAR = 5.0
 """The curve is calibrated where zero is within this score of the best floor."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 """Simulated tables at each place, the scores of the places, and the tail quantile that gives the width."""
-LARGEST = 8.0
-"""Largest normal score in size: beyond it a probability is 0 or 1 in floating point."""
+INFLATED = 2.0
+"""Ratio of the scatter of all runs to their robust scatter from which the bound applies. It is 1.5 if one run in twenty
+has five times the noise of the others."""
+FEWEST = 7
+"""Smallest number of degrees of freedom for which the robust scatter is used."""
+BOUND_POINTS = 33
 
 
 def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
@@ -72,7 +79,7 @@ def least_squares(s: Sample) -> Problem:
     y = np.bincount(member, s.weight * y) / weight
     columns = {axis: x[first] for axis, x in s.columns.items()}
     mean = replace(s, spec=spec, columns=columns, y=np.exp(y) if spec.log_residuals else y, weight=weight)
-    p = informed(mean, problem(s.law, spec, columns, mean.y, weight))
+    p = informed(mean, problem(s.law, spec, columns, mean.y, weight), least_objective)
     return p.rows(np.arange(0, p.n, -(-p.n // MOST)))
 
 
@@ -178,3 +185,30 @@ def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Float
         np.full(tables, floor), free[:, scan.floor], value, least, scan.freedom, perfect(p.objective.loss, p.n)
     )
     return found[np.isfinite(found)]
+
+
+def bound_by_lowest_run(curve: FloorConfidence, y: Floats, fitted: Floats, free: int, log: bool) -> FloorConfidence:
+    """Raise the confidence of ``curve`` to that of the lowest run, if outliers inflate the scatter.
+
+    ``y`` and ``fitted`` (n,) are the runs and the predictions of the law with ``free`` fitted parameters. The
+    confidence that the floor lies below t is at least 1 - n T((min y - t) / s) (Bonferroni). T is the distribution
+    function of Student's t, s is 1.4826 times the median absolute residual, corrected for the degrees of freedom.
+    Residuals, y and t are logarithms if ``log`` is true.
+    """
+    finite = np.isfinite(fitted)
+    freedom = int(np.sum(finite)) - free
+    if freedom < FEWEST:
+        return curve
+    scaled = np.log(y[finite]) if log else y[finite]
+    residual = scaled - (np.log(fitted[finite]) if log else fitted[finite])
+    robust = 1.4826 * float(np.median(np.abs(residual))) * np.sqrt(residual.size / freedom)
+    if not 0 < INFLATED * robust < np.sqrt(np.sum(residual**2) / freedom):
+        return curve
+    lowest = float(np.min(scaled))
+    steps = lowest + robust * np.linspace(-LARGEST, LARGEST, BOUND_POINTS)
+    at = np.union1d(curve.at, (np.exp(steps) if log else steps).clip(curve.at[0]))
+    with np.errstate(divide="ignore"):
+        distance = ((np.log(at) if log else at) - lowest) / robust
+    bound = ndtri(np.clip(1 - residual.size * stdtr(freedom, -distance), 0.0, 1.0)).clip(-LARGEST, LARGEST)
+    score = np.maximum(np.interp(at, curve.at, curve.score), bound)
+    return FloorConfidence(curve.name, tuple(map(float, at)), tuple(map(float, np.maximum.accumulate(score))))

@@ -19,9 +19,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.samples.sample import Sample
-from isoplan.engine.fitting.solver.multistart import best_fit
-from isoplan.engine.fitting.solver.noise import scale
-from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.objectives import Loss, scale
 from isoplan.engine.fitting.solver.penalty import Forms, Penalty
 from isoplan.engine.fitting.solver.problem import Problem
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -30,11 +28,11 @@ Priors = Mapping[str, tuple[float, float]]
 """Mean and standard deviation by parameter."""
 
 
-def informed(s: Sample, p: Problem) -> Problem:
-    """``p`` with the priors of the sample's specification, which may be none."""
+def informed(s: Sample, p: Problem, least: Callable[[Problem], float]) -> Problem:
+    """``p`` with the priors of the sample's specification, which may be none; ``least`` gives its least objective."""
     if not s.spec.prior:
         return p
-    return posed(p, s.spec.prior, noise(s.spec, p.objective.loss, lambda: best_fit(p).value / (p.n - len(s.free))))
+    return posed(p, s.spec.prior, noise(s.spec, p.objective.loss, lambda: least(p) / (p.n - len(s.free))))
 
 
 def posed(p: Problem, prior: Priors, noise: float) -> Problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
@@ -26,7 +26,7 @@ SCALES = ("N", "D", "U", "C")
 class Sample:
     """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
 
-    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for,
+    ``unplaced`` counts the runs at zero on the axis of a swept setting that no realised value was stated for,
     ``unmeasured`` those without the metric y, as a rejection that is only a limit.
     """
 
@@ -142,14 +142,14 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """The columns (n,) that the law reads; a cell at zero of a swept knob lies where it is fitted, NaN for nowhere."""
+    """The columns (n,) that the law reads; a cell at zero of a swept setting lies where it is fitted, or NaN."""
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
-    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == knob(law) else runs[a] for a in law.axes}
+    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
 
 
-def knob(law: Law) -> str | None:
-    """The axis of a law over a swept knob, where a run at zero is the end of the sweep and no mistake."""
+def swept_axis(law: Law) -> str | None:
+    """The axis of a law over a swept setting, where a run at zero is the end of the sweep and no mistake."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 
@@ -322,3 +322,20 @@ def _count(n: int) -> str:
 
 def _and(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def clusters(runs: Runs) -> Ints:
+    """Return the cluster (n,) of each run, 0 to G - 1: runs that differ only in their seed, name and targets.
+
+    Repeats of one cell share what the law misses there, so they are resampled together.
+    Without a column of seeds every run is its own.
+    """
+    if "seed" not in runs.labels:
+        return np.arange(len(runs))
+    targets = {"loss", *(m.column for m in runs.roles.metrics)}
+    codes = [np.unique(x, return_inverse=True)[1] for name, x in runs.values.items() if name not in targets]
+    codes += [np.unique(x, return_inverse=True)[1] for role, x in runs.labels.items() if role == "group"]
+    found = np.zeros(len(runs), np.int64)
+    for value in codes:
+        found = np.unique(found * (value.max() + 1) + value, return_inverse=True)[1]
+    return found

@@ -51,6 +51,10 @@ class Local:
         self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
 
+    def plus(self, value: Floats, gradient: Floats, square: Floats) -> Local:
+        """Return the sum with a term whose Hessian and Gauss-Newton matrix are both ``square`` (b, q, q)."""
+        return Local(self.value + value, self.gradient + gradient, self.hessian + square, self.gauss + square)
+
 
 @dataclass(frozen=True, eq=False)
 class Known:

@@ -14,9 +14,9 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.descent import Local, descend
-from isoplan.engine.fitting.solver.objectives import Loss, Objective, objective
+from isoplan.engine.fitting.solver.objectives import Loss, Objective
 from isoplan.engine.fitting.solver.penalty import Penalty
-from isoplan.engine.fitting.solver.problem import BLOCK, blocks
+from isoplan.engine.fitting.solver.problem import BLOCK, blocks, objective
 from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
 
@@ -115,7 +115,7 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
         for rows in blocks(e.n, BLOCK):
             _add(out, at, e, rows, theta[at], weight[owner[at], rows], owner[at], loss)
     out.value[~np.isfinite(out.value)] = np.inf
-    return out if e.penalty is None else e.penalty.added(out, theta, owner)
+    return out if e.penalty is None else out.plus(*e.penalty.derivatives(theta, owner))
 
 
 def _add(

@@ -16,9 +16,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.multistart import Optimum
-from isoplan.engine.fitting.solver.noise import scale
-from isoplan.engine.fitting.solver.objectives import Loss, objective
-from isoplan.engine.fitting.solver.problem import Problem
+from isoplan.engine.fitting.solver.objectives import Loss, scale
+from isoplan.engine.fitting.solver.problem import Problem, objective
 from isoplan.engine.fitting.types.parameters import floors
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law

@@ -18,12 +18,11 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver import exponent_grid, kernels
-from isoplan.engine.fitting.solver.backend import NUMPY, Engine
 from isoplan.engine.fitting.solver.descent import Known
+from isoplan.engine.fitting.solver.kernels import NUMPY, Engine
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem, blocks
-from isoplan.engine.fitting.solver.threads import over_blocks
-from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 4, 4
@@ -79,6 +78,11 @@ def best_fit(p: Problem) -> Optimum:
     order = np.argsort(value, kind="stable")
     theta, value = theta[order], value[order]
     return Optimum(theta[0], float(value[0]), theta[1:], value[1:], ladder)
+
+
+def least_objective(p: Problem) -> float:
+    """The objective of the best fit."""
+    return best_fit(p).value
 
 
 def refits(

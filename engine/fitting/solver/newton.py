@@ -37,7 +37,7 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
         for rows in blocks(p.n, BLOCK):
             _add(out, at, p, rows, theta[at], p.target(owner[at], rows), weight[owner[at], rows], loss)
     out = _chain(p, theta, out)
-    return out if p.penalty is None else p.penalty.added(out, theta, owner)
+    return out if p.penalty is None else out.plus(*p.penalty.derivatives(theta, owner))
 
 
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:

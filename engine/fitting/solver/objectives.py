@@ -12,6 +12,11 @@ the prediction minus y, or log prediction minus log y; side is ``skew`` where th
   ours and it takes the mean).
 
 The two absolute ones bend within ``SHARP`` of zero, so that they have derivatives everywhere; no optimum notices.
+
+Minimising the sum of w rho(r) is maximum likelihood under a density proportional to exp(-w rho(r) / s): a Gaussian for
+least squares, a Laplace density for absolute deviations, a Gaussian core with exponential tails for Huber's. One number
+s, in the unit of the objective, says how much noise there is; an objective that is s/2 higher costs as much likelihood
+as one standard error.
 """
 
 from __future__ import annotations
@@ -19,9 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erf
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.types.spec import FitSpec
 
 SHARP = 1e-9
 """Where an absolute value becomes a square: this in log residuals, this times the range of y in others."""
@@ -96,13 +102,26 @@ class Objective:
         return slope * per, (curve - slope) * (per / f), irls * (per / f)
 
 
-def objective(spec: FitSpec, y: Floats) -> Objective:
-    """The objective that ``spec`` names, for targets ``y`` of any shape."""
-    if spec.objective == "huber-log":
-        return Objective(Loss(spec.delta), log=True)
-    if spec.objective in ("lad", "asymmetric"):
-        delta = SHARP if spec.log_residuals else SHARP * float(np.ptp(y)) or SHARP
-        return Objective(
-            Loss(delta, scale=1 / delta, skew=1.0 if spec.log_residuals else spec.skew), log=spec.log_residuals
-        )
-    return Objective(SQUARE, log=spec.log_residuals)
+def scale(loss: Loss, mean: float) -> float:
+    """The most likely s for runs whose w rho has the given mean."""
+    from scipy.optimize import minimize_scalar
+
+    if mean <= 0:
+        return 0.0
+    # Z grows between s^(1/2) (squares) and s (absolute values), so s lies between the mean and twice the mean
+    found = minimize_scalar(
+        lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
+    )
+    return float(mean * np.exp(found.x))
+
+
+def log_norm(loss: Loss, s: ArrayLike) -> Floats:
+    """ln Z(s), Z the integral of exp(-rho(r) / s) over all r, for ``s`` of any shape."""
+    at = np.asarray(s, float)
+    return np.log(_half(loss.delta, at / loss.scale) + _half(loss.delta, at / (loss.scale * loss.skew)))
+
+
+def _half(delta: float, s: Floats) -> Floats:
+    """The same over r > 0 for huber_delta."""
+    core = np.sqrt(np.pi / 2 * s) * erf(delta / np.sqrt(2 * s))
+    return np.asarray(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.solver.descent import Local
 
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
 """How a parameter of a law follows from an amplitude c and an exponent e of theta, with constants a and b of its own.
@@ -77,17 +76,12 @@ class Penalty:
         """The penalty at one point (q,), with the first means."""
         return float(self.weight @ (self.forms.values(theta) - self.mean[0]) ** 2)
 
-    def added(self, to: Local, theta: Floats, owner: Ints) -> Local:
-        """``to`` at ``theta`` (b, q) with the penalty; ``owner`` (b) are the resamples.
+    def derivatives(self, theta: Floats, owner: Ints) -> tuple[Floats, Floats, Floats]:
+        """Value (b,), gradient (b, q) and Hessian (b, q, q) at ``theta`` (b, q); ``owner`` (b) are the resamples.
 
-        Its Hessian is the Gauss-Newton one, exact where a parameter is one of the solver's own.
+        The Hessian is the Gauss-Newton one, exact where a parameter is one of the solver's own.
         """
         gap = self.forms.values(theta) - (self.mean if len(self.mean) == 1 else self.mean[owner])
         slope = self.forms.slopes(theta)
         gauss = 2 * np.einsum("k,bki,bkj->bij", self.weight, slope, slope)
-        return Local(
-            to.value + gap**2 @ self.weight,
-            to.gradient + 2 * np.einsum("k,bk,bki->bi", self.weight, gap, slope),
-            to.hessian + gauss,
-            to.gauss + gauss,
-        )
+        return gap**2 @ self.weight, 2 * np.einsum("k,bk,bki->bi", self.weight, gap, slope), gauss

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.solver.objectives import Objective, objective
+from isoplan.engine.fitting.solver.objectives import SHARP, SQUARE, Loss, Objective
 from isoplan.engine.fitting.solver.penalty import AMPLITUDE, DIRECT, INVERSE, SCALE, Form, Forms, Penalty
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
@@ -157,6 +157,18 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         high=high.copy(),
         objective=objective(spec, y),
     )
+
+
+def objective(spec: FitSpec, y: Floats) -> Objective:
+    """The objective that ``spec`` names, for targets ``y`` of any shape."""
+    if spec.objective == "huber-log":
+        return Objective(Loss(spec.delta), log=True)
+    if spec.objective in ("lad", "asymmetric"):
+        delta = SHARP if spec.log_residuals else SHARP * float(np.ptp(y)) or SHARP
+        return Objective(
+            Loss(delta, scale=1 / delta, skew=1.0 if spec.log_residuals else spec.skew), log=spec.log_residuals
+        )
+    return Objective(SQUARE, log=spec.log_residuals)
 
 
 def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-from isoplan.engine.fitting.types.estimate import Progress
+Progress = Callable[[float], None]
+"""Receives the share of the work that is done, 0 to 1."""
 
 
 def cores() -> int:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.fitting.types.interval_methods import Resampling
-from isoplan.engine.fitting.types.result import FitWarning
-
-Progress = Callable[[float], None]
+from isoplan.engine.fitting.types.intervals import Resampling
+from isoplan.engine.fitting.types.warnings import FitWarning
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.law import Values
 
@@ -20,6 +20,8 @@ EXCLUDED = 0.025
 """A floor is resolved where the confidence that it is zero is at most this: its 95 % interval excludes zero."""
 OUTSIDE = 0.16
 """Confidence in each tail of a 68 % interval."""
+LARGEST = 8.0
+"""Largest normal score in size: beyond it a probability is 0 or 1 in floating point."""
 SURE = 0.95
 """Confidence from which on a statement about the floor is made without a probability."""
 

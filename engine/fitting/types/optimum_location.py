@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.types.ranks import rank_correlation
 
 Place = Literal["inside", "outside left", "outside right", "not located"]
 PLACES: tuple[Place, ...] = ("inside", "outside left", "outside right", "not located")
@@ -117,3 +116,14 @@ def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> flo
     if left <= 0 or more <= 0 or free <= 0:
         return 0.0 if total > left else 1.0
     return float(fdtrc(more, free, max(total - left, 0.0) / more / (left / free)))
+
+
+def rank_correlation(x: Floats, y: Floats) -> float:
+    """Spearman's correlation of ``x`` (n,) and ``y`` (n,), which hold no ties; zero where one does not vary.
+
+    scipy's spearmanr gives the same, with a p-value and ties, in ten times the time and after 0.5 s of imports.
+    """
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    a, b = (np.argsort(np.argsort(v)) for v in (x, y))
+    return float(np.corrcoef(a, b)[0, 1])

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence, floor_interval
-from isoplan.engine.fitting.types.interval_methods import Resampling
-from isoplan.engine.fitting.types.intervals import cut
+from isoplan.engine.fitting.types.intervals import Resampling, cut
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
@@ -89,6 +89,28 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
     low = math.isfinite(within[0]) and ends[0] <= within[0] and float(np.mean(sound <= within[0])) > tail
     high = math.isfinite(within[1]) and ends[1] >= within[1] and float(np.mean(sound >= within[1])) > tail
     return (-math.inf if low else ends[0], math.inf if high else ends[1])
+
+
+def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
+    """Return the row of one parameter in the table of a fit.
+
+    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
+    unbounded); ``text`` is the value rounded to match its error.
+    """
+    low68, high68 = p.ci68 or (None, None)
+    low95, high95 = p.ci95 or (None, None)
+    return {
+        "parameter": p.name,
+        "text": "fixed at " + text.number(p.value) if p.fixed else text.plus_minus(p.value, p.se, p.ci68),
+        "value": p.value,
+        "error": p.error,
+        "low 68 %": low68,
+        "high 68 %": high68,
+        "low 95 %": low95,
+        "high 95 %": high95,
+        "unit": unit,
+        "meaning": meaning,
+    }
 
 
 def floors(law: Law) -> list[str]:

@@ -6,14 +6,10 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
-
 from isoplan.engine.fitting.types.parameters import ANYTHING, Interval, parameter
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import FitWarning
 
-MAP, LEVEL = "metric-map", "C"
-"""Name of the law of metrics, and its parameter for the value far from the runs."""
 SAMPLES = ("tokens", "jets", "events", "points", "samples")
 """What samples are called."""
 POSITIVE: Interval = (0.0, float("inf"))
@@ -56,26 +52,33 @@ def least_of(fit: Fit, unit: str) -> Interval:
     return FROM_ONE if seen is None or seen[0] >= 1 else POSITIVE
 
 
+def sample_unit(fit: Fit) -> str:
+    """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
+    column = fit.data.roles.get("D", "").lower()
+    return next((word for word in SAMPLES if word[:-1] in column), "samples")
+
+
 def levelled(fit: Fit) -> Fit:
-    """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
+    """Limit the interval of the level of a metric map to the values of its metric: a rejection is at least 1.
 
     If the best fit lies outside, the fit gets a warning instead.
     """
-    within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
-    if fit.law.name != MAP or LEVEL in fit.spec.fixed:
+    name = fit.law.level
+    if not name or name in fit.spec.fixed:
         return fit
+    within, level = possible(fit), float(fit.values[name])
     if not within[0] <= level <= within[1]:
-        return replace(fit, warnings=(*fit.warnings, _beyond(fit, level, within)))
-    made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
-    return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
+        return replace(fit, warnings=(*fit.warnings, _beyond(fit, name, level, within)))
+    made = parameter(name, level, fit.draws[name], fit.resampling.interval, within)
+    return replace(fit, parameters=tuple(made if p.name == name else p for p in fit.parameters))
 
 
-def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
-    """Return the warning for a level C outside ``within``, the values of the metric."""
+def _beyond(fit: Fit, name: str, level: float, within: Interval) -> FitWarning:
+    """Return the warning for a level outside ``within``, the values of the metric."""
     end = within[0] if level < within[0] else within[1]
     ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
     return FitWarning(
         "level",
-        f"The level {LEVEL} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
-        f"it. Use the map within the range of the runs only, or fix {LEVEL}, for example at {end:g}.",
+        f"The level {name} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
+        f"it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
     )

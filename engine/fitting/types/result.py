@@ -13,11 +13,11 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, OptimumLocation, locate_optimum
 from isoplan.engine.fitting.types.parameters import Interval as Interval
 from isoplan.engine.fitting.types.parameters import Parameter as Parameter
-from isoplan.engine.fitting.types.parameters import parameter
+from isoplan.engine.fitting.types.parameters import parameter, parameter_row
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.warnings import FitWarning as FitWarning
@@ -184,10 +184,10 @@ class Fit:
 
     @property
     def rows(self) -> list[text.Row]:
-        """One dict per parameter, then one per derived number; the same keys in each (see ``text.parameter_row``)."""
-        rows = [text.parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
+        """One dict per parameter, then one per derived number; the same keys in each (see ``parameter_row``)."""
+        rows = [parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
         for d, p in zip(self.law.derived, self.derived, strict=True):
-            row = text.parameter_row(p, "", d.meaning)
+            row = parameter_row(p, "", d.meaning)
             rows.append(row if math.isfinite(p.value) else row | {"text": d.absent})
         return rows
 

@@ -14,6 +14,8 @@ from isoplan.engine.schema import Runs
 
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
+KEPT = ("y", "objective", "delta", "skew", "relative_error", "seed")
+"""Fields that mean the same for every law; the others name parameters of one law, or are about intervals."""
 
 
 class FitSpec(BaseModel):
@@ -32,7 +34,7 @@ class FitSpec(BaseModel):
     are counted (None: the hardest that every run reaches).
     ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian (mean, sd) each, ``share`` makes them
     the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from
-    ``seed`` as ``interval`` says (engine/fitting/types/interval_methods.py).
+    ``seed`` as ``interval`` says (engine/fitting/types/intervals.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,6 +85,20 @@ class FitSpec(BaseModel):
             raise PlannerError(f"The formula reads {self.y!r}, the number that it describes: leave it out.")
         columns = tuple(sorted(name for name in names if name in runs))
         return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
+
+    def for_law(self, law: Law) -> FitSpec:
+        """Return the specification for ``law``, with every parameter free and without refits.
+
+        If ``law`` is the law of this specification, only the refits are left out.
+        """
+        if (self.law, self.axis) == (law.name, law.axis):
+            return self.without_refits()
+        kept = {name: getattr(self, name) for name in KEPT}
+        return FitSpec.model_validate({"law": law.name, "axis": law.axis, "bootstrap": 0, **kept})
+
+    def without_refits(self) -> FitSpec:
+        """Return the specification without refits, for one group of runs by itself."""
+        return self.model_copy(update={"bootstrap": 0, "share": ()})
 
     def hash(self, data: str) -> str:
         """Short hash of the specification and of the data (a snapshot's or file's hash)."""

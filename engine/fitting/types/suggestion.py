@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoplan.engine.fitting.types.interval_methods import FEW
+from isoplan.engine.fitting.types.intervals import FEW
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.warnings import FitWarning
 from isoplan.engine.schema import Runs

@@ -7,35 +7,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from isoplan.engine.fitting.types.parameters import Interval, Parameter
-
 Row = dict[str, Any]
+Interval = tuple[float, float]
 LOPSIDED = 1.5
 """Upper over lower error beyond which both are shown."""
 LONG_TAIL = 10.0
 """Upper over lower error beyond which neither is shown beside the value: the interval says more."""
-
-
-def parameter_row(p: Parameter, unit: str, meaning: str) -> Row:
-    """Return the row of one parameter in the table of a fit.
-
-    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
-    unbounded); ``text`` is the value rounded to match its error.
-    """
-    low68, high68 = p.ci68 or (None, None)
-    low95, high95 = p.ci95 or (None, None)
-    return {
-        "parameter": p.name,
-        "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se, p.ci68),
-        "value": p.value,
-        "error": p.error,
-        "low 68 %": low68,
-        "high 68 %": high68,
-        "low 95 %": low95,
-        "high 95 %": high95,
-        "unit": unit,
-        "meaning": meaning,
-    }
 
 
 def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:

@@ -11,9 +11,8 @@ import numpy as np
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.information_criteria import criteria
 from isoplan.engine.fitting.single import fit
-from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.fitting.solver.threads import Progress
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.types.sibling import alone, sibling
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.extrapolation import Targets, Validation, leave_out
 from isoplan.engine.laws import LAWS, ONE_AXIS
@@ -80,7 +79,7 @@ def compare(
     refused: list[tuple[str, str]] = []
     for i, one in enumerate(asked):
         try:
-            fits.append(fit(alone(one), runs))
+            fits.append(fit(one.without_refits(), runs))
         except PlannerError as error:
             refused.append((one.find_law().key, str(error)))
         if progress:
@@ -100,7 +99,7 @@ def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """The specification itself first, then every other law of the catalogue, and of a sweep those over its axis."""
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]
-    return (spec, *(sibling(spec, law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
+    return (spec, *(spec.for_law(law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
 
 
 def _contender(found: Fit, runs: Runs, validation: Validation | None, targets: Targets) -> Contender:

@@ -1,9 +1,13 @@
 """Validation by extrapolation: leave out the largest budgets, fit what is left, predict what was left out.
 
 The top 1, 2, 3 budgets are left out in turn (a rolling origin), never more than half of them. Where a table has no
-budgets, the runs of the top 15, 30 and 45 % of the range of log C are. The error of a prediction is
-|prediction - y| / |y|, which is the same whichever direction is better; where y takes both signs it is taken relative
-to the range of y. The error of a method is the mean over the runs of a cut, then over the cuts.
+budgets, the runs of the top 15, 30 and 45 % of the range of log C are. The error of a prediction is |prediction - y| /
+|y|, which is the same whichever direction is better; where y takes both signs it is taken relative to the range of y.
+The error of a method is the mean over the runs of a cut, then over the cuts.
+
+Of laws that are read off training curves: an envelope is made from the parts of all curves up to some compute and
+predicts the least loss beyond it, at the points of the envelope of the whole curves. Updates to a target are predicted
+for the largest batches. A threshold predicts no number, so there is nothing to validate.
 """
 
 from __future__ import annotations
@@ -17,14 +21,15 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.envelope import lower_envelope
 from isoplan.engine.fitting.samples.sample import column, placed
 from isoplan.engine.fitting.single import fit
-from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.fitting.solver.threads import Progress
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.types.sibling import alone, sibling
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.baselines import BASELINES, Points
 from isoplan.engine.laws import get_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.schema import Runs
 
 MOST_CUTS = 3
@@ -32,6 +37,13 @@ SHARES = (0.15, 0.3, 0.45)
 """Shares of the range of log C that are left out of a table without budgets."""
 RIVALS = ("isoflop", "chinchilla")
 """The two ways to an optimum, set against each other wherever the table allows both."""
+
+MOST_POINTS = 2000
+"""Points of the curves that the surface law is fitted to, which is asked beside the envelope."""
+NOT_OF_CELLS = (
+    "A threshold says which cells overfit and predicts no loss, so there is nothing to leave out and predict: see "
+    "among the cells how many lie on its other side."
+)
 
 Targets = Literal["runs", "best"]
 """Every run that was left out, or the best run of every budget that was left out."""
@@ -123,7 +135,7 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
     """
     spec = spec.read_from(runs)
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
-    others = [sibling(spec, get_law(name)) for name in RIVALS if sweep and name != spec.law]
+    others = [spec.for_law(get_law(name)) for name in RIVALS if sweep and name != spec.law]
     out = leave_out((spec, *others), runs, progress)
     law = out.laws[0]
     cuts = tuple(cut for cut in out.cuts if law in cut.predicted)
@@ -165,7 +177,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
                     raise PlannerError(
                         f"{key} predicts the best run of a budget alone, and these runs have no budgets."
                     )
-                predicted[key] = _predict(fit(alone(spec), train), test, best[held])
+                predicted[key] = _predict(fit(spec.without_refits(), train), test, best[held])
             except PlannerError as error:
                 missing.setdefault(key, str(error))
             if progress:
@@ -231,3 +243,52 @@ def relative_to(y: Floats) -> Floats:
     """What errors of ``y`` (n,) are relative to: |y|, or its range where it takes both signs or is zero somewhere."""
     one_sign = bool(np.all(y > 0) or np.all(y < 0))
     return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)
+
+
+def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
+    """Validate the law of ``spec`` on ``runs``, the points that it was read off; raises PlannerError as ``validate``.
+
+    An envelope of runs that have budgets, and every law of single runs, is validated as any other.
+    """
+    law = spec.find_law()
+    if law.estimator == "threshold":
+        raise PlannerError(NOT_OF_CELLS)
+    if law.estimator != "envelope" or "budget" in runs:
+        return validate(spec, runs, progress)
+    found = lower_envelope(spec, runs)
+    best, C = found.runs(spec.y), runs["C"]
+    best = Runs(best.ids, best.values, runs.roles, {}, runs.source, runs.sha256)
+    size = best["C"]
+    limits = [float(size[-1] * (size[0] / size[-1]) ** share) for share in SHARES]
+    specs = (spec.without_refits(), spec.for_law(CHINCHILLA))
+    keys = tuple(one.find_law().key for one in specs)
+    missing: dict[str, str] = {}
+    cuts = []
+    for i, limit in enumerate(limits):
+        held, train = np.flatnonzero(size > limit), runs.take(C <= limit)
+        known, new = (Points(size[at], np.log(size[at])[:, None], best[spec.y][at]) for at in (size <= limit, held))
+        predicted = {name: baseline(known, new) for name, baseline in BASELINES.items()}
+        for key, one in zip(keys, specs, strict=True):
+            try:
+                predicted[key] = _predict_read_off(one, train, best.take(held))
+            except PlannerError as error:
+                missing.setdefault(key, str(error))
+        cuts.append(Cut(limit, held, np.log10(size[held] / limit), np.zeros(len(held), bool), predicted))
+        if progress:
+            progress((i + 1) / len(limits))
+    cuts = [cut for cut in cuts if keys[0] in cut.predicted]
+    if not cuts:
+        raise PlannerError(f"Without its largest compute this envelope cannot be predicted: {missing[keys[0]]}")
+    return Validation(spec.y, "C", best, keys, tuple(cuts), relative_to(best[spec.y]), missing)
+
+
+def _predict_read_off(spec: FitSpec, train: Runs, new: Runs) -> Floats:
+    """Predict ``new`` with a law through ``train``; the surface law reads at most ``MOST_POINTS`` of the points."""
+    every = spec.find_law().is_pointwise
+    part = (
+        train.take(np.arange(0, len(train), -(-len(train) // MOST_POINTS)))
+        if every and len(train) > MOST_POINTS
+        else train
+    )
+    made = fit(spec, part)
+    return made.predict({axis: new[axis] for axis in made.law.axes})

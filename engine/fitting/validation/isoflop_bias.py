@@ -15,7 +15,6 @@ import numpy as np
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.single import fit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.types.sibling import alone, sibling
 from isoplan.engine.laws import get_law
 from isoplan.engine.schema import Runs
 
@@ -64,8 +63,8 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
     D follows from C and N by the compute rule. Raises PlannerError where no surface goes through the runs, where one
     of its terms vanished, or where its parabolas have no minimum near their sweeps.
     """
-    spec = alone(found.spec)
-    surface = fit(sibling(spec, get_law("chinchilla")), runs)
+    spec = found.spec.without_refits()
+    surface = fit(spec.for_law(get_law("chinchilla")), runs)
     if not (surface.theta > 0)[1:].all():
         raise PlannerError("The chinchilla surface through these runs lost a term, so it has no optimum to compare.")
     again = fit(spec, _on(surface, runs))

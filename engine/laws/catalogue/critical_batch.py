@@ -48,6 +48,7 @@ def critical_batch(axis: str) -> Law:
         axis_roles=("hyperparameter",),
         with_axis=critical_batch,
         inverse=_batch,
+        counts_updates=True,
         derived=(
             Derived(
                 "B_crit",

@@ -39,4 +39,5 @@ def metric_map(axis: str) -> Law:
         with_axis=metric_map,
         inverse=loss_for,
         minimised=False,
+        level="C",
     )

@@ -25,6 +25,11 @@ def _inverse(v: Values, loss: Floats) -> Floats:
     return np.where(excess <= 0, np.inf, x)
 
 
+def _repetition(v: Values) -> Values:
+    """L_inf, B_rep and beta_rep of the law repetition, which is the same with B_rep = X_c^alpha."""
+    return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
+
+
 def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
     C = np.asarray(C, float)
     loss = v["K"] + np.exp(v["alpha"] * (np.log(v["X_c"]) - np.log(C)))
@@ -67,4 +72,5 @@ def power_law(axis: str) -> Law:
         axis_roles=("N", "D", "C", "hyperparameter", "U", "epochs"),
         with_axis=power_law,
         inverse=_inverse,
+        repetition=_repetition if axis in ("D", "U") else None,
     )

@@ -61,4 +61,5 @@ def repetition(axis: str) -> Law:
         axis_roles=("D", "U", "hyperparameter"),
         with_axis=repetition,
         inverse=_samples,
+        repetition=lambda v: v,
     )

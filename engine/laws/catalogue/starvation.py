@@ -25,7 +25,7 @@ def optimum(v: Values) -> Floats:
 
 @lru_cache
 def starvation(axis: str) -> Law:
-    """The law over the column ``axis``: an embedder share s, a number of negatives K, any knob between two costs."""
+    """The law over the column ``axis``: an embedder share s, a number of negatives K, any setting between two costs."""
     x = symbol(axis)
     star = r"\left(\frac{b \beta}{a \alpha}\right)^{1/(\alpha + \beta)}"
     return Law(

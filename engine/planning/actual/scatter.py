@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from isoplan.engine.fitting.solver.objectives import Loss, objective
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.result import Fit
 
 ESTIMATORS = ("surface", "formula", "parabola")

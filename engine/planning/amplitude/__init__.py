@@ -13,12 +13,11 @@ from isoplan.engine.planning.amplitude.cells import (
     series,
     spread_of,
 )
-from isoplan.engine.planning.amplitude.exponents import Exponent, conservative
 from isoplan.engine.planning.amplitude.fitted import plan_fitted
-from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.needs import Exponent, Need, conservative
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_kind, of_error, of_mse
 from isoplan.engine.planning.amplitude.published import PublishedLaw
-from isoplan.engine.planning.amplitude.target import Kind, Precision, check_kind, of_error, of_mse
 from isoplan.engine.planning.amplitude.text import as_text, rows, to_json
 from isoplan.engine.planning.amplitude.trained import plan_trained
 

@@ -17,14 +17,12 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws.catalogue.dimension import phase_space_dimension
 from isoplan.engine.planning.amplitude.anchors import Anchor, Axis, along
-from isoplan.engine.planning.amplitude.exponents import Exponent, conservative
-from isoplan.engine.planning.amplitude.format import number
-from isoplan.engine.planning.amplitude.needs import Need, from_anchors
+from isoplan.engine.planning.amplitude.needs import Exponent, Need, conservative, from_anchors
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, check_worth, number, only_rms
 from isoplan.engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import AXES, of_anchors, of_law, published_needs
 from isoplan.engine.planning.amplitude.support import SECOND, supported
-from isoplan.engine.planning.amplitude.target import Precision, check_worth, only_rms
 
 WIDE = 2.0
 """Decades of a range beyond which one more anchor is asked for."""

@@ -6,11 +6,10 @@ import math
 from dataclasses import fields
 
 from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.exponents import Exponent
-from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.needs import Exponent, Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision
 from isoplan.engine.planning.amplitude.sizes import Size
-from isoplan.engine.planning.amplitude.target import Precision
 from isoplan.engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.quantity import OUT_OF_REACH, Quantity

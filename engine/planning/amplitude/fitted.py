@@ -11,15 +11,13 @@ import numpy as np
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, along
 from isoplan.engine.planning.amplitude.answer import said_of, scaled, unchecked
-from isoplan.engine.planning.amplitude.exponents import Exponent
-from isoplan.engine.planning.amplitude.format import number
 from isoplan.engine.planning.amplitude.line import Line, fit_line
-from isoplan.engine.planning.amplitude.needs import POINTS, Need
+from isoplan.engine.planning.amplitude.needs import POINTS, Exponent, Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, number, only_rms
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import of_anchors
 from isoplan.engine.planning.amplitude.support import supported
-from isoplan.engine.planning.amplitude.target import Precision, only_rms
 from isoplan.engine.planning.plan.support import ANSWERED
 from isoplan.engine.quantities import count
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.exponents import Exponent
-from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.needs import Exponent, Need
+from isoplan.engine.planning.amplitude.precision import Precision
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import Size
-from isoplan.engine.planning.amplitude.target import Precision
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isoplan.engine.planning.amplitude.anchors import UNITS, Anchor, Axis, along
-from isoplan.engine.planning.amplitude.exponents import Exponent
-from isoplan.engine.planning.amplitude.needs import Need, from_law
+from isoplan.engine.planning.amplitude.needs import Exponent, Need, from_law
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")

@@ -9,9 +9,9 @@ import numpy as np
 
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.amplitude.anchors import UNITS
-from isoplan.engine.planning.amplitude.format import asked, lower_first, number
 from isoplan.engine.planning.amplitude.needs import Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import asked, lower_first, number
 from isoplan.engine.planning.amplitude.sizes import AXES, Size
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.plan.answer import EXTRAPOLATED, FAR, UNSUPPORTED

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from isoplan.engine.fitting.types.warnings import by_level
-from isoplan.engine.planning.amplitude.format import asked, number, relative_error
 from isoplan.engine.planning.amplitude.needs import Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, asked, number, relative_error
 from isoplan.engine.planning.amplitude.sizes import Size
-from isoplan.engine.planning.amplitude.target import Precision
 from isoplan.engine.planning.answer.format import aligned, decades
 from isoplan.engine.planning.plan.support import MARKED
 

@@ -16,13 +16,12 @@ from isoplan.engine.laws.catalogue.dimension import phase_space_dimension
 from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, UNITS
 from isoplan.engine.planning.amplitude.cell_law import data_law
 from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_points, mean_loss
-from isoplan.engine.planning.amplitude.exponents import conservative
 from isoplan.engine.planning.amplitude.fitted import plan_fitted
-from isoplan.engine.planning.amplitude.format import asked, lower_first, number, percent
+from isoplan.engine.planning.amplitude.needs import conservative
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, asked, check_worth, lower_first, number, percent
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import AXES, Size
-from isoplan.engine.planning.amplitude.target import Precision, check_worth
 from isoplan.engine.quantities import power10
 
 FALLING, LEVELS_OFF = "still-falling", "levels-off"

@@ -11,8 +11,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.interval_methods import Resampling
-from isoplan.engine.fitting.types.intervals import FEWEST, cut
+from isoplan.engine.fitting.types.intervals import FEWEST, Resampling, cut
 from isoplan.engine.fitting.types.possible_values import least_of
 from isoplan.engine.fitting.types.result import Fit, Interval
 

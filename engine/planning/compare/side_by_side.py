@@ -26,11 +26,10 @@ from isoplan.engine.planning.answer.format import (
     with_interval,
 )
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.compare.reevaluate import Answer
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.bill import OF, bill
+from isoplan.engine.planning.plan.bill import OF, bill, without_time
 from isoplan.engine.planning.plan.parts import CostLine
-from isoplan.engine.planning.plan.reevaluate import Answer
-from isoplan.engine.planning.plan.small_models import without_time
 from isoplan.engine.planning.scenario.limits import named
 from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json

@@ -23,9 +23,8 @@ from isoplan.engine.laws import Point
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.quantity import BAND_DRAWS, Quantity, measure, thin
 from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
-from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.convention import paid
 from isoplan.engine.planning.plan.feasibility import bound_symbol, floor_of
 from isoplan.engine.planning.plan.support import UNKNOWN_C
 
@@ -218,7 +217,7 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
     """Loss against the axis of a one-axis law at ``x``: by default the runs' range and what lies around it.
 
-    That is a decade on either side of a scale, less of a swept knob and of an axis that is not logarithmic. Raises
+    That is a decade on either side of a scale, less of a swept setting and of an axis that is not logarithmic. Raises
     PlannerError for a law over N and D.
     """
     axis = _axis(fit)

@@ -12,6 +12,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Law, Point
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.law import Values
@@ -126,3 +127,28 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     cost = rule.flops_anywhere(N, D)
     N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
     return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)
+
+
+def spend(at: Point, rule: ComputeRule) -> Point:
+    """The points of a frontier with D = what ``rule`` pays for at N* and C; N, C and loss as they are.
+
+    For laws whose N* and D* were fitted apart (isoflop), so that a plan costs its budget by the rule named beside it.
+    The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
+    """
+    return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
+
+
+def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
+    """The points ``at`` of the frontier of ``fit`` as ``rule`` pays for them; any shape.
+
+    A law over N and D has weighed them by ``rule`` already. One that is read off C alone knows the D* of its runs: that
+    holds for the rule that the runs were costed by, and under any other D is what that rule pays for at N*. All NaN
+    where it pays for no sample there.
+    """
+    if fit.law.axes != ("C",) or rule == fit.compute:
+        return at
+    known = np.isfinite(at.N) & np.isfinite(at.C)
+    spent = spend(Point(*(np.where(known, x, 1.0) for x in (at.N, at.D, at.C, at.loss))), rule)
+    D = np.where(known, spent.D, at.D)
+    none = known & np.isnan(D)
+    return Point(*(np.where(none, np.nan, x) for x in (at.N, D, at.C, at.loss)))

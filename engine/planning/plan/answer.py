@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.fitting.types.possible_values import SAMPLES
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
+from isoplan.engine.planning.plan.parts import CostLine, Flat, SecondRuleCost, Worth
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
 from isoplan.engine.planning.plan.target_probability import Reachability
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count, flops
 
-Kind = Literal["budget", "target"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
     "extrapolated",
     "far-extrapolated",
@@ -43,40 +41,6 @@ ABOUT_RUNS = "runs"
 """The code of notes on how the runs were read (columns derived, rows left out): plans do not repeat them."""
 PUBLISHED = "published"
 """The code of the warning by which a published law says itself that it has no intervals."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
-
-    A target is one of what the law describes, or of the ``metric`` that a map makes of it.
-    """
-
-    kind: Kind
-    value: float
-    limits: Limits = NO_LIMITS
-    metric: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The question for JSON; what was not asked is left out."""
-        limits = self.limits.to_json()
-        more: dict[str, Any] = {"limits": limits} if limits else {}
-        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
-
-
-@dataclass(frozen=True)
-class Flat:
-    """How flat the iso-FLOP curve is: N and D between which the loss is within ``tolerance`` of the best.
-
-    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the
-    68 % intervals of the two ends of N, None without resamples and where such an interval is unbounded.
-    """
-
-    tolerance: float
-    N: Interval
-    D: Interval
-    low: Interval | None = None
-    high: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -223,12 +187,6 @@ def _least_money(plan: Plan) -> Quantity | None:
         return None
     known = (line.amount for line in plan.bill if (line.part, line.what) == ("total", "money"))
     return next((total for total in known if total.value is not None), None)
-
-
-def sample_unit(fit: Fit) -> str:
-    """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
-    column = fit.data.roles.get("D", "").lower()
-    return next((word for word in SAMPLES if word[:-1] in column), "samples")
 
 
 def spans(fit: Fit) -> Mapping[str, Interval]:

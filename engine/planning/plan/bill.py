@@ -1,22 +1,35 @@
-"""What a plan costs, line by line, each with the intervals of the fit's resamples."""
+"""What a plan costs, line by line, each with the intervals of the fit's resamples.
+
+The time of a model that is too small for the share of the peak that a machine states is not known, nor what follows
+from it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.hardware import Machine
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.plan.parts import CostLine
-from isoplan.engine.planning.plan.small_models import machines, without_time
-from isoplan.engine.planning.scenario.prices import Line, Prices
+from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.prices import Line, Part, Prices
+from isoplan.engine.quantities import count
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
 """The number that a part of the bill is proportional to."""
+
+SMALL_MODEL = "small-model"
+PRICE = "The price of a FLOP"
+OF_TIME = ("time", "device hours", "money", "energy", "CO2")
+"""Lines of a bill that follow from the time that a machine takes."""
+FOLLOWS = "not known: it follows from the time"
 
 
 def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = False) -> tuple[CostLine, ...]:
@@ -61,3 +74,66 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
     if spent:
         return given(fit, value, one.unit)
     return measure(fit, value, np.broadcast_to(many.amount, len(fit.resamples)), one.unit)
+
+
+def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
+    """An amount that follows from a time that is not known."""
+    return Quantity(None, unit=unit, note=note)
+
+
+def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
+    """``lines`` of the bill of a model of ``N`` parameters, without the amounts for which its time must be known.
+
+    The total money is left out with them. Nothing changes where N is not known (None or NaN).
+    """
+    of = machines(prices)
+    lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}
+    if any(of[part].price is not None for part in lost):
+        lost["total"] = FOLLOWS
+    found = []
+    for line in lines:
+        note = lost.get(line.part, "") if line.what in OF_TIME else ""
+        if note and line.what != "time":
+            note = FOLLOWS
+        found.append(replace(line, amount=unknown(line.amount.unit, note)) if note else line)
+    return tuple(found)
+
+
+def machines(prices: Prices) -> dict[Part, Machine]:
+    """The machine behind each part of a bill that has one."""
+    found: dict[Part, Machine] = {"training": prices.machine}
+    if prices.inference is not None:
+        found["inference"] = prices.inference.machine or prices.machine
+    return found
+
+
+def converted(
+    prices: Prices | None, limits: Mapping[LimitName, float], weighs: bool, N: float
+) -> tuple[FitWarning, ...]:
+    """A warning where time or money limits the plan of such a model, or where money ``weighs`` in what is least."""
+    named = [name for name in ("hours", "money") if name in limits]
+    if prices is None or not (named or weighs):
+        return ()
+    return small_model(prices.machine, N, f"The limit on {' and '.join(named)}" if named else PRICE)
+
+
+def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[FitWarning, ...]:
+    """A warning that ``what`` counts on a share of the peak that no model of ``N`` parameters reaches."""
+    if machine is None or N is None or not N < machine.least:
+        return ()
+    return (FitWarning(SMALL_MODEL, f"{what} counts on {machine.share}; {_because(machine, N, 'it')}."),)
+
+
+def why_unknown(machine: Machine | None, N: float | None) -> str:
+    """Why the time of a model of ``N`` parameters on ``machine`` is not known; empty where its share is reached."""
+    if machine is None or N is None or not N < machine.least:
+        return ""
+    return f"not known: {_because(machine, N, machine.share)}"
+
+
+def _because(machine: Machine, N: float, what: str) -> str:
+    most = machine.utilisation * math.sqrt(N / machine.least)
+    return (
+        f"a model of {count(N)} parameters does not reach {what} (about {100 * most:.2g} % at most); give the share "
+        "that you measured"
+    )

@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypedDict
 
 import numpy as np
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.possible_values import FROM_ONE, possible
+from isoplan.engine.fitting.types.possible_values import FROM_ONE, possible, sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.answer import Plan, Question
-from isoplan.engine.planning.plan.convention import apart
-from isoplan.engine.planning.plan.extras import beside
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.bill import bill, converted
+from isoplan.engine.planning.plan.convention import apart, restate
 from isoplan.engine.planning.plan.flatness import flat
 from isoplan.engine.planning.plan.infeasible_limits import clash, listed, loosen
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.small_models import converted
-from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
+from isoplan.engine.planning.plan.shadow_prices import worths
+from isoplan.engine.planning.plan.solve import Question, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits
 from isoplan.engine.planning.scenario.prices import Prices
@@ -116,7 +118,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
     """
     if _whole(fit, at):
         return
-    sizes = ((at.N, "parameters"), (at.D, plans.sample_unit(fit)))
+    sizes = ((at.N, "parameters"), (at.D, sample_unit(fit)))
     shown = " on ".join(f"{count(float(x), 2)} {unit}" for x, unit in sizes if not np.isnan(x))
     less = " and ".join(f"less than one {unit.removesuffix('s')}" for x, unit in sizes if x < ONE)
     if set(task.limits) - {"budget"} and _whole(fit, replace(task, limits=_bare(task)).best(fit)):
@@ -184,7 +186,7 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
     spans = plans.spans(fit)
     sizes = {
         "N": (best.N, draws.N, "parameters"),
-        "D": (best.D, draws.D, plans.sample_unit(fit)),
+        "D": (best.D, draws.D, sample_unit(fit)),
         "C": (best.C, draws.C, "FLOPs"),
     }
     found = {
@@ -205,7 +207,7 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
-    unit = plans.sample_unit(fit)
+    unit = sample_unit(fit)
     with np.errstate(invalid="ignore"):
         found = {"D/N": measure(fit, float(best.D / best.N), draws.D / draws.N, f"{unit} per parameter")}
         draws = within_reach(fit, draws)
@@ -231,3 +233,28 @@ def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
     scatter = runtime.scatter * np.random.default_rng(fit.spec.seed).standard_normal(len(fit.resamples))
     many = runtime.seconds(draws.N, draws.D) * np.exp(scatter)
     return measure(fit, float(runtime.seconds(best.N, best.D)), many, "s")
+
+
+class Beside(TypedDict):
+    """The fields of a plan that are empty unless they were asked for."""
+
+    prices: Prices | None
+    bill: tuple[CostLine, ...]
+    worth: tuple[Worth, ...]
+    restated: SecondRuleCost | None
+
+
+def beside(
+    fit: Fit, task: Task, best: Point, draws: Point, other: ComputeRule | None, *, spent: bool = False
+) -> Beside:
+    """Return bill, worth of limits and second cost of the answer ``best`` (), ``draws`` (r,), if they were asked for.
+
+    ``spent`` says that its compute is a given budget.
+    """
+    limited = set(task.limits) - {"budget"}
+    return Beside(
+        prices=task.prices,
+        bill=bill(fit, best, draws, task.prices, spent) if task.prices is not None else (),
+        worth=worths(fit, task, best) if limited else (),
+        restated=restate(fit, best, draws, task.rule, other) if other is not None else None,
+    )

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import measure
-from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.parts import SecondRuleCost
 from isoplan.engine.quantities import count, flops
 
@@ -73,36 +73,11 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
         measure(fit, float(a), np.where(there, b, np.where(np.isinf(draws.C), np.inf, np.nan)), unit)
         for a, b, unit in (
             (one.other_C, many.other_C, "FLOPs"),
-            (one.other_D, many.other_D, plans.sample_unit(fit)),
+            (one.other_D, many.other_D, sample_unit(fit)),
             (one.factor, many.factor, "times"),
         )
     )
     return SecondRuleCost(other, C, D, factor, one.sentence)
-
-
-def spend(at: Point, rule: ComputeRule) -> Point:
-    """The points of a frontier with D = what ``rule`` pays for at N* and C; N, C and loss as they are.
-
-    For laws whose N* and D* were fitted apart (isoflop), so that a plan costs its budget by the rule named beside it.
-    The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
-    """
-    return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
-
-
-def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
-    """The points ``at`` of the frontier of ``fit`` as ``rule`` pays for them; any shape.
-
-    A law over N and D has weighed them by ``rule`` already. One that is read off C alone knows the D* of its runs: that
-    holds for the rule that the runs were costed by, and under any other D is what that rule pays for at N*. All NaN
-    where it pays for no sample there.
-    """
-    if fit.law.axes != ("C",) or rule == fit.compute:
-        return at
-    known = np.isfinite(at.N) & np.isfinite(at.C)
-    spent = spend(Point(*(np.where(known, x, 1.0) for x in (at.N, at.D, at.C, at.loss))), rule)
-    D = np.where(known, spent.D, at.D)
-    none = known & np.isnan(D)
-    return Point(*(np.where(none, np.nan, x) for x in (at.N, D, at.C, at.loss)))
 
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
@@ -120,7 +95,7 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
         text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
         return (FitWarning(APART, text),) if off else ()
     text = f"N* comes from the frontier and D from the rule in use, {rule.text}"
-    unit = plans.sample_unit(fit)
+    unit = sample_unit(fit)
     more = f"; by it the fitted D* of {count(float(fitted.D), 3)} {unit} would cost {share:.3g} times the budget"
     return (FitWarning(IN_USE, text + (more if off else "") + "."),)
 

@@ -14,7 +14,7 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
 from isoplan.engine.planning.optimum.constrained import most_samples
 from isoplan.engine.planning.optimum.surface import loss_at
-from isoplan.engine.planning.plan.answer import Flat
+from isoplan.engine.planning.plan.parts import Flat
 from isoplan.engine.planning.plan.solve import Task
 from isoplan.engine.planning.scenario.limits import room, with_unique
 

@@ -1,4 +1,4 @@
-"""What a plan says beside its allocation: lines of its bill, what its limits are worth, its cost by another rule."""
+"""Parts of a plan besides its allocation: its flat range, bill, worth of limits, and cost by a second compute rule."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from isoplan.engine.costs import ComputeRule, read_rule
+from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, as_row
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import Part
+
+
+@dataclass(frozen=True)
+class Flat:
+    """How flat the iso-FLOP curve is: N and D between which the loss is within ``tolerance`` of the best.
+
+    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the
+    68 % intervals of the two ends of N, None without resamples and where such an interval is unbounded.
+    """
+
+    tolerance: float
+    N: Interval
+    D: Interval
+    low: Interval | None = None
+    high: Interval | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +16,34 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Law, Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
-from isoplan.engine.planning.optimum.frontier import frontier, least_compute
+from isoplan.engine.planning.optimum.frontier import frontier, least_compute, paid
 from isoplan.engine.planning.optimum.search import money
 from isoplan.engine.planning.optimum.simulated import best_mix, cheapest_mix
-from isoplan.engine.planning.plan.answer import Question
-from isoplan.engine.planning.plan.convention import paid
-from isoplan.engine.planning.scenario.limits import LimitName, room
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits, room
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops
+
+Kind = Literal["budget", "target"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
+
+    A target is one of what the law describes, or of the ``metric`` that a map makes of it.
+    """
+
+    kind: Kind
+    value: float
+    limits: Limits = NO_LIMITS
+    metric: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The question for JSON; what was not asked is left out."""
+        limits = self.limits.to_json()
+        more: dict[str, Any] = {"limits": limits} if limits else {}
+        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,20 +11,19 @@ import numpy as np
 from isoplan.engine.arrays import Bools
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.possible_values import possible, sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.answer import Plan, Question
-from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.bill import converted
+from isoplan.engine.planning.plan.budget import allocation, beside, check_size, derived, no_optimum
 from isoplan.engine.planning.plan.convention import apart
-from isoplan.engine.planning.plan.extras import beside
 from isoplan.engine.planning.plan.feasibility import bound, met, unreachable
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.small_models import converted
-from isoplan.engine.planning.plan.solve import Goal, Task
+from isoplan.engine.planning.plan.solve import Goal, Question, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.plan.target_probability import reachability
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
@@ -133,7 +132,7 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
     total = count(float(task.cost(at)), 3)
     text = (
         f"The plan takes least money, not least compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
-        f"parameters on {count(float(at.D), 3)} {plans.sample_unit(fit)} it would cost {total} {task.prices.currency}."
+        f"parameters on {count(float(at.D), 3)} {sample_unit(fit)} it would cost {total} {task.prices.currency}."
     )
     return (FitWarning(LEAST_MONEY, text),)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Place, Texts

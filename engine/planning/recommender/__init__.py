@@ -1,10 +1,11 @@
 """The recommender recipe: s, B, N, D, K and the learning rate for a budget and the metric that is served."""
 
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
+from isoplan.engine.planning.recommender.document import read_evidence
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
-from isoplan.engine.planning.recommender.knobs import LearningRate
 from isoplan.engine.planning.recommender.negatives import Stage2
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, Settings, recommend
+from isoplan.engine.planning.recommender.settings import LearningRate
 from isoplan.engine.planning.recommender.sweep import Optimum, from_fit, published_optimum, sweep
 from isoplan.engine.planning.recommender.text import as_text, rows, side_by_side, to_json
 
@@ -21,6 +22,7 @@ __all__ = [
     "as_text",
     "from_fit",
     "published_optimum",
+    "read_evidence",
     "recommend",
     "rows",
     "side_by_side",

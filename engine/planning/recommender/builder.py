@@ -15,16 +15,14 @@ from isoplan.engine.fitting.diagnostics.checks import RISES
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import get_law
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import Columns
-from isoplan.engine.planning.recommender.counted import counting_of
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
-from isoplan.engine.planning.recommender.run_table import Table
+from isoplan.engine.planning.recommender.run_table import Table, trained
 from isoplan.engine.planning.recommender.sorting import Swept
-from isoplan.engine.planning.recommender.sweep import Optimum, sweep
-from isoplan.engine.planning.recommender.untrained import trained
+from isoplan.engine.planning.recommender.sweep import Optimum, counting_of, sweep
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
@@ -35,27 +33,27 @@ REFITS = 200
 FULL = 10
 """Values of a setting from which on the five parameters of two costs (behavioural, eqs. 2, 6) are fitted; the three of
 a parabola in the logarithm with fewer, of which two costs leave hardly one over for the noise."""
-KNOBS: tuple[Knob, ...] = ("s", "B", "N", "K")
+SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The evidence of a run table, the runs behind each knob, and why other knobs that it varies have no fit.
+    """The evidence of a run table, the runs behind each setting, and why other settings that it varies have no fit.
 
     ``references`` are the rows of each sweep that say what counting reaches beside its cells.
     """
 
     evidence: Evidence
-    runs: Mapping[Knob, Runs]
-    errors: Mapping[Knob, str]
-    references: Mapping[Knob, Rows] = field(default_factory=dict)
+    runs: Mapping[Setting, Runs]
+    errors: Mapping[Setting, str]
+    references: Mapping[Setting, Rows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one knob of a table: its ``runs`` among ``every`` run, the ``metrics`` by name, and how to fit."""
+    """The fit of one setting of a table: its ``runs`` among ``every`` run, the ``metrics`` by name, and how to fit."""
 
-    knob: Knob
+    setting: Setting
     runs: Runs
     every: Runs
     columns: Columns
@@ -89,9 +87,9 @@ class Job:
         return self.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
-        """Report that ``part`` of this knob is fitted."""
+        """Report that ``part`` of this setting is fitted."""
         if self.progress is not None:
-            self.progress(self.knob, part)
+            self.progress(self.setting, part)
 
 
 def build_evidence(
@@ -99,50 +97,59 @@ def build_evidence(
     metrics: Sequence[str],
     *,
     curves: Callable[[Runs], Curves] | None = None,
-    knobs: Sequence[Knob] = KNOBS,
+    settings: Sequence[Setting] = SETTINGS,
     refits: int = REFITS,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Built:
     """The evidence of ``table`` for ``metrics``, in any spelling and the served one first, by their printed names.
 
-    A knob that no sweep varies is left out.
+    A setting that no sweep varies is left out.
 
     ``curves`` reads the training curves of runs, from which updates to a target are counted. N and D are fitted for
-    the loss where the table has none of ``metrics``. A knob that cannot be fitted, and what was left out of a sweep,
+    the loss where the table has none of ``metrics``. A setting that cannot be fitted, and what was left out of a sweep,
     is a remark of the evidence.
     """
     metrics = tuple(dict.fromkeys(map(printed_name, metrics)))
     asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
-    evidence, runs, errors = Evidence(), dict[Knob, Runs](), dict[Knob, str]()
-    remarks: dict[Knob, tuple[str, ...]] = {}
-    for knob in (knob for knob in knobs if knob in table.rows):
-        swept: Swept = knob  # type: ignore[assignment]
+    evidence, runs, errors = Evidence(), dict[Setting, Runs](), dict[Setting, str]()
+    remarks: dict[Setting, tuple[str, ...]] = {}
+    for setting in (setting for setting in settings if setting in table.rows):
+        swept: Swept = setting  # type: ignore[assignment]
         part = table.runs.take(table.rows[swept])
         loss = table.columns.metrics.get(LOSS)
-        fitted = {LOSS: loss} if knob == "N" and loss is not None and not asked else asked
+        fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            if knob != "B" or curves is None:  # on the way of its curve a cell may have been better than at its end
+            if setting != "B" or curves is None:  # on the way of its curve a cell may have been better than at its end
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)
             job = Job(
-                knob, part, table.runs, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress
+                setting,
+                part,
+                table.runs,
+                table.columns,
+                fitted,
+                next(iter(metrics), ""),
+                curves,
+                refits,
+                seed,
+                progress,
             )
-            found, more = MAKERS[knob](job)
+            found, more = MAKERS[setting](job)
         except PlannerError as error:
-            errors[knob] = str(error)
-            remarks[knob] = (*said, f"Your runs do not determine {knob}. {error}")
+            errors[setting] = str(error)
+            remarks[setting] = (*said, f"Your runs do not determine {setting}. {error}")
             continue
-        evidence, runs[knob] = join(evidence, found), part
+        evidence, runs[setting] = join(evidence, found), part
         if said or more:
-            remarks[knob] = (*said, *more)
-    counted = {knob: reference_rows(table, knob) for knob in knobs if knob in table.rows}  # type: ignore[arg-type]
+            remarks[setting] = (*said, *more)
+    counted = {setting: reference_rows(table, setting) for setting in settings if setting in table.rows}  # type: ignore[arg-type]
     return Built(replace(evidence, remarks=remarks), runs, errors, counted)
 
 
 def join(one: Evidence, other: Evidence) -> Evidence:
-    """Both pieces of evidence, which are of different knobs."""
+    """Both pieces of evidence, which are of different settings."""
     return Evidence(
         (*one.share, *other.share), {**one.batch, **other.batch}, {**one.allocation, **other.allocation},
         (*one.negatives, *other.negatives), {**one.missing, **other.missing}, {**one.quoted, **other.quoted},
@@ -275,7 +282,7 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
     return made
 
 
-MAKERS: Mapping[Knob, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
+MAKERS: Mapping[Setting, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
     "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
 }  # fmt: skip
-"""How each knob is fitted: its evidence, and remarks on what was left out."""
+"""How each setting is fitted: its evidence, and remarks on what was left out."""

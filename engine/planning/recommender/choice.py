@@ -1,4 +1,4 @@
-"""One line of the recipe: a knob, its value, and what it costs to choose otherwise."""
+"""One line of the recipe: a setting, its value, and what it costs to choose otherwise."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 from isoplan.engine.fitting.types.optimum_location import Place
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 
-Knob = Literal["s", "B", "N", "D", "K", "lr"]
-KNOBS: tuple[Knob, ...] = ("s", "B", "N", "D", "K", "lr")
+Setting = Literal["s", "B", "N", "D", "K", "lr"]
+SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value ``x`` of the knob and what it costs: ``amount`` more of what its unit names."""
+    """Another value ``x`` of the setting and what it costs: ``amount`` more of what its unit names."""
 
     x: float
     amount: Quantity
@@ -32,7 +32,7 @@ class Choice:
     value; it is None unless the given budget lies too far outside it.
     """
 
-    knob: Knob
+    setting: Setting
     value: Quantity
     place: Place | None = None
     note: str = ""

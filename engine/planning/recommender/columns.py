@@ -17,15 +17,15 @@ from isoplan.engine.planning.recommender.metric_names import (
 )
 from isoplan.engine.schema import Metric, Roles
 
-Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
+Field = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
 """What a recipe reads from a run table besides its metrics."""
-SETTINGS: tuple[Setting, ...] = get_args(Setting)
-SIZES: tuple[Setting, ...] = ("N", "D", "C", "budget")
+FIELDS: tuple[Field, ...] = get_args(Field)
+SIZES: tuple[Field, ...] = ("N", "D", "C", "budget")
 _EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
 _PART = r"(?:share|fraction|frac|ratio)"
 _COUNT = r"(?:n|nr|num|number_of)"
 _NEGATIVES = r"neg(?:ative)?s?"
-NAMES: Mapping[Setting, tuple[str, ...]] = {
+NAMES: Mapping[Field, tuple[str, ...]] = {
     "C": ("c_step",),
     "s": ("s", rf"{_EMBEDDER}_(?:param(?:eter)?s?_)?{_PART}", rf"{_PART}_(?:of_)?(?:the_)?{_EMBEDDER}", "share"),
     "B": ("b", "batch", "batch_size", r"(?:global|train|training|total)_batch(?:_size)?", "bsz", "bs"),
@@ -57,7 +57,7 @@ class Columns:
     column of text that names the metric of each row, empty for none. ``references`` say what counting reaches.
     """
 
-    settings: Mapping[Setting, str]
+    settings: Mapping[Field, str]
     metrics: Mapping[str, Metric]
     roles: Roles
     nominal: tuple[str, ...] = ()
@@ -84,22 +84,22 @@ def find_columns(
     are found. Raises PlannerError for a column that the table does not have. No column is taken without a name that
     fits.
     """
-    chosen = {name if name in SETTINGS else printed_name(name): column for name, column in (chosen or {}).items()}
+    chosen = {name if name in FIELDS else printed_name(name): column for name, column in (chosen or {}).items()}
     for name, column in chosen.items():
         if column and column not in numeric:
             raise PlannerError(
                 f"{name}: the table has no numeric column {column!r}. Choose one of {', '.join(numeric) or 'none'}."
             )
     settings = _settings(numeric, roles)
-    settings |= {name: chosen[name] for name in SETTINGS if name in chosen}
+    settings |= {name: chosen[name] for name in FIELDS if name in chosen}
     settings = {name: column for name, column in settings.items() if column}
     nominal = [c for c in _matching(numeric, "s") if c != settings.get("s")]
     used = {*settings.values(), *nominal, *(c for c in numeric if is_reference(c))}
     metrics = _metrics([c for c in numeric if c not in used], roles)
     for name, column in chosen.items():
-        if name not in SETTINGS:
+        if name not in FIELDS:
             metrics.pop(name, None)
-        if name not in SETTINGS and column:
+        if name not in FIELDS and column:
             metrics[name] = Metric(column=column, direction=_direction(name, column, roles))
     label = next((c for c in text if plain_name(c) == "metric"), "")
     if metrics and not label and "updates" not in chosen and not _to_target(settings.get("updates", "")):
@@ -118,9 +118,9 @@ def _to_target(column: str) -> bool:
     return re.fullmatch(NAMES["updates"][0], plain_name(column)) is not None
 
 
-def _settings(numeric: Sequence[str], roles: Roles) -> dict[Setting, str]:
-    found: dict[Setting, str] = {}
-    for name in SETTINGS:
+def _settings(numeric: Sequence[str], roles: Roles) -> dict[Field, str]:
+    found: dict[Field, str] = {}
+    for name in FIELDS:
         role = getattr(roles, name) if name in SIZES else None
         matching = [column for column in _matching(numeric, name) if column not in found.values()]
         if matching or role:
@@ -128,7 +128,7 @@ def _settings(numeric: Sequence[str], roles: Roles) -> dict[Setting, str]:
     return found
 
 
-def _matching(numeric: Sequence[str], name: Setting) -> list[str]:
+def _matching(numeric: Sequence[str], name: Field) -> list[str]:
     """The columns that a name fits, best pattern first."""
     return [c for pattern in NAMES.get(name, ()) for c in numeric if re.fullmatch(pattern, plain_name(c))]
 

@@ -1,24 +1,36 @@
-"""The recommender recipe as a document."""
+"""The recommender recipe as a document, and its evidence as JSON and back.
+
+The JSON of the evidence contains the optima of its sweeps and its fits, with the resamples behind every interval.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.cards import to_json as fit_json
+from isoplan.engine.fitting.types.optimum_location import Place
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, script
-from isoplan.engine.planning.recommender.as_json import evidence_json
-from isoplan.engine.planning.recommender.choice import KNOBS
+from isoplan.engine.planning.recommender.choice import SETTINGS
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.negatives import Stage2
 from isoplan.engine.planning.recommender.recipe import Recommendation
+from isoplan.engine.planning.recommender.sweep import Optimum
 from isoplan.engine.planning.recommender.text import LABELS, binding, lines, sentence, shown, to_json
 
 HOMES = {
     name: "isoplan.engine.planning.recommender"
-    for name in ("LearningRate", "Settings", "Stage2", "as_text", "recommend", "with_fallback")
+    for name in ("LearningRate", "Settings", "Stage2", "as_text", "read_evidence", "recommend", "with_fallback")
 } | {
     "find_device": "isoplan.engine.hardware",
     "published_evidence": "isoplan.data.recommender",
-    "read_evidence": "isoplan.engine.planning.recommender.as_json",
 }
 
 
@@ -41,10 +53,10 @@ def _lines(answer: Recommendation) -> tuple[Line, ...]:
     recipe = answer.recipe
     cap = Quantity(None if recipe.cap is None else float(recipe.cap), unit="negatives", note="what the devices hold")
     others = [
-        (f"{LABELS[knob]} for {metric}", shown(each.choices[knob]))
+        (f"{LABELS[setting]} for {metric}", shown(each.choices[setting]))
         for metric, each in answer.recipes.items()
-        for knob in KNOBS
-        if metric != answer.served and each.choices[knob].value.value is not None
+        for setting in SETTINGS
+        if metric != answer.served and each.choices[setting].value.value is not None
     ]
     return (
         *lines(recipe),
@@ -64,7 +76,7 @@ def _script(answer: Recommendation, own: bool, published: bool, file: str) -> st
         f"LearningRate({settings.scaling.rate!r}, {settings.scaling.batch!r})",
         _stage2(settings.stage2),
         repr(settings.batch),
-        repr({knob: tuple(values) for knob, values in settings.otherwise.items()}),
+        repr({setting: tuple(values) for setting, values in settings.otherwise.items()}),
         repr(settings.t),
     ]
     asked = ["evidence", repr(answer.budget), repr(answer.served), "settings"]
@@ -83,3 +95,62 @@ def _stage2(stage2: Stage2 | None) -> str:
         return "None"
     numbers = (stage2.width, stage2.devices, stage2.length, stage2.precision, stage2.chunk)
     return f"Stage2(find_device({stage2.device.name!r}), {', '.join(map(repr, numbers))})"
+
+
+def evidence_json(evidence: Evidence) -> dict[str, Any]:
+    """The evidence for JSON; ``read_evidence`` is its inverse."""
+    return {
+        "share": [_optimum(one) for one in evidence.share],
+        "batch": {metric: fit_json(fit) for metric, fit in evidence.batch.items()},
+        "allocation": {metric: fit_json(fit) for metric, fit in evidence.allocation.items()},
+        "negatives": [_optimum(one) for one in evidence.negatives],
+        "missing": dict(evidence.missing),
+        "quoted": dict(evidence.quoted),
+        "remarks": {setting: list(said) for setting, said in evidence.remarks.items()},
+    }
+
+
+def read_evidence(raw: Mapping[str, Any]) -> Evidence:
+    """The evidence in a JSON object. Raises PlannerError where it is none."""
+    try:
+        return Evidence(
+            tuple(_read_optimum(one) for one in raw["share"]),
+            _read_fits(raw["batch"]),
+            _read_fits(raw["allocation"]),
+            tuple(_read_optimum(one) for one in raw["negatives"]),
+            dict(raw["missing"]),
+            dict(raw["quoted"]),
+            {setting: tuple(said) for setting, said in raw.get("remarks", {}).items()},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlannerError(f"This is no evidence that Isoplan wrote: {error!r} while reading it.") from error
+
+
+def _optimum(one: Optimum) -> dict[str, Any]:
+    return {
+        "budget": _number(one.budget),
+        "metric": one.metric,
+        "x": quantity.to_json(one.x),
+        "place": one.place,
+        "low": _number(one.low),
+        "high": _number(one.high),
+        "fit": fit_json(one.fit) if one.fit is not None else None,
+        "why": one.why,
+        "remark": one.remark,
+    }
+
+
+def _read_optimum(raw: Mapping[str, Any]) -> Optimum:
+    place: Place = next(known for known in get_args(Place) if known == raw["place"])
+    fit = read_fit(raw["fit"]) if raw["fit"] is not None else None
+    budget, low, high = (math.nan if raw[name] is None else float(raw[name]) for name in ("budget", "low", "high"))
+    said = str(raw["why"]), str(raw.get("remark", ""))
+    return Optimum(budget, str(raw["metric"]), quantity.from_json(raw["x"]), place, low, high, fit, *said)
+
+
+def _read_fits(raw: Mapping[str, Any]) -> dict[str, Fit]:
+    return {metric: read_fit(one) for metric, one in raw.items()}
+
+
+def _number(x: float) -> float | None:
+    return x if math.isfinite(x) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.metric_names import ENTROPY, metric_name
 from isoplan.engine.planning.recommender.sweep import Optimum
 
@@ -17,18 +17,18 @@ class Evidence:
     """The curves of a recommender, all optional.
 
     ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates); ``batch`` are fits of
-    critical-batch, ``allocation`` fits that have a frontier, by metric. ``missing`` names for a knob the table that a
-    paper does not print, ``quoted`` what it says of it. ``remarks`` say what was left out of the user's runs, and why a
-    sweep of theirs could not be fitted.
+    critical-batch, ``allocation`` fits that have a frontier, by metric. ``missing`` names for a setting the table that
+    a paper does not print, ``quoted`` what it says of it. ``remarks`` say what was left out of the user's runs, and why
+    a sweep of theirs could not be fitted.
     """
 
     share: tuple[Optimum, ...] = ()
     batch: Mapping[str, Fit] = field(default_factory=dict)
     allocation: Mapping[str, Fit] = field(default_factory=dict)
     negatives: tuple[Optimum, ...] = ()
-    missing: Mapping[Knob, str] = field(default_factory=dict)
-    quoted: Mapping[Knob, str] = field(default_factory=dict)
-    remarks: Mapping[Knob, tuple[str, ...]] = field(default_factory=dict)
+    missing: Mapping[Setting, str] = field(default_factory=dict)
+    quoted: Mapping[Setting, str] = field(default_factory=dict)
+    remarks: Mapping[Setting, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from isoplan.engine.hardware import Device
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.recommender.choice import Choice
 from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.knobs import cost_otherwise, missing, said_off
+from isoplan.engine.planning.recommender.settings import cost_otherwise, missing, said_off
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from isoplan.engine.quantities import count
 

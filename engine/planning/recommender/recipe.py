@@ -1,4 +1,4 @@
-"""Question 6, the recommender recipe: every knob for a budget and the served metric, and the same for the others.
+"""Question 6, the recommender recipe: every setting for a budget and the served metric, and the same for the others.
 
 behavioural, Sec. 9: choose the metric that is served; then a small embedder (s*), the batch by its critical size, N and
 D by the metric's own frontier, and last the negatives of stage 2, under the memory of the devices.
@@ -17,30 +17,30 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
-from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.frontier import frontier, spend
 from isoplan.engine.planning.plan.answer import UNSUPPORTED, Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost, spend
-from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost
+from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
 from isoplan.engine.planning.recommender.metric_names import LOSS
 from isoplan.engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
+from isoplan.engine.planning.recommender.settings import LearningRate, batch, missing, rate, share
 from isoplan.engine.planning.recommender.stated import advice, budgets_of, stated
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
-OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
+OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
 
 LENDERS = (LOSS, "loss")
 """Metrics whose law stands in for N and D of a metric without one, best first."""
-STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
+STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
 """What the step formula reads."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The knobs for one metric. ``plan`` is the allocation behind N and D.
+    """The settings for one metric. ``plan`` is the allocation behind N and D.
 
     ``binds`` says what limits K ("sweep": the largest K that was tried), ``cap`` how many negatives the devices hold
     (None: not known), ``chunked`` how many they would hold if they were scored ``CHUNK`` at a time (None unless memory
@@ -50,7 +50,7 @@ class Recipe:
     """
 
     metric: str
-    choices: Mapping[Knob, Choice]
+    choices: Mapping[Setting, Choice]
     binds: Binds
     cap: int | None = None
     plan: Plan | None = None
@@ -58,9 +58,9 @@ class Recipe:
     chunked: int | None = None
     warnings: tuple[FitWarning, ...] = ()
 
-    def given(self, knob: Knob) -> bool:
-        """Whether memory or the law of another metric, and not this metric, determines the value of ``knob``."""
-        return (knob == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[knob].borrowed)
+    def given(self, setting: Setting) -> bool:
+        """Whether memory or the law of another metric, and not this metric, determines the value of ``setting``."""
+        return (setting == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[setting].borrowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,20 +82,20 @@ class Recommendation:
         return self.recipes[self.served]
 
     @property
-    def changes(self) -> dict[Knob, dict[str, float]]:
-        """Knob -> value of every other metric over that of the served one, where both are known.
+    def changes(self) -> dict[Setting, dict[str, float]]:
+        """Setting -> value of every other metric over that of the served one, where both are known.
 
         A value that memory caps, or that is borrowed from another metric, is no demand of the metric and is left out.
         """
-        own = {knob: self.recipe.choices[knob].value.value for knob in KNOBS}
+        own = {setting: self.recipe.choices[setting].value.value for setting in SETTINGS}
         return {
-            knob: {
-                metric: each.choices[knob].value.value / mine  # type: ignore[operator]
+            setting: {
+                metric: each.choices[setting].value.value / mine  # type: ignore[operator]
                 for metric, each in self.recipes.items()
-                if metric != self.served and each.choices[knob].value.value is not None and not each.given(knob)
+                if metric != self.served and each.choices[setting].value.value is not None and not each.given(setting)
             }
-            for knob, mine in own.items()
-            if mine and not self.recipe.given(knob)
+            for setting, mine in own.items()
+            if mine and not self.recipe.given(setting)
         }
 
 
@@ -109,17 +109,17 @@ class Settings:
     scaling: LearningRate = field(default_factory=LearningRate)
     stage2: Stage2 | None = None
     batch: float | None = None
-    otherwise: Mapping[Knob, Sequence[float]] = field(default_factory=lambda: OTHERWISE)
+    otherwise: Mapping[Setting, Sequence[float]] = field(default_factory=lambda: OTHERWISE)
     t: float = 24.0
 
     def __post_init__(self) -> None:
         if self.batch is not None and not (math.isfinite(self.batch) and self.batch >= 1):
             raise PlannerError(f"A batch of {self.batch:g} sequences is none: give at least 1.")
-        for knob, values in self.otherwise.items():
+        for setting, values in self.otherwise.items():
             wrong = next((x for x in values if not (math.isfinite(x) and x > 0)), None)
             if wrong is not None:
-                raise PlannerError(f"{knob} = {wrong:g} is no value to train with: give a positive one.")
-            if knob == "s" and max(values, default=0.0) >= 1:
+                raise PlannerError(f"{setting} = {wrong:g} is no value to train with: give a positive one.")
+            if setting == "s" and max(values, default=0.0) >= 1:
                 raise PlannerError(
                     f"s = {max(values):g} is no fraction of the parameters: write 0.06 for 6 %, below 1."
                 )
@@ -158,9 +158,9 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     K = stated(K, [one for one in evidence.negatives if one.metric == metric], C)
     binds = "unknown" if K.withheld else binds
     chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
-    found: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
+    found: dict[Setting, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
     said = evidence.remarks
-    choices = {knob: replace(one, remarks=(*said.get(knob, ()), *one.remarks)) for knob, one in found.items()}
+    choices = {setting: replace(one, remarks=(*said.get(setting, ()), *one.remarks)) for setting, one in found.items()}
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),
@@ -217,9 +217,9 @@ def _in_chunks(settings: Settings) -> Settings:
     return settings if settings.stage2 is None else replace(settings, stage2=replace(settings.stage2, chunk=CHUNK))
 
 
-def _step(settings: Settings, plan: Plan | None, choices: Mapping[Knob, Choice]) -> Recost | None:
+def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choice]) -> Recost | None:
     """N and D by the step formula; None where something of it is not known."""
-    N, D, s, B = (choices[knob].value.value for knob in STEP)
+    N, D, s, B = (choices[setting].value.value for setting in STEP)
     if plan is None or settings.stage2 is None or N is None or D is None or s is None or B is None:
         return None
     parts = TwoPart(s=s, h=settings.stage2.width, B=_whole(B), L=settings.stage2.length, t=settings.t)  # fmt: skip
@@ -231,21 +231,21 @@ def _whole(B: float) -> float:
     return float(max(round(B), 1))
 
 
-def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) -> list[FitWarning]:
+def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | None) -> list[FitWarning]:
     notes = []
-    for knob, choice in choices.items():
-        if choice.value.value is not None and choice.value.beyond > 0.005 and knob in ("s", "K"):
-            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+    for setting, choice in choices.items():
+        if choice.value.value is not None and choice.value.beyond > 0.005 and setting in ("s", "K"):
+            far = f"{setting}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
             notes.append(FitWarning(OUTSIDE, far))
-        if choice.borrowed and knob == "N":
+        if choice.borrowed and setting == "N":
             notes.append(FitWarning(BORROWED, f"N and D are {choice.note}."))
-        if choice.withheld and knob in ("s", "K"):
-            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+        if choice.withheld and setting in ("s", "K"):
+            far = f"{setting}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
             notes.append(FitWarning(UNSUPPORTED, far + advice(choice)))
         elif choice.place in ("outside left", "outside right"):
-            notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
-        elif choice.value.value is None and knob not in ("lr", "D") and not choice.withheld:
-            notes.append(FitWarning(NO_CURVE, f"{knob}: {choice.note.rstrip('.')}."))
+            notes.append(FitWarning(OUTSIDE, f"{setting}: {choice.note or 'outside the sweep'}."))
+        elif choice.value.value is None and setting not in ("lr", "D") and not choice.withheld:
+            notes.append(FitWarning(NO_CURVE, f"{setting}: {choice.note.rstrip('.')}."))
     if choices["K"].withheld:
         return notes
     if settings.stage2 is None:
@@ -258,13 +258,17 @@ def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) 
 
 
 def _uncosted(
-    evidence: Evidence, choices: Mapping[Knob, Choice], others: Mapping[Knob, Sequence[float]]
+    evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
 ) -> list[FitWarning]:
-    """What is said where another value of a knob was asked for and no curve says what it costs."""
-    knobs: tuple[Knob, ...] = ("s", "K")
-    asked = [knob for knob in knobs if others[knob] and choices[knob].value.value and not choices[knob].otherwise]
-    why = [evidence.missing.get(knob, "Its curve is not known.") for knob in asked]
+    """What is said where another value of a setting was asked for and no curve says what it costs."""
+    settings: tuple[Setting, ...] = ("s", "K")
+    asked = [
+        setting
+        for setting in settings
+        if others[setting] and choices[setting].value.value and not choices[setting].otherwise
+    ]
+    why = [evidence.missing.get(setting, "Its curve is not known.") for setting in asked]
     return [
-        FitWarning(NO_CURVE, f"What another {knob} costs is not known. {text} Give a sweep of {knob}.")
-        for knob, text in zip(asked, why, strict=True)
+        FitWarning(NO_CURVE, f"What another {setting} costs is not known. {text} Give a sweep of {setting}.")
+        for setting, text in zip(asked, why, strict=True)
     ]

@@ -1,4 +1,9 @@
-"""A run table as a recipe reads it: all its rows, the sweeps among them, and what was not read of it."""
+"""A run table as a recipe reads it: all its rows, the sweeps among them, and what was not read of it.
+
+Cells that did not train enter no law: they are no better than counting how often items occur. A column ``untrained``
+marks them; Isoplan's own cells measure it against the unigram cross-entropy of their log and the recall of its most
+popular items (trainers/behavior/scores/baselines.py).
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,20 @@ from numpy.typing import NDArray
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import Question, questions
-from isoplan.engine.planning.recommender.choice import Knob
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, Setting
+from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field
 from isoplan.engine.planning.recommender.data_sets import Rivals, data_sets, labels_of, sort_each
 from isoplan.engine.planning.recommender.sorting import Sweep, Swept, describe, one_sweep, sort_runs
+from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
 """Reads a run table under a mapping; ids name its rows."""
-SWEPT: tuple[Setting, ...] = ("s", "B", "K", "lr", "depth")
+SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """The settings of which a sweep may exist, besides N."""
+MOST = 0.5
+"""The share of the runs of a budget that did not train from which on none of that budget is fitted: what is left of
+such a sweep was chosen by its outcome."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +54,14 @@ class Table:
 def read_sweeps(
     read: Reader,
     columns: Columns,
-    only: Knob | None = None,
+    only: Setting | None = None,
     *,
     waiting: Mapping[str, str] | None = None,
     data_set: str | None = None,
 ) -> Table:
     """The rows of a table and the sweeps among them, before anything is fitted.
 
-    With ``only`` a knob all rows are its sweep. ``waiting`` says by role why a column that reads like it is not read.
+    With ``only`` a setting, all rows are its sweep. ``waiting`` says by role why a column that reads like it is unused.
     Runs of different data sets are never one sweep; of several that have a sweep of one setting ``data_set`` is used,
     else the largest. Raises PlannerError where the table lacks the column of ``only``, and where runs cannot be sorted
     before a column is converted.
@@ -97,7 +106,7 @@ def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[N
     return [*labels, *stages, *(labels_of(runs, question) for question in others)]
 
 
-def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Knob | None) -> None:
+def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None) -> None:
     """Raise PlannerError where a size waits for a conversion without which runs would be sorted wrongly."""
     sizes = [name for name in SIZES if name in waiting]
     unsized = "N" in sizes and only in (None, "N")
@@ -156,7 +165,7 @@ LABELS = ("group", "seed", "run", "status", "weight")
 """Roles that say something about a row; they are read along with its settings."""
 
 
-def _sizes(settings: Mapping[Setting, str]) -> dict[str, str]:
+def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
     return {name: column for name, column in settings.items() if name in _SIZED}
 
 
@@ -166,3 +175,38 @@ def _placed(part: Runs, base: Runs, name: str) -> Floats:
     there = np.isin(part.ids, base.ids)
     out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
     return out
+
+
+def trained(runs: Runs, columns: Columns) -> tuple[Runs, tuple[str, ...]]:
+    """The runs that trained, and sentences on those that are left out; all of them without such a column.
+
+    Raises PlannerError where none is left.
+    """
+    column = columns.settings.get("untrained")
+    if column is None or column not in runs:
+        return runs, ()
+    lost = np.nan_to_num(runs[column]) > 0
+    budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
+    kept, said = ~lost, []
+    for C in np.unique(budgets[lost]):
+        here = np.isnan(budgets) if np.isnan(C) else budgets == C
+        n, all_of_it = int(np.sum(lost & here)), int(np.sum(here))
+        if n == all_of_it:
+            what = f"{'its' if n == 1 else 'all'} {n} {'run' if n == 1 else 'runs'}"
+            said.append(f"{_budget(C)} left out: {what} did no better than item counts (column {column}).")
+        elif n > MOST * all_of_it:
+            kept &= ~here
+            said.append(f"{_budget(C)} left out: {n} of {all_of_it} runs did no better than item counts ({column}).")
+        else:
+            said.append(f"{n} of {all_of_it} runs{_at(C)} left out: no better than item counts ({column}).")
+    if not kept.any():
+        raise PlannerError(f"{column}: no run of this sweep did better than item counts. Train longer or larger cells.")
+    return runs.take(kept), tuple(said)
+
+
+def _budget(C: float) -> str:
+    return "The sweep is" if np.isnan(C) else f"Budget {power10(C)}"
+
+
+def _at(C: float) -> str:
+    return "" if np.isnan(C) else f" at {power10(C)} FLOPs"

@@ -13,7 +13,7 @@ from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, withheld
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, extrapolation
-from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.sweep import Optimum, off_budgets
 from isoplan.engine.quantities import power10
 
@@ -27,7 +27,7 @@ def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
     span = (min(swept) / 10**ANSWERED, max(swept) * 10**ANSWERED)
     value = replace(withheld(choice.value), beyond=far)
     note = f"{WITHHELD}; its sweeps support budgets from {_range(span)}"
-    return Choice(choice.knob, value, None, note, quoted=choice.quoted, remarks=choice.remarks, supported=span)
+    return Choice(choice.setting, value, None, note, quoted=choice.quoted, remarks=choice.remarks, supported=span)
 
 
 def budgets_of(plan: Plan) -> Interval | None:
@@ -51,12 +51,12 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
     return f" ({remark})" if remark else ""
 
 
-def unstated(choices: Mapping[Knob, Choice]) -> str:
+def unstated(choices: Mapping[Setting, Choice]) -> str:
     """Return a text with the supported budgets of the settings that have no value at this budget; empty without any."""
     spans: dict[Interval | None, list[str]] = {}
-    for knob in KNOBS:
-        if choices[knob].withheld:
-            spans.setdefault(choices[knob].supported, []).append(knob)
+    for setting in SETTINGS:
+        if choices[setting].withheld:
+            spans.setdefault(choices[setting].supported, []).append(setting)
     if not spans:
         return ""
     ranges = [f"{_range(span) if span else 'none'} for {' and '.join(names)}" for span, names in spans.items()]

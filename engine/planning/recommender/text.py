@@ -10,7 +10,7 @@ from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, aligned, as_row, number, table
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
 from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.recommender.stated import marked, marked_plan, unstated
 from isoplan.engine.quantities import count, power10
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 LONGEST = 60
 """Letters of a reason in a table; longer ones are cut short there and stand below it."""
-LABELS: dict[Knob, str] = {
+LABELS: dict[Setting, str] = {
     "s": "Embedder share s",
     "B": "Batch size B",
     "N": "Model size N",
@@ -32,15 +32,15 @@ LABELS: dict[Knob, str] = {
 
 
 def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
-    """The recipe of one metric, a line a knob, and a line for each other choice that is costed."""
+    """The recipe of one metric, a line a setting, and a line for each other choice that is costed."""
     found = []
-    for knob in KNOBS:
-        choice = recipe.choices[knob]
+    for setting in SETTINGS:
+        choice = recipe.choices[setting]
         note = "; ".join((choice.note or choice.value.note, *(said.rstrip(".") for said in choice.remarks)))
-        found.append((LABELS[knob], replace(shown(choice), note=note)))
+        found.append((LABELS[setting], replace(shown(choice), note=note)))
         for other in choice.otherwise:
-            at = f"{100 * other.x:g} %" if knob == "s" else f"{other.x:g}"
-            found.append((f"{LABELS[knob]} of {at} instead, cost", other.amount))
+            at = f"{100 * other.x:g} %" if setting == "s" else f"{other.x:g}"
+            found.append((f"{LABELS[setting]} of {at} instead, cost", other.amount))
     return tuple(found)
 
 
@@ -50,7 +50,7 @@ def rows(recipe: Recipe) -> tuple[Row, ...]:
 
 
 def reasons(recipe: Recipe) -> tuple[str, ...]:
-    """A line for each knob whose reason ``rows`` cuts short."""
+    """A line for each setting whose reason ``rows`` cuts short."""
     return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
 
 
@@ -63,18 +63,18 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Where a knob is from, and why one of its intervals is missing where the other is not."""
+    """Where a setting is from, and why one of its intervals is missing where the other is not."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
-    """A head of metrics, then a line a knob with its value for each metric; the served one first."""
+    """A head of metrics, then a line a setting with its value for each metric; the served one first."""
     metrics = tuple(answer.recipes)
-    lines = [tuple(_cell(answer.recipes[m].choices[knob]) for m in metrics) for knob in KNOBS]
+    lines = [tuple(_cell(answer.recipes[m].choices[setting]) for m in metrics) for setting in SETTINGS]
     binds = ("K is bound by", *(answer.recipes[m].binds for m in metrics))
-    return (("", *metrics), *((LABELS[k], *line) for k, line in zip(KNOBS, lines, strict=True)), binds)
+    return (("", *metrics), *((LABELS[k], *line) for k, line in zip(SETTINGS, lines, strict=True)), binds)
 
 
 def sentence(answer: Recommendation) -> str:
@@ -85,15 +85,17 @@ def sentence(answer: Recommendation) -> str:
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""
     most = ", all that memory holds" if recipe.binds == "memory" else ""
-    marks = {knob: marked(recipe.choices[knob].value) for knob in KNOBS}
+    marks = {setting: marked(recipe.choices[setting].value) for setting in SETTINGS}
     parts = {
         "N": f"train {said.get('N')} on {said.get('D')}{marked_plan(recipe.plan, recipe.choices['N'].borrowed)}",
         "s": f"put {said.get('s')} into the embedder{marks['s']}",
         "B": f"take batches of {said.get('B')}{rate}",
         "K": f"score {least}{said.get('K')} beside the batch{most}{marks['K']}",
     }
-    found = [words for knob, words in parts.items() if knob in said] or ["nothing is known"]
-    missing = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said and not recipe.choices[knob].withheld]
+    found = [words for setting, words in parts.items() if setting in said] or ["nothing is known"]
+    missing = [
+        setting for setting in ("s", "B", "N", "D", "K") if setting not in said and not recipe.choices[setting].withheld
+    ]
     *first, last = found
     what = f"{', '.join(first)} and {last}" if first else last
     unknown = f" Not known for {answer.served}: {', '.join(missing)}." if missing and said else ""
@@ -138,7 +140,7 @@ def to_json(answer: Recommendation) -> dict[str, Any]:
 def shown(choice: Choice) -> Quantity:
     """The value as people say it: shares in per cent."""
     q = choice.value
-    if choice.knob != "s" or q.value is None:
+    if choice.setting != "s" or q.value is None:
         return q
     ends = [None if ci is None else (100 * ci[0], 100 * ci[1]) for ci in (q.ci68, q.ci95)]
     return Quantity(100 * q.value, ends[0], ends[1], "% of N", q.beyond, q.note)
@@ -156,7 +158,7 @@ def _cell(choice: Choice) -> str:
 def _recipe(recipe: Recipe) -> dict[str, Any]:
     return {
         "choices": {
-            knob: {
+            setting: {
                 **quantity.to_json(choice.value),
                 "place": choice.place,
                 "why": choice.note,
@@ -167,7 +169,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
                 "remarks": list(choice.remarks),
                 "otherwise": [{"x": o.x, **quantity.to_json(o.amount)} for o in choice.otherwise],
             }
-            for knob, choice in recipe.choices.items()
+            for setting, choice in recipe.choices.items()
         },
         "binds": recipe.binds,
         "cap": recipe.cap,

@@ -4,7 +4,7 @@ from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simu
 from isoplan.engine.planning.repeat.between import Between, between
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
 from isoplan.engine.planning.repeat.factor import Factor, fit_factor, stated
-from isoplan.engine.planning.repeat.picture import Picture
+from isoplan.engine.planning.repeat.price_picture import Picture
 from isoplan.engine.planning.repeat.text import (
     as_text,
     between_json,

@@ -23,24 +23,24 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
 from isoplan.engine.planning.optimum.frontier import least_compute
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import check_size, time_of
-from isoplan.engine.planning.plan.small_models import unknown, why_unknown
-from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.solve import Question, Task
 from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
-from isoplan.engine.planning.repeat import picture
+from isoplan.engine.planning.repeat import price_picture
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.factor import Factor
 from isoplan.engine.planning.repeat.floors import Laws, together
 from isoplan.engine.planning.repeat.notes import notes, of_both
-from isoplan.engine.planning.repeat.picture import Picture
+from isoplan.engine.planning.repeat.price_picture import Picture
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
@@ -143,7 +143,7 @@ def simulate_or_repeat(
     withheld. Raises PlannerError for fits of other laws and for a target that one of them cannot reach.
     """
     laws = together(one_pass, repeated)
-    if threshold is not None and threshold.law.name != "threshold":
+    if threshold is not None and threshold.law.estimator != "threshold":
         raise PlannerError(
             f"The overfitting threshold is a fit of the law threshold and this one is of {threshold.law.key}."
         )
@@ -260,7 +260,7 @@ def _answer(
     rule: ComputeRule,
     alone: Mapping[str, Quantity] | None,
 ) -> SimulateOrRepeat:
-    spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
+    spans, unit, money = plans.spans(carrier), sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")
     distant = _too_far(draws, {**spans, "U": span_u})
 
@@ -303,7 +303,7 @@ def _answer(
         laws.shared,
         float(np.mean(draws["rep_total"] < draws["one_total"])) if some and not small else None,
         float(np.mean(reached)) if some and laws.resolved else None,
-        None if small else picture.draw(costs, best, draws, laws.how),
+        None if small else price_picture.draw(costs, best, draws, laws.how),
         (*notes(laws, best, target, bool(reached.all()), threshold, alone), *plans.warnings(carrier, placed)),
         laws.floor,
         alone,

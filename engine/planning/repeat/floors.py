@@ -18,7 +18,7 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.common_floor import fit_one_floor, why_apart
 from isoplan.engine.fitting.types.floor_confidence import EXCLUDED
-from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.planning.answer.quantity import kept
 from isoplan.engine.planning.plan.metric import same_runs
@@ -133,20 +133,15 @@ def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
 
 
 def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
-    """L_inf, B_rep and beta_rep of the law repetition, or of power, which is the same with B_rep = X_c^alpha."""
+    """L_inf, B_rep and beta_rep of the best fit and of each resample."""
     _of_a_loss(fit)
-    if fit.law.name == "repetition":
-        return fit.values, fit.draws
-    if fit.law.name == "power" and fit.law.axis in ("D", "U"):
-        return _of_power(fit.values), _of_power(fit.draws)
-    raise PlannerError(
-        f"The law of repeated samples must be repetition over unique samples and this fit is {fit.law.key}: "
-        "fit repetition to runs trained until the loss stops falling."
-    )
-
-
-def _of_power(v: Mapping[str, Floats]) -> Named:
-    return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
+    read = fit.law.repetition
+    if read is None:
+        raise PlannerError(
+            f"The law of repeated samples must be repetition over unique samples and this fit is {fit.law.key}: "
+            "fit repetition to runs trained until the loss stops falling."
+        )
+    return read(fit.values), read(fit.draws)
 
 
 def _of_a_loss(fit: Fit) -> None:

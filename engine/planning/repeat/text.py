@@ -18,7 +18,7 @@ from isoplan.engine.quantities import count, rounded
 if TYPE_CHECKING:
     from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat
     from isoplan.engine.planning.repeat.between import Between
-    from isoplan.engine.planning.repeat.picture import Picture
+    from isoplan.engine.planning.repeat.price_picture import Picture
     from isoplan.engine.planning.repeat.worth import Worth
 
 LABELS = {

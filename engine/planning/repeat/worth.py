@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.possible_values import possible, sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure
 from isoplan.engine.planning.plan import answer as plans
@@ -53,7 +53,7 @@ def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
             same = np.exp((np.log(scale) - np.log(repeat - v["E"])) / v["beta"])
             numbers.append((v["E"] + scale * U ** -v["beta"], repeat, np.where(repeat > v["E"], same, np.inf)))
     best, draws = numbers
-    y, unit = one_pass.spec.y, plans.sample_unit(one_pass)
+    y, unit = one_pass.spec.y, sample_unit(one_pass)
     asked = ((y, spans.get("loss"), possible(carrier)),) * 2 + ((unit, spans.get("D"), None),)
     once, repeat_, same_ = (measure(carrier, float(b), d, *how) for b, d, how in zip(best, draws, asked, strict=True))
     unique = (spans.get("D"), repeated.data.ranges.get(repeated.law.axis or ""))

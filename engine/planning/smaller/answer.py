@@ -16,13 +16,15 @@ import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure, thin
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.answer import Plan, Question
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.bill import PRICE, machines, small_model, unknown, why_unknown
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.small_models import PRICE, machines, small_model, unknown, why_unknown
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.plan.support import ANSWERED, Support, support
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices
@@ -201,7 +203,7 @@ def lifetime(
     with np.errstate(invalid="ignore"):
         found = Lifetime(
             said(best.N, draws.N, "parameters", "N"),
-            said(best.D, draws.D, plans.sample_unit(fit), "D"),
+            said(best.D, draws.D, sample_unit(fit), "D"),
             said(best.C, draws.C, "FLOPs", "C"),
             said(totals[0], totals[1], models.unit),
             said(totals[2], totals[3], models.unit),

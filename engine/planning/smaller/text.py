@@ -12,7 +12,7 @@ from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, aligned, as_row, between, decades, number, table, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.as_json import to_json as planned
+from isoplan.engine.planning.plan.document import to_json as planned
 from isoplan.engine.planning.plan.support import extrapolation, farthest, in_place
 from isoplan.engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
 from isoplan.engine.quantities import count

@@ -71,8 +71,8 @@ def test_sizes_in_units_wait_for_an_agreement_and_are_never_sorted_raw(run: Run,
     assert "32 runs: 20 vary N and D, 12 vary K." in agreed.err
     plain = run(*ASKED, "--runs", tmp_path / "mine.csv", "--json")
     found, expected = (object_in(one.out)["recipes"]["recall@10"]["choices"] for one in (agreed, plain))
-    for knob in ("N", "D", "K"):
-        assert found[knob]["value"] == pytest.approx(expected[knob]["value"], rel=1e-6)
+    for setting in ("N", "D", "K"):
+        assert found[setting]["value"] == pytest.approx(expected[setting]["value"], rel=1e-6)
     part = run(*ASKED, "--runs", tmp_path / "units.csv", *units[:2], "--json")
     assert "D is not read: column 'Tokens (B)' reads like D in billions" in part.err
     assert "20 vary N and D, 12 vary K." in part.err
@@ -129,9 +129,9 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
     )
     found = object_in(answer.out)["recipes"]["recall@10"]["choices"]
     alone = object_in(run(*ASKED, "--runs", tmp_path / "mine.csv", "--json").out)["recipes"]["recall@10"]["choices"]
-    for knob in ("N", "D", "K"):
-        assert found[knob]["value"] == alone[knob]["value"]
-        assert found[knob]["ci68"] == alone[knob]["ci68"]
+    for setting in ("N", "D", "K"):
+        assert found[setting]["value"] == alone[setting]["value"]
+        assert found[setting]["ci68"] == alone[setting]["ci68"]
     assert found["K"]["remarks"][0] == f"Only runs with {column} = games"
     books = run(*ASKED, "--runs", tmp_path / "sets.csv", "--where", f"{column} = 'books'", "--json")
     assert "another data set" not in books.err
@@ -162,5 +162,5 @@ def test_n_and_d_that_the_runs_do_not_support_are_in_no_table(run: Run) -> None:
     assert all("not stated: too far beyond the runs" in line for line in rows[:2])
     raw = object_in(run(*asked, "--json").out)["recipes"]
     for one in raw.values():
-        for knob in ("N", "D"):
-            assert [one["choices"][knob][key] for key in ("value", "ci68", "ci95")] == [None, None, None]
+        for setting in ("N", "D"):
+            assert [one["choices"][setting][key] for key in ("value", "ci68", "ci95")] == [None, None, None]

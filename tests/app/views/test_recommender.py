@@ -104,7 +104,7 @@ def test_one_upload_is_sorted_and_used_for_n_d_and_k(demo: Database, open_page: 
     assert found["Extra negatives K"][5].startswith("Your runs: optimum of the sweep at")
     assert "Budget 10¹⁸ left out: K has one value" in found["Extra negatives K"][5]
     assert found["Embedder share s"][5].startswith("Paper: ")
-    assert not any("Your runs" in found[knob][5] for knob in ("Embedder share s", "Batch size B"))
+    assert not any("Your runs" in found[setting][5] for setting in ("Embedder share s", "Batch size B"))
     at.selectbox(key="column_K").select("None").run()
     assert at.query_params["columns"] == "K="
     assert "32 runs: 32 vary N and D." in " ".join(shown(m.value) for m in at.markdown)
@@ -245,7 +245,7 @@ def test_a_sweep_that_cannot_be_read_says_so_and_leaves_the_page(demo: Database,
     assert told(at) == ""
     why = {line[0]: line[6] for line in lines(at)}
     assert "Your runs do not determine K. log-parabola has 3 free parameters" in why["Extra negatives K"]
-    assert not any("Your runs" in text for knob, text in why.items() if knob != "Extra negatives K")
+    assert not any("Your runs" in text for setting, text in why.items() if setting != "Extra negatives K")
     assert "FLOPs, for val_loss" in answer(at)
     at = open_page("recommender", N_runs="0123456789ab")
     assert told(at) == ""
@@ -264,12 +264,12 @@ def test_a_metric_of_the_link_that_nobody_measures_is_named(demo: Database, open
     assert "auc is none of recall@10" in shown(said(at))
 
 
-@pytest.mark.parametrize("knob", ["Share", "Batch", "Model and events", "Negatives"])
+@pytest.mark.parametrize("setting", ["Share", "Batch", "Model and events", "Negatives"])
 @pytest.mark.parametrize("metric", ["coverage@10", "val_loss", "MRR@10"])
 def test_every_tab_of_every_metric_is_drawn_or_says_what_is_missing(
-    demo: Database, open_page: Open, knob: str, metric: str
+    demo: Database, open_page: Open, setting: str, metric: str
 ) -> None:
-    assert told(open_page("recommender", sweep=knob, metric=metric)) == ""
+    assert told(open_page("recommender", sweep=setting, metric=metric)) == ""
 
 
 def test_own_runs_show_their_matrices_and_a_pair_across_regimes(demo: Database, open_page: Open) -> None:
@@ -311,19 +311,19 @@ def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def beside(at: AppTest) -> dict[str, list[str]]:
-    """The lines of the table beside our own cells, by knob."""
+    """The lines of the table beside our own cells, by setting."""
     table = next(t.value for t in at.table if any(shown(c).startswith("Our cells") for c in t.value.columns))
     assert [shown(c) for c in table.columns[:3]] == ["Setting", "This recipe, 10¹⁸ FLOPs", "Our cells, 10¹² FLOPs"]
     return {shown(row[0]): [shown(cell) for cell in row[1:]] for row in table.to_numpy().tolist()}
 
 
 @pytest.mark.parametrize(
-    ("knob", "key"), [("Share", "s"), ("Batch", "B"), ("Model and events", "N"), ("Negatives", "K")]
+    ("setting", "key"), [("Share", "s"), ("Batch", "B"), ("Model and events", "N"), ("Negatives", "K")]
 )
 def test_our_own_cells_stand_beside_the_recipe(
-    demo: Database, ours: Path, open_page: Open, knob: str, key: str
+    demo: Database, ours: Path, open_page: Open, setting: str, key: str
 ) -> None:
-    at = open_page("recommender", sweep=knob)
+    at = open_page("recommender", sweep=setting)
     assert told(at) == ""
     assert answer(at) == sentence(recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=H200)))
     found = beside(at)

@@ -6,7 +6,7 @@ import pytest
 
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.format import number
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss

@@ -18,7 +18,7 @@ from isoplan.engine.fitting.resampling.floor_profile import floor_confidence, si
 from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
 from isoplan.engine.planning import plan_target, read_plan
-from isoplan.engine.planning.plan.as_json import to_json as plan_json
+from isoplan.engine.planning.plan.document import to_json as plan_json
 from isoplan.engine.schema import Roles, Runs
 from tests.engine.fitting.tables import make_runs, surface
 

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.resampling.priors import normals
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.solver.noise import scale
-from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
-from isoplan.engine.fitting.solver.objectives import objective as bent
+from isoplan.engine.fitting.solver.objectives import SQUARE, Loss, scale
+from isoplan.engine.fitting.solver.problem import objective as bent
 from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 

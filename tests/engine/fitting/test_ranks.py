@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from isoplan.engine.fitting.types.ranks import rank_correlation
+from isoplan.engine.fitting.types.optimum_location import rank_correlation
 
 
 @given(st.permutations(range(8)))

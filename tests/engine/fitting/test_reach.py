@@ -9,7 +9,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.estimators.envelope import lower_envelope
 from isoplan.engine.fitting.samples.curve_tables import shaped
-from isoplan.engine.fitting.validation.curve_validation import validate_read_off
+from isoplan.engine.fitting.validation.extrapolation import validate_read_off
 from tests.engine.fitting.test_threshold import SPEC as CELLS
 from tests.engine.fitting.test_threshold import cells
 from tests.engine.fitting.test_updates import SPEC as BATCHES

@@ -13,8 +13,7 @@ from isoplan.engine.fitting import FitSpec, fit, fit_groups
 from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.solver.identifiability import margin, others
 from isoplan.engine.fitting.solver.multistart import best_fit
-from isoplan.engine.fitting.solver.noise import scale
-from isoplan.engine.fitting.solver.objectives import SQUARE
+from isoplan.engine.fitting.solver.objectives import SQUARE, scale
 from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 

@@ -15,9 +15,9 @@ from isoplan.engine.laws import get_law
 from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.frontier import frontier, spend
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.convention import recost, spend
+from isoplan.engine.planning.plan.convention import recost
 from tests.engine.planning.conftest import make_fit, scattered
 
 SIX = ComputeRule()

@@ -18,6 +18,7 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
 from isoplan.engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
 from isoplan.engine.planning import to_json as plan_json
+from isoplan.engine.planning.compare.reevaluate import ask_again
 from isoplan.engine.planning.compare.side_by_side import (
     NO_TOTAL,
     Saved,
@@ -29,7 +30,6 @@ from isoplan.engine.planning.compare.side_by_side import (
     to_json,
 )
 from isoplan.engine.planning.plan.metric import through
-from isoplan.engine.planning.plan.reevaluate import ask_again
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.scenario.prices_json import read_prices

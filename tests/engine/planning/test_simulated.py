@@ -14,7 +14,7 @@ from isoplan.engine.planning import Plan, plan_budget, plan_target, read_plan, t
 from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.repeat.between import between
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.scenario.limits import Limits

@@ -1,6 +1,7 @@
-"""Compiled kernels: the numpy path's cold starts and damped Newton, some twenty times as fast.
+"""The steps of a fit that take its time: numpy does them, or compiled kernels, some twenty times as fast.
 
-They are compiled for terms, not for laws: any number of amplitudes and exponents, any objective of ``objectives``.
+Both give the same optima. Kernels are compiled for terms, not for laws: any number of amplitudes and exponents, any
+objective of ``objectives``.
 Nothing waits for a compiler. The server calls ``warm_up``, which compiles into the cache in a process of its own and
 then reads the result; until that is done, and wherever nobody warms up, fits run the same algorithm in numpy.
 """
@@ -13,15 +14,46 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
-from isoplan.engine.fitting.solver.backend import Engine
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.fitting.solver.descent import Known
+from isoplan.engine.fitting.solver.exponent_grid import Grid, starts
 from isoplan.engine.fitting.solver.kernels import storage
+from isoplan.engine.fitting.solver.newton import refine
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.philox import draw
+from isoplan.engine.fitting.solver.problem import Problem
 
 READING_PAYS = 150_000
 """Runs x resamples from which on reading the kernels from the cache (half a second) is quicker than numpy."""
+
+
+class Refine(Protocol):
+    """Signature of ``newton.refine``."""
+
+    def __call__(
+        self, p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
+    ) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """``draw`` as ``philox.draw``, ``starts`` as ``cold.starts``, ``refine`` as Signature of ``newton.refine``."""
+
+    at_once: int  # resamples in a block; never a matter of threads, on which no digit may depend
+    draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]
+    starts: Callable[[Grid, Floats, int], Floats]
+    refine: Refine
+
+
+NUMPY = Engine(4096, draw, starts, refine)
+
 
 log = logging.getLogger("isoplan.kernels")
 _lock = threading.Lock()
@@ -42,7 +74,8 @@ def load() -> None:
         if _engine is None:
             from isoplan.engine.fitting.solver.kernels import bindings
 
-            _engine = bindings.engine(storage.folder())
+            bindings.compile_kernels(storage.folder())
+            _engine = Engine(64, bindings.draw, bindings.starts, bindings.refine)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The kernels behind the signatures of ``philox.draw``, ``cold.starts`` and ``newton.refine``."""
+"""The kernels behind the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numba import boolean, float64, int64, uint64, void
 from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.solver.backend import Engine
 from isoplan.engine.fitting.solver.descent import STEPS, TOLERANCE, Known, easing, perfect
 from isoplan.engine.fitting.solver.exponent_grid import Grid
 from isoplan.engine.fitting.solver.kernels import draws, exponent_grid, newton, storage
@@ -31,8 +30,8 @@ _REFINE = void(
 
 
 @cache
-def engine(where: Path | None) -> Engine:
-    """The kernels, compiled or read from the cache in ``where``; a call with other types raises TypeError."""
+def compile_kernels(where: Path | None) -> None:
+    """Compile the kernels, or read them from the cache in ``where``; a call with other types raises TypeError."""
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
@@ -46,7 +45,6 @@ def engine(where: Path | None) -> Engine:
         config.CACHE_DIR = before
     if where:
         storage.complete(where)
-    return Engine(64, draw, starts, refine)
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
@@ -57,7 +55,7 @@ def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints)
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """``cold.starts`` compiled."""
+    """``exponent_grid.starts`` compiled."""
     p = g.problem
     first, second, place = g.pairs
     term = np.repeat(np.arange(len(g.basis_exponent)), [len(e) for e in g.basis_exponent])

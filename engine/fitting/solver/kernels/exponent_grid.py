@@ -7,8 +7,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.kernels.algebra import nonnegative
 from isoplan.engine.fitting.solver.kernels.elementary import exp
-from isoplan.engine.fitting.solver.kernels.jit import inner, kernel
-from isoplan.engine.fitting.solver.kernels.newton import LANES
+from isoplan.engine.fitting.solver.kernels.jit import LANES, inner, kernel
 
 
 @inner

@@ -17,10 +17,12 @@ Source = Callable[..., Any]
 jit: Any = numba.njit
 intrinsic: Any = extending.intrinsic
 REORDER = {"reassoc", "contract", "arcp", "nsz"}
+LANES = 16
+"""Runs are padded to a multiple of this, so that every loop over them fills vector registers."""
 
 
 def kernel(function: Source) -> Any:
-    """An entry point: compiled for one signature, which ``twins`` names."""
+    """An entry point: compiled for one signature, which ``bindings`` names."""
     return jit(nogil=True, error_model="numpy", fastmath=REORDER)(function)
 
 

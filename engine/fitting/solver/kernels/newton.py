@@ -12,10 +12,8 @@ from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.solver.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
 from isoplan.engine.fitting.solver.kernels.algebra import solve_definite
 from isoplan.engine.fitting.solver.kernels.elementary import exp, log
-from isoplan.engine.fitting.solver.kernels.jit import inner, kernel
+from isoplan.engine.fitting.solver.kernels.jit import LANES, inner, kernel
 from isoplan.engine.fitting.solver.kernels.penalty import add, penalty
-
-LANES = 16
 
 
 @inner

@@ -17,9 +17,9 @@ from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.resampling.priors import informed
 from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.solver import kernels, multistart, philox, threads
-from isoplan.engine.fitting.solver.backend import NUMPY, Engine
 from isoplan.engine.fitting.solver.descent import Known
 from isoplan.engine.fitting.solver.exponent_grid import grid
+from isoplan.engine.fitting.solver.kernels import NUMPY, Engine
 from isoplan.engine.fitting.solver.newton import local
 from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.schema import Runs
@@ -45,7 +45,7 @@ def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def problem_of(spec: FitSpec, runs: Runs) -> Problem:
     s = sample(spec, runs)
-    return informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight))
+    return informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight), multistart.least_objective)
 
 
 def one_axis(n: int, seed: int = 0) -> Runs:

@@ -28,7 +28,7 @@ from isoplan.engine.planning.amplitude import (
 )
 from isoplan.engine.planning.amplitude.answer import scaled
 from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.format import percent
+from isoplan.engine.planning.amplitude.precision import percent
 from isoplan.engine.planning.amplitude.text import sentence
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in

@@ -32,7 +32,7 @@ from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
 from isoplan.engine.planning.plan import document as of_plan
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.recommender import document as of_recipe
 from isoplan.engine.planning.recommender.document import document as recipe_document
 from isoplan.engine.planning.repeat import document as of_repeat

@@ -1,4 +1,4 @@
-"""A run table sorted into sweeps: names of columns and metrics, groups of runs, and the evidence of each knob."""
+"""A run table sorted into sweeps: names of columns and metrics, groups of runs, and the evidence of each setting."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender import recommend, with_fallback
-from isoplan.engine.planning.recommender.as_json import evidence_json, read_evidence
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
 from isoplan.engine.planning.recommender.columns import Columns, find_columns
+from isoplan.engine.planning.recommender.document import evidence_json, read_evidence
 from isoplan.engine.planning.recommender.metric_names import metric_name
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
 from isoplan.engine.planning.recommender.sorting import describe, sort_runs
@@ -106,7 +106,7 @@ def test_a_mixed_table_determines_k_and_n_and_d_of_its_metric(tmp_path: Path) ->
     assert recipe.choices["s"].remarks == ()
 
 
-def test_a_knob_that_cannot_be_fitted_is_a_remark_of_that_knob_alone(tmp_path: Path) -> None:
+def test_a_setting_that_cannot_be_fitted_is_a_remark_of_that_setting_alone(tmp_path: Path) -> None:
     rows = [row for row in mixed_csv().splitlines() if ",1e+06," not in row and ",1e+07," not in row]
     made = built(tmp_path, "\n".join(row for row in rows if ",100000," not in row), "recall@10")
     assert set(made.errors) == {"K"}
@@ -114,7 +114,7 @@ def test_a_knob_that_cannot_be_fitted_is_a_remark_of_that_knob_alone(tmp_path: P
     assert recipe.choices["N"].value.value == pytest.approx(N_STAR, rel=0.05)
     assert recipe.choices["K"].value.value == 632e3
     assert recipe.choices["K"].remarks[-1].startswith("Your runs do not determine K. log-parabola has 3 free")
-    assert [knob for knob, choice in recipe.choices.items() if choice.remarks] == ["K"]
+    assert [setting for setting, choice in recipe.choices.items() if choice.remarks] == ["K"]
     again = read_evidence(evidence_json(made.evidence))
     assert again.remarks == made.evidence.remarks
 

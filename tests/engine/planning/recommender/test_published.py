@@ -93,9 +93,9 @@ def test_the_frontier_is_that_of_validation_loss_and_the_others_name_what_is_mis
     assert N is not None
     assert N == pytest.approx(3.33e-4 * 1e18**0.6175, rel=0.01)
     assert D == pytest.approx(1e18 / 6 / N, rel=0.01)
-    for knob in ("N", "D"):
-        other = recommend(EVIDENCE, 1e18, "recall@10").recipe.choices[knob]
-        assert other.value == recipes["val_loss"].choices[knob].value
+    for setting in ("N", "D"):
+        other = recommend(EVIDENCE, 1e18, "recall@10").recipe.choices[setting]
+        assert other.value == recipes["val_loss"].choices[setting].value
         assert other.borrowed == "val_loss"
         assert other.note == "borrowed from val_loss: no law of recall@10 is published"
     raw = to_json(recommend(EVIDENCE, 1e18, "recall@10"))

@@ -194,8 +194,8 @@ def test_the_recipe_and_the_plan_of_one_law_agree_by_a_rule_of_ones_own() -> Non
     own = allocation("recall@10")
     plan = plan_budget(own, 1e18, rule)
     choices = recommend(Evidence(allocation={"recall@10": own}), 1e18, "recall@10", rule=rule).recipe.choices
-    for knob in ("N", "D"):
-        assert choices[knob].value == plan.allocation[knob]
+    for setting in ("N", "D"):
+        assert choices[setting].value == plan.allocation[setting]
     N = plan.allocation["N"].value or 0.0
     assert choices["D"].value.value == pytest.approx(1e18 / (6 * (1.46 * N + 3 * 512 * 256 * 188)))
 

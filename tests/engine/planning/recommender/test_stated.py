@@ -30,8 +30,8 @@ def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(bu
     for metric, recipe in answer.recipes.items():
         assert recipe.binds == "unknown"
         assert recipe.cap is None
-        for knob in ("s", "K"):
-            raw = to_json(answer)["recipes"][metric]["choices"][knob]
+        for setting in ("s", "K"):
+            raw = to_json(answer)["recipes"][metric]["choices"][setting]
             assert [raw[key] for key in ("value", "ci68", "ci95", "band")] == [None] * 4
             assert raw["otherwise"] == []
     raw = to_json(answer)["recipes"]["val_loss"]["choices"]

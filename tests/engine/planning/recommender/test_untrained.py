@@ -14,11 +14,10 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
-from isoplan.engine.planning.recommender.as_json import evidence_json, read_evidence
 from isoplan.engine.planning.recommender.columns import Columns
-from isoplan.engine.planning.recommender.counted import NOT_COUNTED, Counting, counting_of, with_counting
-from isoplan.engine.planning.recommender.sweep import sweep
-from isoplan.engine.planning.recommender.untrained import trained
+from isoplan.engine.planning.recommender.document import evidence_json, read_evidence
+from isoplan.engine.planning.recommender.run_table import trained
+from isoplan.engine.planning.recommender.sweep import NOT_COUNTED, Counting, counting_of, sweep, with_counting
 from isoplan.engine.schema import Metric, Roles, Runs
 from tests.engine.planning.recommender.own_runs import mixed_csv
 from tests.engine.planning.recommender.test_own_runs import built

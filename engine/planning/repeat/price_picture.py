@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 61

@@ -68,7 +68,7 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
 
 
 def said_off(far: float) -> str:
-    """What is added to where a knob is from when the budget lies ``far`` decades beyond its sweeps."""
+    """What is added to where a setting is from when the budget lies ``far`` decades beyond its sweeps."""
     return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
@@ -82,7 +82,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     if found is None:
         why = missing(evidence, "B", metric, "updates to a target at several batch sizes")
         return Choice("B", Quantity(None, note=why), None, why, quoted=quoted)
-    if found.law.name != "critical-batch":
+    if not found.law.counts_updates:
         raise PlannerError(f"The batch size comes from a fit of critical-batch and this one is of {found.law.key}.")
     at, draws = float(critical(found.values)), critical(found.draws)
     if not math.isfinite(at):
@@ -130,9 +130,9 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
     )
 
 
-def missing(evidence: Evidence, knob: str, metric: str, what: str) -> str:
-    """Why a knob has no value: what the paper does not print, and what to give instead."""
-    printed = evidence.missing.get(knob, "")  # type: ignore[call-overload]
+def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
+    """Why a setting has no value: what the paper does not print, and what to give instead."""
+    printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
     return f"{printed or f'No curve says it for {metric}.'} Give {what} that measures {metric}."
 
 

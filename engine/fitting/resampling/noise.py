@@ -1,0 +1,129 @@
+"""The noise around a fit, as its residuals show it: what the residual bootstrap draws.
+
+Resample i depends on (seed, i) alone, so that blocks, threads, page and terminal give the same digits.
+
+Iso-FLOP sweeps draw the noise around their curves. Runs drawn from the nine or so of a budget repeat some sizes and
+lack others, and parabolas through them scatter two to three times as far as the minima do. Noise keeps the sizes. Every
+curve was bent to ``COEFFICIENTS`` of its runs (by absolute deviations through them), so the residuals nearest to it are
+left out, as many as that. Budgets scatter unequally, and a curve alone says little about by how much: its spread is the
+mean size of its own residuals and, as if of ``SHARED`` more, of all, none counted beyond ``CAP`` medians (Smyth 2004,
+Stat. Appl. Genet. Mol. Biol. 3, 3, moderates variances so). The shape of the noise is that of all residuals in units of
+their curve's spread, smoothed (Silverman & Young 1987), with Student's factor for the degrees of freedom of all curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtri, ndtri
+
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.fitting.solver.philox import words
+from isoplan.engine.fitting.types.spec import FitSpec
+
+COEFFICIENTS = 3
+SHARED = 2.0
+CAP = 3.0
+NORMAL = float(np.sqrt(np.pi / 2))
+"""The standard deviation over the mean size, of normal noise."""
+
+
+def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
+    """Uniform numbers between 0 and 1 for resamples ``start`` to ``stop``: shape (stop - start, count)."""
+    return np.asarray((words(seed, start, stop, count) + 0.5) / 2.0**32, float)
+
+
+def student(freedom: int, uniform: Floats) -> Floats:
+    """What turns normal numbers into Student's t: sqrt(freedom / chi2), from ``uniform`` (r,)."""
+    return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
+
+
+def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
+    """How far runs of ``weight`` (n,) scatter beside one of weight one: 1/sqrt(w), for absolute deviations 1/w."""
+    return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The noise around a fit, as its residuals show it: what the residual bootstrap draws from.
+
+    A draw gives each cluster the mean residual of some cluster and each run the remainder of some run. The means are
+    smoothed by a normal kernel of Silverman's width and shrunk back to their own spread (Silverman & Young 1987), so
+    that the zeros of a fit by absolute deviations do not come back as zeros, and raised by G / (G - p) for the p
+    parameters that G clusters had to fit: by twice as much (in logs) as runs of equal scatter need, because few runs
+    cannot show that theirs is unequal (MacKinnon & White 1985, J. Econometrics 29, 305, HC3 with its mean leverage).
+    Every draw is then divided by sqrt(chi2 / (G - p)), which makes Student's t out of the normal.
+    """
+
+    mean: Floats  # (G,) of the clusters
+    within: Floats  # (n,) residual less the mean of its cluster
+    member: Ints  # (n,) cluster of each run
+    parameters: int
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom left for the noise, at least one."""
+        return max(len(self.mean) - self.parameters, 1)
+
+    def draw(self, seed: int, start: int, stop: int) -> Floats:
+        """Noise (stop - start, n) of resamples ``start`` to ``stop``."""
+        g, n = len(self.mean), len(self.within)
+        rms = float(np.sqrt(np.mean(self.mean**2)))
+        width = 1.06 * g**-0.2 * rms
+        size = g / self.freedom * (rms / np.hypot(rms, width) if rms > 0 else 0.0)
+        u = uniforms(seed, start, stop, 2 * g + 1 + (n if n > g else 0))
+        means = size * (self.mean[np.int64(u[:, :g] * g)] + width * ndtri(u[:, g : 2 * g]))
+        out = means[:, self.member]
+        if n > g:
+            out += np.sqrt(n / (n - g)) * self.within[np.int64(u[:, 2 * g + 1 :] * n)]
+        return out * student(self.freedom, u[:, 2 * g])[:, None]
+
+
+def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
+    """The noise that ``residual`` (n,) shows, of equal spread for every run."""
+    mean = np.bincount(clusters, residual) / np.bincount(clusters)
+    return Noise(mean, residual - mean[clusters], clusters, parameters)
+
+
+def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
+    """Losses (r, n) of the residual bootstrap: the fit (n,) of ``free`` parameters and noise drawn from its residuals.
+
+    ``member`` (n,) are the clusters of the runs.
+    """
+    scale = expected_scatter(spec, weight)
+    residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale
+    drawn = scale * noise(residual, member, free).draw(spec.seed, which.start, which.stop)
+    return fitted * np.exp(np.minimum(drawn, 300.0)) if spec.log_residuals else fitted + drawn
+
+
+@dataclass(frozen=True, eq=False)
+class CurveNoise:
+    """Residuals in units of their curve's spread, and the spread of each of b curves."""
+
+    shape: Floats  # (g,)
+    spread: Floats  # (b,)
+
+    def draw(self, seed: int, start: int, stop: int, curve: Ints) -> Floats:
+        """Noise (stop - start, n) of resamples ``start`` to ``stop`` for runs of the curves ``curve`` (n,)."""
+        g, n = len(self.shape), len(curve)
+        width = 1.06 * g**-0.2
+        u = uniforms(seed, start, stop, 2 * n + 1)
+        unit = (self.shape[np.int64(u[:, :n] * g)] + width * ndtri(u[:, n : 2 * n])) / np.hypot(1.0, width)
+        return np.asarray(unit * self.spread[curve] * student(g, u[:, 2 * n])[:, None])
+
+
+def curve_noise(residuals: Sequence[Floats]) -> CurveNoise:
+    """The noise that the ``residuals`` of each curve show; NaN where every curve goes through all of its runs."""
+    far = [r[np.argsort(np.abs(r), kind="stable")[COEFFICIENTS:]] for r in residuals]
+    size = [np.abs(r) for r in far]
+    every = np.concatenate(size)
+    if not every.size:
+        return CurveNoise(np.zeros(1), np.full(len(residuals), np.nan))
+    most = CAP * np.median(every)
+    total, count = np.array([np.minimum(x, most).sum() for x in size]), np.array([len(x) for x in size])
+    spread = NORMAL * (total + SHARED * total.sum() / count.sum()) / (count + SHARED)
+    with np.errstate(invalid="ignore"):
+        shape = np.concatenate([r / s for r, s in zip(far, spread, strict=True)])
+    return CurveNoise(np.nan_to_num(shape), spread)
