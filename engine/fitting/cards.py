@@ -1,4 +1,4 @@
-"""A fit as JSON (``isoplan fit --json``, law cards) and back."""
+"""Conversion of a fit to JSON (``isoplan fit --json``, law cards) and back."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ SCHEMA = 1
 Json = dict[str, Any]
 Ends = tuple[float | None, float | None]
 POINTS = 2_000
-"""Points of a confidence curve that a card may have."""
+"""Largest number of points of a confidence curve in a card."""
 
 
 class _Shape(BaseModel):
-    """A part of a card: what a later version adds is ignored, numbers are finite."""
+    """Base class of the parts of a card. Unknown fields are ignored, and numbers must be finite."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -90,7 +90,7 @@ class _Resampling(_Shape):
 
 
 class _Confidence(_Shape):
-    """A confidence curve; a longer one than ``POINTS`` is not ours."""
+    """A confidence curve with at most ``POINTS`` points."""
 
     name: str
     at: tuple[float, ...] = Field(min_length=2, max_length=POINTS)
@@ -106,7 +106,7 @@ class _Confidence(_Shape):
 
 
 class _Runs(_Shape):
-    """The runs of a fit; weights are 1 and every run is its own cluster where these are left out."""
+    """The runs of a fit. By default all weights are 1 and every run is its own cluster."""
 
     columns: dict[str, list[float]]
     y: list[float]
@@ -120,7 +120,9 @@ class _Warning(_Shape):
 
 
 class _Group(_Shape):
-    """What one of several groups has of its own; refits where the groups were fitted apart."""
+    """The fields of one group in a card of several groups; ``resamples`` is set only if the groups were fitted
+    separately.
+    """
 
     n: int = Field(ge=0)
     objective: float | None = None
@@ -131,7 +133,7 @@ class _Group(_Shape):
 
 
 class _Card(_Shape):
-    """The shape of a card; null in an interval means unbounded."""
+    """The schema of a card; null in an interval means unbounded."""
 
     schema_: int = Field(alias="schema")
     law: str
@@ -151,19 +153,19 @@ class _Card(_Shape):
 
 
 def ends(interval: Interval | None) -> list[float | None] | None:
-    """An interval for JSON: null for an end that is not finite."""
+    """Return an interval for JSON, with null for an end that is not finite."""
     return None if interval is None else [x if math.isfinite(x) else None for x in interval]
 
 
 def finite(x: float | None) -> float | None:
-    """A number for JSON: null where it is not finite."""
+    """Return a number for JSON: null if it is not finite."""
     return x if x is not None and math.isfinite(x) else None
 
 
 def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
-    """The object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON).
+    """Return the JSON object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON).
 
-    A card without ``resamples`` is small; with ``covariance`` it still plans with intervals, those of a Gaussian.
+    A card without ``resamples`` is small. With ``covariance``, plans from it still have intervals, those of a Gaussian.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
     whole["resampling"] = asdict(fit.resampling)
@@ -177,10 +179,10 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
 
 
 def groups_to_json(found: GroupedFit) -> Json:
-    """The same of a fit of several groups: what differs between them stands under ``groups``.
+    """Return the JSON object of a fit of several groups; the fields that differ between groups are in ``groups``.
 
-    ``parameters`` holds shared ones once and the others as ``alpha[group]``; ``data`` is the first group's. Groups that
-    share nothing have refits of their own.
+    ``parameters`` lists each shared parameter once and the others as ``alpha[group]``. ``data`` is that of the first
+    group. Groups without shared parameters each have their own resamples.
     """
     first = next(iter(found.fits.values()))
     groups = {
@@ -210,7 +212,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
 
 
 def _chi2_json(fit: Fit | GroupedFit) -> Json:
-    """What errors that are stated add: ``value`` is chi squared then."""
+    """Return the degrees of freedom if errors of the runs are given; ``value`` is then chi squared."""
     return {} if fit.chi2 is None else {"degrees_of_freedom": fit.chi2[1]}
 
 
@@ -238,7 +240,7 @@ def _runs_json(runs: FittedRuns) -> Json:
 
 
 def _read_runs(raw: _Runs, spec: FitSpec) -> FittedRuns:
-    """The runs of a card; raises PlannerError where a column is missing or of another length."""
+    """Return the runs of a card. Raises PlannerError if a column is missing or has a different length."""
     n, axes = len(raw.y), spec.find_law().axes
     if missing := [axis for axis in axes if axis not in raw.columns]:
         raise PlannerError(f"'runs' of the card has no column {' and '.join(missing)}: fit again, or remove 'runs'.")
@@ -290,7 +292,7 @@ def _bare(p: _Parameter) -> bool:
 
 
 def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:
-    """Resamples drawn from the covariance of a card that has none of its own."""
+    """Draw resamples from the covariance of a card without resamples."""
     if any(len(row) != len(given.names) for row in given.matrix):
         raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
     matrix = np.array(given.matrix, float).reshape(len(given.matrix), -1)
@@ -305,7 +307,7 @@ def _resamples(card: _Card, p: int) -> Floats:
 
 
 def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
-    """The card of one group: its own parameters and what it shares, under the names of the law."""
+    """Return the card of one group: its own and the shared parameters, under the names of the law."""
     if not card.groups and not group:
         return card
     if group not in card.groups:
@@ -335,9 +337,9 @@ def _read_data(data: _Data) -> FitData:
 
 
 def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
-    """The fit in a JSON object, of one group where it holds several.
+    """Read a fit from a JSON object, of one group if it has several.
 
-    Raises PlannerError that names the field which is missing or wrong.
+    Raises PlannerError that names the missing or invalid field.
     """
     if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
         raise PlannerError(f"The fit has schema {version}, this version reads schema {SCHEMA}.")

@@ -1,7 +1,7 @@
-"""Two laws of one task fitted together: the floor is the same in both, every other parameter belongs to one law.
+"""Joint fit of two laws of one task: both share the floor, and every other parameter belongs to one law.
 
-The objective is the sum over both tables (``shared``). A resample draws from both tables at once, each as its own fit
-draws, so that row i of both laws is one joint refit; it depends on (seed, i) alone.
+The objective is the sum over both tables (``shared``). A resample draws from both tables together, each as in its own
+fit, so that row i of both laws is one joint refit. It depends on (seed, i) alone.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
 FLOORS = 13
-"""Common floors from which the joint fit starts, between zero and the least loss."""
+"""Number of common floors, between zero and the smallest loss, from which the joint fit starts."""
 ROUNDING = 1e-9
-"""The residual that counts as a perfect fit, where the noise of a table is estimated."""
+"""Residual below which a fit counts as exact when the noise of a table is estimated."""
 OTHER_STREAM = 1 << 63
-"""What the seed of the second table differs by: no specification has such a seed."""
+"""Offset of the seed of the second table; no specification has such a large seed."""
 
 
 @dataclass(frozen=True, eq=False)
 class OneFloor:
     """Both fits with the parameters and the resamples of the joint fit.
 
-    ``rejected`` says that noise does not explain by how much one floor makes the fit worse (95 %).
+    ``rejected`` is true if noise does not explain how much worse the fit becomes with one floor (95 %).
     """
 
     one: Fit
@@ -51,7 +51,7 @@ class OneFloor:
 
 
 def why_apart(one: Fit, other: Fit) -> str:
-    """Why one floor cannot be fitted to both tables and what to do, as clauses; empty where it can."""
+    """Return why one floor cannot be fitted to both tables and what to do, as clauses; empty if it can."""
     for fit in (one, other):
         if why := _no_runs(fit):
             return why
@@ -88,7 +88,7 @@ def _floor(law: Law) -> int:
 
 
 def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
-    """Fit both laws to both tables with one floor, by the objective of ``one``; nothing may keep them apart."""
+    """Fit both laws to both tables with one floor, by the objective of ``one``; requires ``why_apart`` to be empty."""
     specs = (one.spec, _alike(other.spec, one.spec))
     j, alone = _joint((one.runs, other.runs), specs)
     best = best_joint_fit(j, _candidates(j))
@@ -104,10 +104,10 @@ def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
 
 
 def _worse(j: Joint, alone: list[tuple[float, float]]) -> float:
-    """The least that one floor costs, in units of the noise of each table: minus the log of the likelihood ratio.
+    """Compute the cost of one floor as minus the log of the likelihood ratio, in units of the noise of each table.
 
-    The joint fit itself sums the objectives as they are; where one table is noisier than the other that is not where
-    the likelihood is largest, so both tables are fitted once more in units of their noise.
+    The joint fit itself sums the objectives without these units. If one table is noisier than the other, its optimum is
+    not that of the likelihood, so both tables are fitted once more in units of their noise.
     """
     least = min(s for _, s in alone)
     parts = tuple(
@@ -127,7 +127,9 @@ def _alike(spec: FitSpec, first: FitSpec) -> FitSpec:
 
 
 def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> tuple[Joint, list[tuple[float, float]]]:
-    """Both problems with their floors in one place, and of each table alone its least objective and its noise."""
+    """Return both problems with one place for their floors, and the least objective and the noise of each table
+    alone.
+    """
     parts: list[Problem] = []
     places: list[Ints] = []
     rows: list[Ints] = []
@@ -155,7 +157,7 @@ def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> t
 
 
 def _candidates(j: Joint) -> Floats:
-    """Common floors (c, 1) to start from, within the bounds."""
+    """Return common floors (c, 1) to start from, within the bounds."""
     at = int(j.place[0][j.shared[0][0]])
     low, high = (float(ends[at]) for ends in j.bounds)
     least = min(float(p.y.min()) for p in j.parts)
@@ -164,15 +166,15 @@ def _candidates(j: Joint) -> Floats:
 
 
 def _value(p: Problem, theta: Floats) -> float:
-    """The objective of one table at ``theta`` (q,), priors included."""
+    """Return the objective of one table at ``theta`` (q,), priors included."""
     here = local(p, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss)
     return float(here.value[0])
 
 
 def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...]) -> tuple[Floats, Resampling]:
-    """Joint vectors (r, Q) of the resamples, NaN where one failed.
+    """Return joint vectors (r, Q) of the resamples, NaN if a refit failed.
 
-    The first half shows whether the floor is resolved; if it is not, the second half is of the laws without it.
+    The first half shows whether the floor is resolved. If it is not, the second half is of the laws without a floor.
     """
     total, how = min(spec.bootstrap for spec in specs), _reading(j, fits)
     if not total:
@@ -191,7 +193,7 @@ def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitS
 
 
 def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
-    """How resamples are drawn and read: as the table with fewer runs to spare needs it."""
+    """Choose how resamples are drawn and used, for the table with the fewer degrees of freedom."""
     tables = []
     for fit, p in zip(fits, j.parts, strict=True):
         assert fit.runs is not None
@@ -206,7 +208,9 @@ def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
 def _draw(
     j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...], method: Method, which: slice
 ) -> Floats:
-    """Joint vectors (r, Q) of the resamples ``which``: runs drawn within each table, or noise around the joint fit."""
+    """Return joint vectors (r, Q) of the resamples ``which``: runs drawn within each table, or noise around the joint
+    fit.
+    """
     seed, first, total = specs[0].seed, which.start, which.stop - which.start
     own = j.redrawn(normals(seed, which.stop, sum(map(len, j.priors)))[which])
     member = [fit.runs.cluster for fit in fits if fit.runs is not None]
@@ -221,7 +225,7 @@ def _draw(
 
 
 def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[int, int], Floats]:
-    """How often resamples draw each run of both tables: of each table as many clusters as it has."""
+    """Return how often resamples draw each run of both tables: from each table as many clusters as it has."""
     groups = [int(cluster.max()) + 1 for cluster in member]
     strata = np.repeat(np.arange(len(groups)), groups)
     place = np.concatenate([cluster + before for cluster, before in zip(member, (0, groups[0]), strict=True)])
@@ -229,7 +233,7 @@ def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[in
 
 
 def _fit(fit: Fit, p: Problem, best: Optimum, at: Ints, resamples: Floats, how: Resampling, near: float) -> Fit:
-    """``fit`` with the parameters of the joint fit, and its other optima in place of those of the fit alone."""
+    """Return ``fit`` with the parameters and the other optima of the joint fit."""
     theta, draws = p.external(best.theta[at]), p.external(resamples[:, at])
     view = replace(best, theta=best.theta[at], others=best.others[:, at])
     notes: tuple[FitWarning, ...] = others(fit.law, p, view, near)

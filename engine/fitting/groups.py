@@ -1,4 +1,4 @@
-"""A law fitted to several groups of runs: with some of its parameters the same in all, or one law each."""
+"""Fit of a law to several groups of runs, with shared parameters or one law for each group."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from isoplan.engine.schema import Runs
 def fit_groups(
     spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None
 ) -> GroupedFit:
-    """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` the same in all.
+    """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` equal in all.
 
-    Where nothing is shared and the roles ask for one law each, each group is fitted as if it were alone. Resamples are
-    drawn as for one group, of each group as many runs as it has. Raises PlannerError as ``fit`` does, naming the group.
+    If nothing is shared and the roles ask for separate laws, each group is fitted as if it were alone. Resamples are
+    drawn as for one group, from each group as many runs as it has. Raises PlannerError as ``fit`` does, naming the
+    group.
     """
     if runs.roles.each and not spec.share:
         return GroupedFit(spec, dict(_apart(spec, runs, snapshot, where, progress)))
@@ -95,7 +96,7 @@ def _sharable(spec: FitSpec, law: Law) -> None:
 def _apart(
     spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
 ) -> Iterator[tuple[str, Fit]]:
-    """The fit of each group by itself: the digits of a fit to the runs of that group alone."""
+    """Yield the fit of each group alone, with the same digits as a fit to the runs of that group."""
     names, column = _names(runs), runs.roles.group or "group"
     for i, name in enumerate(names):
         share = None if progress is None else partial(_report, progress, i, len(names))
@@ -111,7 +112,7 @@ def _report(progress: Progress, done: int, total: int, share: float) -> None:
 
 
 def _names(runs: Runs) -> list[str]:
-    """The groups that have a run of positive weight, in the order of their names."""
+    """Return the groups that have a run of positive weight, sorted by name."""
     if "group" not in runs.labels:
         raise PlannerError("A fit of groups needs groups: map a column to the role group.")
     used = runs["weight"] > 0 if "weight" in runs else np.ones(len(runs), bool)
@@ -126,7 +127,7 @@ def _of_group(name: str, error: PlannerError) -> PlannerError:
 
 
 def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
-    """The groups and their runs, checked."""
+    """Check the groups and return their names and runs."""
     names = _names(runs)
     if len(names) < 2:
         raise PlannerError(
@@ -142,14 +143,14 @@ def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
 
 
 def _whole(spec: FitSpec, law: Law, samples: list[Sample]) -> tuple[Problem, Ints]:
-    """The problem over the runs of all groups, and the group of each."""
+    """Return the problem over the runs of all groups, and the group of each run."""
     columns = {a: np.concatenate([s.columns[a] for s in samples]) for a in samples[0].columns}
     y, weight = (np.concatenate([getattr(s, name) for s in samples]) for name in ("y", "weight"))
     return problem(law, spec, columns, y, weight), np.repeat(np.arange(len(samples)), [len(s) for s in samples])
 
 
 def _clusters(samples: list[Sample]) -> Ints:
-    """The cluster of each run; none spans two groups."""
+    """Return the cluster of each run; no cluster spans two groups."""
     own = [clusters(s.runs) for s in samples]
     before = np.cumsum([0, *(int(member.max()) + 1 for member in own[:-1])])
     return np.concatenate([member + start for member, start in zip(own, before, strict=True)])
@@ -165,7 +166,9 @@ def _refits(
     member: Ints,
     progress: Progress | None,
 ) -> Floats:
-    """Joint vectors (r, Q) of the resamples: as many runs drawn of each group as it has, or noise around the fit."""
+    """Return joint vectors (r, Q) of the resamples: as many runs drawn from each group as it has, or noise around the
+    fit.
+    """
     total = spec.bootstrap
     own = j.redrawn(normals(spec.seed, total, sum(map(len, j.priors))))
     if how.method == "profile":
@@ -182,6 +185,6 @@ def _refits(
 
 
 def _plain(p: Problem, theta: Floats) -> float:
-    """The objective of one group: the plain sum over its runs."""
+    """Return the objective of one group: the plain sum over its runs."""
     alone = replace(p, penalty=None)
     return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])

@@ -1,4 +1,4 @@
-"""From a specification and runs to a fit."""
+"""Fit of one law to runs, from a specification."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def fit(
     where: str = "",
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit the law of ``spec`` to ``runs``; the same two give the same digits.
+    """Fit the law of ``spec`` to ``runs``; equal inputs give equal digits.
 
-    ``curves`` are the training curves of the runs, for the laws that read them. ``snapshot`` and ``where`` name the
-    data in the result, ``progress`` hears the share of resamples that are done. Raises PlannerError where the runs
-    cannot support the law; softer problems travel as ``Fit.warnings``.
+    ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` name the data in
+    the result, and ``progress`` is called with the completed fraction of resamples. Raises PlannerError if the runs
+    cannot determine the law; less severe problems are in ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
@@ -73,7 +73,7 @@ def _fitted(
 
 
 def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
-    """The fit with what its training curves were and what became of them."""
+    """Return the fit with the identity of its training curves and the notes on curves left out."""
     return replace(
         made,
         n=len(np.unique(shape.labels["run"])),
@@ -83,7 +83,7 @@ def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
 
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
-    """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
+    """Build the fit of a sample from the estimate; ``group`` names the runs if they are one of several groups."""
     _check_bounds(s, found.theta)
     whole = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
     resamples, how = found.resamples[whole], found.resampling
@@ -106,12 +106,12 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 
 
 def takes_runs(spec: FitSpec, n: int) -> bool:
-    """Whether a fit of ``n`` runs contains them: those of groups and very many do not."""
+    """Whether a fit of ``n`` runs stores them: not for groups with shared parameters or very many runs."""
     return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
-    """The runs of a fit that was saved without them, from the table of its snapshot."""
+    """Return the runs of a fit that was saved without them, from the table of its snapshot."""
     return _runs(sample(spec, runs))
 
 
@@ -122,7 +122,7 @@ def _runs(s: Sample) -> FittedRuns:
 def _check_bounds(s: Sample, theta: Floats) -> None:
     """Raise PlannerError for an exponent of the compute-optimal sizes outside 0 to 1.
 
-    Only laws through minima find their exponents without bounds; all others stay within theirs.
+    Only laws through minima estimate their exponents without bounds; all others stay within theirs.
     """
     if s.law.is_pointwise:
         return
@@ -157,7 +157,7 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
 
 
 def _runtime(runs: Runs) -> Runtime | None:
-    """How long the runs took; None where no column says so, and without N or D."""
+    """Fit the runtime of the runs; None if no column contains it, or without N or D."""
     if runs.seconds is None or "N" not in runs or "D" not in runs:
         return None
     return fit_runtime(runs["N"], runs["D"], runs.seconds, runs.seconds_from)

@@ -1,4 +1,4 @@
-"""The law catalogue. A new law is a new description here; nothing else changes."""
+"""The law catalogue. A new law needs only a new description here."""
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.broken import broken_power_law
@@ -28,7 +28,7 @@ LAWS: tuple[Law, ...] = (
     DATA_CONSTRAINED,
     KAPLAN,
 )
-"""The laws that N, D, C and the budget decide."""
+"""Laws of N, D, C and the budget."""
 ONE_AXIS: tuple[Law, ...] = (
     power_law("x"),
     starvation("x"),
@@ -40,9 +40,9 @@ ONE_AXIS: tuple[Law, ...] = (
     broken_power_law("D", 1),
     broken_power_law("D", 2),
 )
-"""The laws over a column that the user names, each over a stand-in."""
+"""Laws over a column that the user names, each over a placeholder column."""
 OF_CELLS: tuple[Law, ...] = (THRESHOLD,)
-"""The laws that describe kinds of runs and no loss."""
+"""Laws that classify runs and do not describe a loss."""
 CATALOGUE = (*LAWS, *ONE_AXIS, *OF_CELLS)
 
 __all__ = [
@@ -61,7 +61,9 @@ __all__ = [
 
 
 def get_law(name: str, axis: str | None = None) -> Law:
-    """The law called ``name``; a one-axis law needs the column ``axis``. Raises PlannerError for an unknown one."""
+    """Return the law called ``name``; a one-axis law needs the column ``axis``. Raises PlannerError for an unknown
+    law.
+    """
     named = [law for law in CATALOGUE if law.name == name]
     if not named:
         known = ", ".join(dict.fromkeys((*(law.name for law in CATALOGUE), "formula")))

@@ -1,4 +1,4 @@
-"""A law that is one formula: value, derivatives and LaTeX come from its tree."""
+"""A law given by one formula: value, derivatives and LaTeX come from its tree."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from isoplan.engine.laws.law import Law
 from isoplan.engine.laws.terms import Values
 
 ENDLESS = 1e300
-"""A very large number of which powers and ratios are still numbers."""
+"""A very large number whose powers and ratios are still finite."""
 NOTHING = 1e-12
-"""A limit below this is zero."""
+"""Limits below this value count as zero."""
 ORDER = ("N", "D", "C", "U", "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaLaw(Law):
-    """A law whose loss is ``formula``; names in it that are no parameter are columns.
+    """A law whose loss is ``formula``; names in it that are not parameters are columns.
 
-    ``turned`` says that the formula describes a number of which more is better: the law, of which less is better, is
-    minus the formula. ``shown`` is the right-hand side in LaTeX where the tree's own would be hard to read.
+    ``turned`` means that the formula describes a number of which more is better; the loss of the law is then minus the
+    formula. ``shown`` is the right-hand side in LaTeX, if that of the tree would be hard to read.
     """
 
     formula: Formula
@@ -34,13 +34,15 @@ class FormulaLaw(Law):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The columns that the formula reads: N, D, C, U, epochs first, then by name."""
+        """The columns in the formula: N, D, C, U, epochs first, then sorted by name."""
         found = self.formula.names - set(self.names)
         return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
 
     @property
     def positive(self) -> tuple[str, ...]:
-        """A run at zero or below is a mistake on N, D, C, U and epochs; other columns of a typed law hold anything."""
+        """The columns that must be above zero: N, D, C, U and epochs; other columns of a typed law may have any
+        value.
+        """
         return tuple(axis for axis in self.axes if axis in ORDER or self.with_axis is not None)
 
     @property
@@ -67,7 +69,7 @@ class FormulaLaw(Law):
         return np.stack([sign * found.first.get(name, zero) + zero for name in self.names], axis=-1)
 
     def limit(self, values: Values) -> Floats:
-        """The loss for very large N, D, C and U; zero where it has no limit or depends on other columns too."""
+        """Return the loss for very large N, D, C and U; zero if it has no limit or depends on other columns too."""
         if not set(self.axes) <= {"N", "D", "C", "U"}:
             return np.zeros(())
         with np.errstate(all="ignore"):

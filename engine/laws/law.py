@@ -1,7 +1,7 @@
-"""A law is a value: its terms, parameters and closed forms, from which everything else is derived.
+"""The description of a law: its terms, parameters and closed forms, from which everything else is derived.
 
-Every law here is a sum of terms, each linear in one amplitude. Names, bounds, units and the order of
-parameters are written once, in ``Law.params``; callable, gradient and LaTeX come from the terms.
+Every law here is a sum of terms, each linear in one amplitude. Names, bounds, units and the order of parameters are
+written once, in ``Law.params``; prediction, gradient and LaTeX come from the terms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a law: bounds, unit ("loss" means the unit of the loss), meaning, LaTeX."""
+    """A parameter of a law: bounds, unit ("loss" means the unit of the loss), meaning and LaTeX."""
 
     name: str
     low: float
@@ -35,7 +35,7 @@ class Param:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest value."""
+        """The smallest and the largest value."""
         return (self.low, self.high)
 
 
@@ -43,7 +43,7 @@ class Param:
 class Derived:
     """A number that follows from the parameters: ``value(values)``, arrays in and out.
 
-    ``absent`` is what is said in its place where it is not finite.
+    ``absent`` is the text shown instead if the number is not finite.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Derived:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the compute-optimal frontier; arrays broadcast, NaN where the law says nothing of N or D.
+    """A point of the compute-optimal frontier; arrays broadcast, NaN if the law does not determine N or D.
 
-    ``U`` is how many samples are unique: D beyond them repeats. Infinite where nothing limits them.
+    ``U`` is the number of unique samples, beyond which D repeats; infinite if they are not limited.
     """
 
     N: Floats
@@ -114,22 +114,22 @@ class Law:
 
     @property
     def key(self) -> str:
-        """``chinchilla``, ``power-N``: one word for a law and its axis."""
+        """One word for a law and its axis, such as ``chinchilla`` or ``power-N``."""
         return f"{self.name}-{self.axis}" if self.axis else self.name
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether the law describes every single run, so that each has a residual."""
+        """Whether the law describes single runs, so that each run has a residual."""
         return self.estimator in ("surface", "formula")
 
     @property
     def is_surface(self) -> bool:
-        """Whether the law weighs N against D, with or without repeated samples."""
+        """Whether the law describes the trade-off of N and D, with or without repeated samples."""
         return set(self.axes) - {"U"} == {"N", "D"}
 
     @property
     def repeats(self) -> bool:
-        """Whether the law gives the value of a repeated sample."""
+        """Whether the law includes the effect of repeated samples."""
         return "U" in self.axes
 
     @property
@@ -139,12 +139,12 @@ class Law:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The columns that the law reads, in order of its terms."""
+        """The columns of the law, in order of its terms."""
         return tuple(dict.fromkeys(t.axis for t in self.terms if t.axis is not None))
 
     @property
     def latex(self) -> str:
-        """The formula, right-hand side and left-hand side, for st.latex and reports."""
+        """The formula, left-hand and right-hand side, for st.latex and reports."""
         tex = {p.name: p.latex for p in self.params}
         left = f"{self.symbol}({', '.join(symbol(a) for a in self.axes)})"
         return f"{left} = " + " + ".join(t.latex(tex) for t in self.terms)
@@ -156,28 +156,28 @@ class Law:
 
     @property
     def positive(self) -> tuple[str, ...]:
-        """The columns of which only values above zero have a place in the law."""
+        """The columns that must be above zero."""
         return tuple(dict.fromkeys(t.axis for t in self.terms if t.axis is not None and t.positive))
 
     def param(self, name: str) -> Param:
-        """The parameter called ``name``; raises PlannerError that lists the law's parameters."""
+        """Return the parameter called ``name``; raises PlannerError that lists the law's parameters."""
         for p in self.params:
             if p.name == name:
                 return p
         raise PlannerError(f"{self.name} has no parameter {name!r}: its parameters are {', '.join(self.names)}.")
 
     def values(self, theta: ArrayLike) -> dict[str, Floats]:
-        """Parameter values by name from ``theta`` of shape (..., p)."""
+        """Return parameter values by name from ``theta`` of shape (..., p)."""
         t = np.asarray(theta, float)
         return {name: t[..., i] for i, name in enumerate(self.names)}
 
     def predict(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Loss at ``columns`` (arrays of shape s by axis name) for ``theta`` (..., p): shape (..., *s)."""
+        """Return the loss at ``columns`` (arrays of shape s by axis name) for ``theta`` (..., p): shape (..., *s)."""
         t, x = self._broadcast(theta, columns)
         return sum((term.value(t, x[term.axis]) for term in self.terms), start=np.zeros(()))
 
     def gradient(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
-        """d loss / d theta at ``columns``: shape (..., *s, p)."""
+        """Return d loss / d theta at ``columns``: shape (..., *s, p)."""
         t, x = self._broadcast(theta, columns)
         parts: dict[str, Floats] = {}
         for term in self.terms:

@@ -1,4 +1,4 @@
-"""The compute-optimal frontier of a loss that has no closed form, by search; every array at once."""
+"""The compute-optimal frontier of a loss without a closed form, by search on whole arrays."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from isoplan.engine.laws.law import Point
 from isoplan.engine.laws.terms import Values
 
 Loss = Callable[[Values, Floats, Floats], Floats]
-"""Loss of parameter values at (N, D); arrays broadcast."""
+"""Function that returns the loss for parameter values at (N, D); arrays broadcast."""
 GRID = 64
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 NARROWED = 45
-"""Golden sections: the bracket shrinks by 4e-10."""
+"""Number of golden sections; they shrink the bracket by a factor of 4e-10."""
 CROSSINGS = 400
-"""Points between ``LEAST`` and ``MOST`` at which a first crossing is looked for: a quarter of a power of e each."""
+"""Points between ``LEAST`` and ``MOST`` where a first crossing is searched, a quarter of a power of e apart."""
 Curve = Callable[[Floats], Floats]
-"""Something of one variable, element by element."""
+"""Function of one variable, elementwise."""
 LEAST, MOST = 1.0, 1e40
-"""Between which N, D or C for a loss are looked for."""
+"""Range of N, D or C that is searched for a loss."""
 
 
 def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """The least loss at ``C`` FLOPs over all N, with D by ``rule``: the best of a grid in ln N, then golden sections.
+    """Find the least loss at ``C`` FLOPs over all N, with D by ``rule``: a grid in ln N, then golden sections.
 
-    NaN where the loss falls up to an end of the grid (one parameter, one FLOP a parameter): there is no optimum.
+    NaN if the loss decreases up to an end of the grid (one parameter, one FLOP per parameter): there is no optimum.
     """
     C = np.asarray(C, float)
     C = np.broadcast_to(C, np.broadcast_shapes(C.shape, *(np.shape(x) for x in v.values())))
@@ -50,9 +50,9 @@ def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floats:
-    """Where ``f``, which falls and then rises, is least between ``low`` and ``high``: arrays of one shape.
+    """Find where ``f``, which decreases and then increases, is least between ``low`` and ``high`` (one shape).
 
-    Golden sections (Kiefer 1953): each shrinks the bracket by 0.618 and asks ``f`` once.
+    Golden sections (Kiefer 1953): each shrinks the bracket by 0.618 and evaluates ``f`` once.
     """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
@@ -67,7 +67,7 @@ def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floa
 
 
 def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> Point:
-    """The least C whose best loss is ``target``; inf where no C up to 1e40 FLOPs reaches it."""
+    """Find the least C whose best loss is ``target``; inf if no C up to 1e40 FLOPs reaches it."""
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
         return target - frontier(loss, dict(zip(v, some, strict=True)), np.exp(x), rule).loss
@@ -79,9 +79,9 @@ def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> P
 
 
 def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats) -> Floats:
-    """The first X at which a falling ``curve(v, X)`` reaches ``target``; inf where no X up to 1e40 does.
+    """Find the first X at which a decreasing ``curve(v, X)`` reaches ``target``; inf if no X up to 1e40 does.
 
-    A curve that rises again beyond the runs still has its first crossing: it is looked for on a grid in ln X.
+    The first crossing is searched on a grid in ln X, so that it is found even if the curve increases again beyond it.
     """
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
@@ -97,7 +97,7 @@ def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats
 
 
 def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, Any]:
-    """``frontier`` (on C alone) and ``least_compute`` of a law on one axis whose loss is ``curve(v, X)``."""
+    """Return ``frontier`` (on C only) and ``least_compute`` of a law on one axis whose loss is ``curve(v, X)``."""
 
     def along(v: Values, C: Floats, rule: ComputeRule) -> Point:
         loss = np.asarray(curve(v, np.asarray(C, float)))

@@ -1,7 +1,7 @@
-"""The terms that laws are sums of: each linear in one amplitude.
+"""The terms of laws, each linear in one amplitude.
 
 A term with an exponent is a exp(-e z) of one coordinate z of its axis: ln X for a falling power, -ln X for a rising
-one, -X for an exponential. A term without one is a fixed shape of the axis times its amplitude.
+one, -X for an exponential. A term without exponent is a fixed shape of the axis times its amplitude.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Const:
         return {self.amplitude: np.ones_like(v[self.amplitude] + x)}
 
     def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term."""
+        """Return the amplitude a of the term."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
@@ -57,7 +57,7 @@ class Const:
 
 @dataclass(frozen=True)
 class _Shape:
-    """An amplitude times a fixed shape of the axis; ``positive`` where the shape needs values above zero."""
+    """An amplitude times a fixed shape of the axis; ``positive`` if the shape needs values above zero."""
 
     amplitude: str
     axis: str
@@ -77,7 +77,7 @@ class _Shape:
         return {self.amplitude: self.shape(x) + 0.0 * v[self.amplitude]}
 
     def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term."""
+        """Return the amplitude a of the term."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
@@ -86,7 +86,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class Offset(_Shape):
-    """c: a constant that is no floor, such as the value of a parabola at ln X = 0."""
+    """The term c, a constant that is not a floor, such as the value of a parabola at ln X = 0."""
 
     positive: ClassVar[bool] = False
 
@@ -102,7 +102,7 @@ class Offset(_Shape):
 
 @dataclass(frozen=True)
 class Log(_Shape):
-    """b ln X."""
+    """The term b ln X."""
 
     def shape(self, x: Floats) -> Floats:
         return np.log(x)
@@ -116,7 +116,7 @@ class Log(_Shape):
 
 @dataclass(frozen=True)
 class LogSquared(_Shape):
-    """c (ln X)^2."""
+    """The term c (ln X)^2."""
 
     def shape(self, x: Floats) -> Floats:
         return np.asarray(np.log(x) ** 2)
@@ -130,7 +130,7 @@ class LogSquared(_Shape):
 
 @dataclass(frozen=True)
 class Reciprocal(_Shape):
-    """a / X."""
+    """The term a / X."""
 
     def shape(self, x: Floats) -> Floats:
         return 1.0 / x
@@ -144,7 +144,7 @@ class Reciprocal(_Shape):
 
 @dataclass(frozen=True)
 class _Curve:
-    """A exp(-e z) of one coordinate z of the axis; ``positive`` where the coordinate needs values above zero."""
+    """The term A exp(-e z) of one coordinate z of the axis; ``positive`` if the coordinate needs values above zero."""
 
     amplitude: str
     axis: str
@@ -152,15 +152,15 @@ class _Curve:
     positive: ClassVar[bool] = True
 
     def coordinate(self, x: Floats) -> Floats:
-        """z at ``x``."""
+        """Return z at ``x``."""
         raise NotImplementedError
 
     def spread(self, x: Floats) -> float:
-        """The unit of z in which an exponent is of order one: one for logs, which have no unit."""
+        """Return the unit of z in which an exponent is of order one: one for logs, which have no unit."""
         return 1.0
 
     def rate(self, value: ArrayLike) -> Floats:
-        """The exponent e that a value of the parameter ``exponent`` means; its own inverse."""
+        """Return the exponent e for a value of the parameter ``exponent``; the function is its own inverse."""
         return np.asarray(value, float)
 
     def params(self) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ class _Curve:
         return {self.amplitude: unit, self.exponent: -v[self.amplitude] * unit * z}
 
     def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term a exp(-e z)."""
+        """Return the amplitude a of the term a exp(-e z)."""
         return v[self.amplitude]
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
@@ -184,7 +184,7 @@ class _Curve:
 
 @dataclass(frozen=True)
 class Power(_Curve):
-    """A X^-alpha: falls with the axis X. The amplitude has the unit loss x unit(X)^alpha."""
+    """The term A X^-alpha, which decreases with the axis X. The amplitude has the unit loss x unit(X)^alpha."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
@@ -198,7 +198,7 @@ class Power(_Curve):
 
 @dataclass(frozen=True)
 class Rising(_Curve):
-    """a X^alpha: rises with the axis X. The amplitude has the unit loss / unit(X)^alpha."""
+    """The term a X^alpha, which increases with the axis X. The amplitude has the unit loss / unit(X)^alpha."""
 
     def coordinate(self, x: Floats) -> Floats:
         return -np.log(x)
@@ -212,7 +212,7 @@ class Rising(_Curve):
 
 @dataclass(frozen=True)
 class Exponential(_Curve):
-    """A exp(B X): rises where A B > 0. The rate B has the unit 1 / unit(X)."""
+    """The term A exp(B X), which increases if A B > 0. The rate B has the unit 1 / unit(X)."""
 
     positive: ClassVar[bool] = False
 
@@ -220,7 +220,7 @@ class Exponential(_Curve):
         return -x
 
     def spread(self, x: Floats) -> float:
-        """Half the range of ``x``, so that a unit of X does not matter."""
+        """Return half the range of ``x``, so that the unit of X does not matter."""
         return float(np.ptp(x)) / 2 or 1.0
 
     def latex(self, tex: Mapping[str, str]) -> str:
@@ -232,13 +232,13 @@ class Exponential(_Curve):
 
 @dataclass(frozen=True)
 class Ratio(_Curve):
-    """(X_s / X)^alpha: the same curve as ``Power``. ``amplitude`` names the scale X_s, where it is one unit of loss."""
+    """The term (X_s / X)^alpha, the same curve as ``Power``; ``amplitude`` names the scale X_s, at which it is one."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
 
     def value(self, v: Values, x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):  # a term that vanished has X_s = 0
+        with np.errstate(divide="ignore"):  # A vanished term has X_s = 0.
             return np.exp(self.rate(v[self.exponent]) * (np.log(v[self.amplitude]) - np.log(x)))
 
     def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
@@ -249,11 +249,11 @@ class Ratio(_Curve):
         }
 
     def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term a X^-e."""
+        """Return the amplitude a of the term a X^-e."""
         return np.exp(self.rate(v[self.exponent]) * np.log(v[self.amplitude]))
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        """a = X_s^e, so X_s = a^(1/e), kept finite; a term that vanished (a = 0) gives X_s = 0."""
+        """Return the parameters for a = X_s^e: X_s = a^(1/e), kept finite; a vanished term (a = 0) gives X_s = 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: self.rate(e)}
 
@@ -266,7 +266,7 @@ class Ratio(_Curve):
 
 @dataclass(frozen=True)
 class Smooth(Ratio):
-    """(X_s / X)^(4/d): the same curve with the dimension d of a smooth target in place of its exponent."""
+    """The term (X_s / X)^(4/d), the same curve with the dimension d of a smooth target in place of its exponent."""
 
     def rate(self, value: ArrayLike) -> Floats:
         return 4.0 / np.asarray(value, float)
@@ -288,5 +288,5 @@ class Smooth(Ratio):
 Curve = Power | Rising | Exponential | Ratio
 """Terms with an exponent."""
 Shape = Const | Offset | Log | LogSquared | Reciprocal
-"""Terms without one."""
+"""Terms without an exponent."""
 Term = Curve | Shape

@@ -1,7 +1,7 @@
-"""A law that a user typed, such as ``E + A/N^alpha + B/D^beta``.
+"""A law from a typed formula, such as ``E + A/N^alpha + B/D^beta``.
 
-Names that are columns are variables, the others are parameters. A parameter whose power is taken is positive; others
-are free unless the user bounds them.
+Names of columns are variables, and all other names are parameters. A parameter in the base of a power is positive;
+others are free unless the user gives bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isoplan.engine.laws.terms import Values
 
 EXAMPLE = "E + A/N^alpha + B/D^beta"
 MOST = 12
-"""The largest number of parameters."""
+"""Largest number of parameters."""
 Bound = tuple[str, float | None, float | None]
 
 
@@ -31,10 +31,11 @@ Bound = tuple[str, float | None, float | None]
 def typed_law(
     text: str, bounds: tuple[Bound, ...] = (), columns: tuple[str, ...] = (), turned: bool = False
 ) -> FormulaLaw:
-    """The law in ``text``, with ``bounds`` (name, low, high; None is open) on parameters.
+    """Return the law in ``text``, with ``bounds`` (name, low, high; None is open) on parameters.
 
-    N, D, C, U and epochs are always columns, ``columns`` are further ones. ``turned``: more of it is better. Raises
-    PlannerError for a formula that cannot be read, has no column or no parameter, or too many, and for a bad bound.
+    N, D, C, U and epochs are always columns; ``columns`` are additional ones. ``turned``: a larger value is better.
+    Raises PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for a bad
+    bound.
     """
     if not text.strip():
         raise PlannerError(f"The law formula needs a formula: type one such as {EXAMPLE}.")
@@ -82,9 +83,9 @@ def named_law(
     meanings: Mapping[str, str],
     bounds: tuple[Bound, ...] = (),
 ) -> FormulaLaw:
-    """Return a law of the catalogue from its formula of N, D, C, U or epochs; it is fitted and planned by search.
+    """Return a law of the catalogue from its formula of N, D, C, U or epochs; fits and plans use search.
 
-    ``meanings`` gives each parameter in words, ``bounds`` (name, low, high; None is open) where it may lie.
+    ``meanings`` describes each parameter in words; ``bounds`` (name, low, high; None is open) limits them.
     """
     formula = parse_formula(text)
     made = formula_law(name, title, formula, bounds, formula.names & set(ORDER))
@@ -99,7 +100,7 @@ def named_law(
 
 
 def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ...], variables: Set[str]) -> FormulaLaw:
-    """Return the law of ``formula``; its names that are not ``variables`` are parameters, in the order of the text."""
+    """Return the law of ``formula``; names that are not ``variables`` are parameters, in the order of the text."""
     found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
     parameters = tuple(dict.fromkeys(found))
     ends = _bounds(formula, parameters, bounds)
@@ -119,7 +120,7 @@ def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ..
 
 
 def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, Any]:
-    """Frontier and least compute of a formula of N and D alone, or of one of N, D and C; others do not plan."""
+    """Return frontier and least compute of a formula of N and D, or of N, D or C alone; empty for other formulas."""
     if len(axes) == 1 and axes[0] in ("N", "D", "C"):
         return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))
     if set(axes) != {"D", "N"}:
@@ -152,7 +153,7 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
 
 
 def _positive(tree: Node) -> frozenset[str]:
-    """The names that stand, alone or as factors, in the base of a power whose exponent is not a number."""
+    """Return the names that are, alone or as factors, in the base of a power whose exponent is not a number."""
     found: set[str] = set()
     for node in nodes(tree):
         if node.kind == "chain" and node.operators == ("^",) and names(node.children[1]):

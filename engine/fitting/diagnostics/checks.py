@@ -1,4 +1,4 @@
-"""Soft problems: each travels with the fit as a sentence that says what it means and what to do."""
+"""Warnings of a fit. Each is a sentence that states what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Least robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
+"""Smallest distance below the floor, in robust standard deviations, that noise does not explain."""
 FALSE_ALARMS = 0.005
 """Level of each test of whether runs lie below the floor."""
 FIRST = 5
-"""Runs closest to the floor that are tested together at least."""
+"""Smallest number of runs closest to the floor that are tested together."""
 REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
-"""How far runs at the largest place may lie above the least of a law that falls, as a ratio; noise is less."""
+"""Code of the warning, and largest ratio to the smallest loss that noise explains at the last place of a falling law.
+"""
 SHOWN = 5
-"""Rows that a sentence names before it says how many more there are."""
+"""Largest number of rows that a sentence lists before it counts the rest."""
 PULL = {
     "huber-log": "Outliers hardly change a Huber fit",
     "lad": "Outliers hardly change a fit of absolute deviations",
@@ -42,11 +43,11 @@ PULL = {
     "ols-log": "Outliers change a least-squares fit",
     "asymmetric": "Outliers above the law hardly change the fit, outliers below it do",
 }
-"""What outliers do to a fit, by objective."""
+"""Effect of outliers on a fit, by objective."""
 
 
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
-    """Every soft problem of a fit, the estimator's own first."""
+    """Return all warnings of a fit, those of the estimator first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
@@ -90,7 +91,7 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
 
 
 def _extra(table: Floats) -> int:
-    """Rows (n, k) that repeat an earlier one, of those without NaN."""
+    """Count the rows (n, k) that repeat an earlier one, among those without NaN."""
     whole = table[~np.isnan(table).any(axis=1)]
     return len(whole) - len(np.unique(whole, axis=0))
 
@@ -128,7 +129,9 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
 
 
 def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """A floor at zero or not resolved: an upper limit, and the loss beyond the runs with it and without."""
+    """Warn of a floor that is zero or not resolved: its upper limit, and the loss beyond the runs with and without
+    it.
+    """
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
     for i, name in enumerate(s.law.names):
         if name not in floors or name not in s.free:
@@ -161,7 +164,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
-    """A resolved floor about which the objective of the fit and least squares differ."""
+    """Warn of a resolved floor on which the objective of the fit and least squares disagree."""
     curve = found.confidence
     if curve is None or not curve.resolved or curve.agrees(floor):
         return
@@ -174,7 +177,9 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
 
 
 def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
-    """The 95 % upper limit of a floor that is not resolved, from its curve, else from its values ``drawn`` (r,)."""
+    """Return the 95 % upper limit of an unresolved floor, from its confidence curve or else from the values ``drawn``
+    (r,).
+    """
     return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
 
 
@@ -201,7 +206,7 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 
 def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
-    """Whether an exponent lies off its bounds; a rate of either sign must differ from a straight line as well."""
+    """Whether an exponent is off its bounds. A rate of either sign must also differ from a straight line."""
     if p.low < 0:
         return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
     return bool(max(p.low, LOG_LIMIT) < value < p.high)
@@ -224,7 +229,7 @@ def _unmeasured(s: Sample) -> Iterator[FitWarning]:
 
 
 def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """An optimum outside the sweep, or one that its runs do not determine."""
+    """Warn of an optimum outside the sweep, or one that the runs do not determine."""
     law = s.law
     if law.optimum is None or law.axis is None:
         return
@@ -258,7 +263,7 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """Runs that rise to the largest place of an axis along which the law falls."""
+    """Warn if the loss increases toward the largest place of an axis along which the law decreases."""
     law = s.law
     if law.axis is None or law.optimum is not None or s.y.min() <= 0:
         return
@@ -277,7 +282,7 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
-    """Derived numbers that these runs do not have; an optimum has sentences of its own."""
+    """Warn of derived numbers that are undefined for these runs; an optimum has its own warnings."""
     if s.law.optimum is not None:
         return
     with np.errstate(all="ignore"):
@@ -315,16 +320,19 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def floor_limit(n: int, parameters: int) -> float:
-    """Robust standard deviations below the law from which on one of ``n`` runs rejects a floor above it."""
+    """Return how far below the law, in robust standard deviations, one of ``n`` runs must be to reject a floor above
+    it.
+    """
     freedom = n - parameters
     return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
 
 
 def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
-    """Whether the runs that should lie closest to the floor lie below it on average, by a one-sided t test.
+    """Whether the runs predicted closest to the floor are below it on average, by a one-sided t test.
 
-    A law with the right floor puts no run's mean below it. The runs are taken by their ``predicted`` (n,) values and
-    not by their own, so that noise selects none: the first 5, 10, 20, ... up to half, each at its share of the level.
+    Under a law with the correct floor the mean of no run is below it. The runs are ordered by their ``predicted`` (n,)
+    values and not by their measured ones, so that noise does not select them. The test is repeated for the first 5, 10,
+    20, ... runs up to half of all, each with an equal share of the level.
     """
     nearest = np.argsort(predicted, kind="stable")
     excess = (np.log(s.y / floor) if s.spec.log_residuals and floor > 0 else s.y - floor)[nearest]

@@ -26,7 +26,10 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True)
 class Criteria:
-    """``parameters`` counts the free ones and the scale of the noise; smaller AIC and BIC are better."""
+    """Likelihood and information criteria; smaller AIC and BIC are better.
+
+    ``parameters`` counts the free parameters and the scale of the noise.
+    """
 
     log_likelihood: float
     parameters: int
@@ -35,9 +38,9 @@ class Criteria:
 
 
 def criteria(found: Fit, runs: Runs) -> Criteria:
-    """AIC and BIC of ``found`` on the ``runs`` that it was fitted to.
+    """Compute AIC and BIC of ``found`` on the ``runs`` that it was fitted to.
 
-    Raises PlannerError for a law that describes minima and not runs, and for residuals that are all zero.
+    Raises PlannerError if the law describes minima instead of runs, or if all residuals are zero.
     """
     if not found.law.is_pointwise:
         raise PlannerError(f"Law {found.law.name} describes minima, not single runs, so it has no likelihood of them.")
@@ -51,7 +54,7 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
 
 
 def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
-    """ln p of ``residual`` (n,) with ``weight`` (n,) at the most likely scale of the noise."""
+    """Return ln p of ``residual`` (n,) with ``weight`` (n,) at the most likely scale of the noise."""
     from scipy.optimize import minimize_scalar
 
     rho = loss.value(residual)

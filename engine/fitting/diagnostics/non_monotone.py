@@ -1,8 +1,8 @@
-"""Scales that turn back: a parameter that is not monotone in the exponent it belongs to.
+"""Parameters that are not monotone in the exponent that they belong to.
 
-Along the valley of parameters that fit the runs about equally well, the scale of a term, (C_L / C)^gamma say, can be
-least (or most) near the best fit. Its resamples then lie to one side of that end and their percentiles hold the true
-value less often than they say (docs/coverage.md, C_L of the iso-FLOP minima), while every loss stays right.
+Along the valley of parameters that fit the runs about equally well, the scale of a term, (C_L / C)^gamma say, can have
+an extremum near the best fit. All its resamples are then on one side of that extremum, and their percentiles contain
+the true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Every loss stays correct.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
 CLEAR = 0.2
-"""Rank correlations smaller than this may be chance."""
+"""Smallest rank correlation that is not attributed to chance."""
 
 
 def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:
-    """A sentence for every scale that turns back within the ``resamples`` (r, p) of its exponent."""
+    """Yield a warning for every scale that is not monotone in its exponent within the ``resamples`` (r, p)."""
     found = resamples[~np.isnan(resamples).any(axis=1)]
     if len(found) < 2 * FEWEST:
         return

@@ -1,9 +1,10 @@
-"""Whether residuals differ by a column of the table: a stratified permutation test with exact moments.
+"""Test of whether residuals differ by a column of the table: a stratified permutation test with exact moments.
 
 Runs that are neighbours in the axes of the law form strata. Under the null hypothesis the labels of a column are
-exchangeable inside each stratum, so the mean and the covariance of the sums of residuals by label are known exactly and
-their quadratic form is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic; Landis, Heyman and Koch,
-Int. Stat. Rev. 46, 1978). No label is drawn: the answer is deterministic and resolves p far below 1e-3.
+exchangeable inside each stratum. The mean and the covariance of the sums of residuals by label are therefore known
+exactly, and their quadratic form is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic; Landis,
+Heyman and Koch, Int. Stat. Rev. 46, 1978). No labels are drawn at random, so the result is deterministic and resolves p
+far below 1e-3.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.schema import Category
 
 FEWEST_RUNS = 5
-"""Runs that a group needs to be compared."""
+"""Smallest number of runs of a group that is compared."""
 MOST_GROUPS = 8
 LEVEL = 1e-3
-"""Significance after Bonferroni's correction for the number of columns."""
+"""Significance level, after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
-"""The share by which offsets must reduce the scale of the residuals."""
+"""Smallest relative decrease of the scale of the residuals that offsets must give."""
 STRATUM, STRATUM_OF_FEW = 12, 18
-"""Runs of a stratum at most, where their places differ. Larger strata show smaller offsets in a table of few runs."""
+"""Largest number of runs of a stratum with different places. Larger strata detect smaller offsets if runs are few."""
 FEW = 50
-"""Runs below which a table has few."""
+"""Number of runs below which ``STRATUM_OF_FEW`` applies."""
 MIXED = 0.5
-"""The share of the runs that must lie in strata with more than one group: groups must overlap."""
+"""Smallest fraction of the runs in strata with more than one group, so that groups overlap."""
 CAP = 5.0
-"""Robust standard deviations beyond which a residual counts as one at that distance: outliers decide nothing."""
+"""Robust standard deviations at which residuals are clipped, so that outliers do not decide the test."""
 MOST_RUNS = 4000
-"""Runs that are looked at; of a larger table the same random ones each time."""
+"""Largest number of runs that are tested. From a larger table always the same random runs are used."""
 
 
 @dataclass(frozen=True)
 class Offset:
-    """How residuals differ by the values of ``column``.
+    """Differences of the residuals between the values of ``column``.
 
-    ``by_value`` is the mean residual of each value above that of all, ``p`` is Bonferroni's, ``smaller`` the share by
-    which the scale of the residuals decreases when the offsets are taken off.
+    ``by_value`` is the mean residual of each value minus that of all runs, and ``p`` includes Bonferroni's correction.
+    ``smaller`` is the relative decrease of the scale of the residuals when the offsets are subtracted.
     """
 
     column: str
@@ -58,11 +59,11 @@ class Offset:
 def offsets(
     residual: Floats, axes: Sequence[Floats], categories: Mapping[str, Category], sizes: Sequence[Floats] = ()
 ) -> tuple[Offset, ...]:
-    """Test each column in ``categories`` for offsets of ``residual`` (n,), the smallest p first.
+    """Test each column in ``categories`` for offsets of ``residual`` (n,); the smallest p is first.
 
-    ``axes`` (n,) each are the logarithms of what the law reads. Left out are columns with fewer than two groups of
-    ``FEWEST_RUNS``, columns that follow from one of the ``sizes``, columns that divide the runs as an earlier one does,
-    and groups that do not overlap in the axes.
+    ``axes`` (n,) each are the logarithms of the axes of the law. Excluded are columns with fewer than two groups of
+    ``FEWEST_RUNS``, columns that are a function of one of the ``sizes``, columns that divide the runs as an earlier one
+    does, and groups that do not overlap in the axes.
     """
     some = _sampled(residual)
     residual, axes, sizes = residual[some], [x[some] for x in axes], [x[some] for x in sizes]
@@ -89,7 +90,7 @@ def offsets(
 
 
 def strata(axes: Sequence[Floats]) -> Ints:
-    """The stratum (n,) of each run: halves of halves of the widest axis, until a part has few runs.
+    """Return the stratum (n,) of each run: the widest axis is halved until each part has few runs.
 
     Runs at one place stay together.
     """
@@ -109,7 +110,7 @@ def strata(axes: Sequence[Floats]) -> Ints:
 
 
 def _halves(places: Floats) -> NDArray[np.bool_] | None:
-    """A mask of the lower half along the widest axis; None where all places are one."""
+    """Return a mask of the lower half along the widest axis; None if all places are equal."""
     axis = int(np.argmax(np.ptp(places, axis=0)))
     x = places[:, axis]
     if np.ptp(x) == 0:
@@ -127,7 +128,7 @@ def _sampled(residual: Floats) -> Ints:
 
 
 def _groups(codes: Ints) -> tuple[Ints, Ints]:
-    """The codes with enough runs, and for each run the position of its code among them, -1 for the others."""
+    """Return the codes with enough runs, and for each run the position of its code among them, or -1."""
     counts = np.bincount(codes + 1)
     kept = np.flatnonzero(counts >= FEWEST_RUNS) - 1
     place = np.full(len(counts), -1)
@@ -136,13 +137,13 @@ def _groups(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def _canonical(codes: Ints) -> Ints:
-    """The same partition numbered by first appearance."""
+    """Return the same partition, numbered by first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
 def _follows(codes: Ints, x: Floats) -> bool:
-    """Whether the label is a function of ``x``, a size with repeated values."""
+    """Whether the label is a function of ``x``, if ``x`` has repeated values."""
     place = np.unique(x, return_inverse=True)[1].astype(np.int64)
     values = int(place.max(initial=-1)) + 1
     pairs = len(np.unique(place * 128 + codes + 1))
@@ -150,7 +151,7 @@ def _follows(codes: Ints, x: Floats) -> bool:
 
 
 def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tuple[float, Floats, float] | None:
-    """p, offsets (k,) and the decrease of the scale; None where the groups do not overlap."""
+    """Return p, the offsets (k,) and the decrease of the scale; None if the groups do not overlap."""
     stratum = strata(axes)
     m = np.zeros((int(stratum.max()) + 1, k))
     np.add.at(m, (stratum, group), 1)
@@ -174,7 +175,9 @@ def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tupl
 
 
 def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | None = None) -> float:
-    """The root mean square of residual - offset, each at most the cap that the residuals around ``best`` give."""
+    """Return the root mean square of ``residual`` - ``offset``, clipped at the cap from the residuals around
+    ``best``.
+    """
     around = residual - (offset if best is None else best)
     cap = CAP * _robust(around - np.median(around))
     left = residual - offset
@@ -183,6 +186,6 @@ def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | Non
 
 
 def _robust(x: Floats) -> float:
-    """1.4826 times the median absolute value; the root mean square where more than half are zero."""
+    """Return 1.4826 times the median absolute value, or the root mean square if more than half are zero."""
     typical = 1.4826 * float(np.median(np.abs(x)))
     return typical if typical > 0 else float(np.sqrt(np.mean(x**2))) or 1.0

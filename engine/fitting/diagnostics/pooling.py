@@ -1,4 +1,4 @@
-"""Warnings of a fit that pools what should perhaps stay apart: data sets, splits, flagged runs, other groups."""
+"""Warnings of a fit that pools runs of different datasets, splits or groups, or flagged runs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isoplan.engine.schema import Runs
 POOLED, FLAGGED, OFFSETS = "pooled", "flagged", "offsets"
 SIZES = ("N", "D", "C", "U", "budget")
 SHOWN = 3
-"""Columns that are named before the others are counted."""
+"""Largest number of columns that are named."""
 
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """What the runs of a fit mix, and by which columns their residuals differ."""
+    """Yield warnings about what the runs of a fit mix, and about the columns by which their residuals differ."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
@@ -31,11 +31,14 @@ def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
-    """The columns by which the residuals of a fit differ, the surest first; those that are pooled on purpose apart."""
+    """Return the columns by which the residuals of a fit differ, most significant first.
+
+    Columns that the user pooled on purpose are not tested.
+    """
     names = [name for name in pooled(s.runs) if name not in s.law.axes]
     if not names:
         return ()
-    with np.errstate(all="ignore"):  # a formula can overflow
+    with np.errstate(all="ignore"):  # A formula can overflow.
         predicted = s.law.predict(theta, s.columns)
     if not np.any(np.isfinite(predicted)):
         return ()
@@ -47,7 +50,7 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
 
 
 def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
-    """The columns of ``runs`` by which the residuals of ``fit`` differ and that no question asks about yet."""
+    """Return the columns of ``runs`` by which the residuals of ``fit`` differ and that no question covers yet."""
     if not fit.law.is_pointwise or fit.data.curves:
         return ()
     asked, s = {q.column for q in questions(runs)}, sample(fit.spec, runs)
@@ -83,7 +86,7 @@ def _differ(o: Offset, log: bool, runs: Runs) -> str:
 
 
 def _values(o: Offset, log: bool) -> str:
-    """The offset of each value, in percent of the target where residuals are logarithms."""
+    """Format the offset of each value, in percent of the target if residuals are logarithms."""
     shown = sorted(o.by_value.items(), key=lambda item: item[1])
     text = (f"{name or 'empty'} {np.expm1(b):+.1%}" if log else f"{name or 'empty'} {b:+.3g}" for name, b in shown)
     return ", ".join(part.replace("-", "\N{MINUS SIGN}") for part in text)

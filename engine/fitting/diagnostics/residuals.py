@@ -1,4 +1,4 @@
-"""Residuals of a fit and how well it describes its runs."""
+"""Residuals of a fit, and how well it describes its runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.schema import Runs
 
 FAR = 5.0
-"""Robust standard deviations beyond which a run is shown as an outlier (it is never dropped)."""
+"""Robust standard deviations beyond which a run is shown as an outlier (outliers are never dropped)."""
 CHANCE = 0.01
-"""Largest probability that a clean table has an outlier, if its noise is normal."""
+"""Largest probability that a clean table with normal noise has an outlier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,10 @@ class Residuals:
     """Arrays of length n in the order of the runs.
 
     ``residual`` is log(y / predicted) for objectives of logs (``log``), else y - predicted in the unit of y; a positive
-    one lies above the law. ``z`` is the residual over 1.4826 times the median absolute one, both in units of the error
-    that is stated for each run, where errors are. The p smallest are left out of the median, because a robust fit of p
-    parameters passes through about p runs. Beyond ``limit`` a run is an outlier. ``rms`` has the unit of ``residual``;
-    ``r2`` is the share of the variance of y (of log y) that the law explains.
+    residual is above the law. ``z`` is the residual divided by 1.4826 times the median absolute residual, both in units
+    of the error of each run if errors are given. The p smallest are left out of the median, because a robust fit of p
+    parameters passes through about p runs. A run beyond ``limit`` is an outlier. ``rms`` has the unit of ``residual``;
+    ``r2`` is the fraction of the variance of y (of log y) that the law explains.
     """
 
     predicted: Floats
@@ -42,9 +42,9 @@ class Residuals:
 
 
 def residuals(fit: Fit, runs: Runs) -> Residuals:
-    """Residuals of ``runs`` under ``fit``; raises PlannerError where the runs lack a column that the law reads.
+    """Return the residuals of ``runs`` under ``fit``. Raises PlannerError if a column that the law uses is missing.
 
-    A law of iso-FLOP minima says nothing of single runs: its residuals are those at the fitted minima and stand in
+    A law of iso-FLOP minima does not predict single runs: its residuals are those at the fitted minima, in
     ``parabolas``.
     """
     if not fit.law.is_pointwise:
@@ -60,19 +60,21 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
 
 
 def outlier_limit(n: int, parameters: int) -> float:
-    """Robust standard deviations beyond which one of ``n`` runs is an outlier of a law with so many ``parameters``.
+    """Return the outlier limit, in robust standard deviations, for ``n`` runs and ``parameters`` fitted parameters.
 
-    Few degrees of freedom n - p leave the scatter uncertain, so the limit is that of Student's t for one false alarm in
-    ``CHANCE`` of all clean tables: 5 for many runs, 8 for four degrees of freedom, 380 for one, infinite for none.
+    With few degrees of freedom n - p the scatter is uncertain. The limit is therefore that of Student's t for one false
+    alarm in ``CHANCE`` of all clean tables: 5 for many runs, 8 for four degrees of freedom, 380 for one, infinite for
+    none.
     """
     freedom = n - parameters
     return max(FAR, float(-stdtrit(freedom, CHANCE / 2 / n))) if freedom > 0 else float("inf")
 
 
 def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0, parameters: int = 0) -> Residuals:
-    """Residuals of ``y`` (n,) against ``predicted`` (n,), NaN for runs that have no place on the law's axis or no y.
+    """Return the residuals of ``y`` (n,) against ``predicted`` (n,); NaN if either of the two is NaN.
 
-    ``error`` (n,) is that of each run where errors are stated, in any one unit; ``parameters`` were fitted.
+    A prediction is NaN if the run has no place on the law's axis. ``error`` (n,) is the error of each run, if given, in
+    any common unit. ``parameters`` is the number of fitted parameters.
     """
     there = ~np.isnan(predicted) & ~np.isnan(y)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,1 +1,1 @@
-"""Estimators: one module for each way from a sample to parameters with resamples."""
+"""Estimators of parameters and resamples, one module for each method."""

@@ -1,11 +1,11 @@
 """The lower envelope of training curves (approach 1) and the power laws through it.
 
-A point is on the envelope where no point of less or equal compute has a smaller or equal loss. Hoffmann et al. 2022,
-arXiv:2203.15556, sec. 3.1. Where the runs have whole curves, the stretches along which the first or the last model size
-of the envelope is best say where the sweep ends and not what is optimal (they would pull the exponent of N* down by a
-tenth), so the power laws leave them out. Where whole curves lie on a smooth surface, the laws and their intervals are
-corrected for selection bias (``envelope_bias``). Elsewhere resamples draw whole curves, which repeats the bias; a
-warning says so.
+A point is on the envelope if no point of smaller or equal compute has a smaller or equal loss. Hoffmann et al. 2022,
+arXiv:2203.15556, sec. 3.1. If the runs have whole curves, the power laws leave out the stretches along which the first
+or the last model size of the envelope is best. These stretches show where the sweep ends and not what is optimal; they
+would decrease the exponent of N* by a tenth. If whole curves lie on a smooth surface, the laws and their intervals are
+corrected for selection bias (``envelope_bias``). Otherwise resamples draw whole curves, which repeats the bias, and a
+warning states this.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Roles, Runs
 
 FEWEST = 3
-"""Points of the envelope below which no power law goes through it."""
+"""Smallest number of points of an envelope through which a power law is fitted."""
 CHANCES = 200
-"""Envelopes drawn to find the mean of luck, always the same ones, whatever the number of refits."""
+"""Simulated envelopes for the mean selection bias. They are the same for any number of resamples."""
 NARROW = (
     "At each compute the luckiest run wins, so that N* is likely to grow faster than it says here, and resampled runs "
     "repeat that luck: these intervals are too narrow. Compare the law chinchilla, or repeat the best runs."
@@ -44,7 +44,7 @@ NARROW = (
 
 
 def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Parameters of the power laws through the envelope, and one refit a resample."""
+    """Fit the power laws through the envelope, with one refit for each resample."""
     e = Points.of(s)
     first = e.records(e.y[None])
     _enough(e, first)
@@ -55,8 +55,8 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     late = progress and (lambda share: progress(0.3 + 0.7 * share))
     notes = list(_notes(first, floor))
     if chance is None:
-        # The best curves are missing from most resamples, so that the best fit lies at their edge: a correction for
-        # bias would take all of that for bias.
+        # Most resamples lack the best curves, so the best fit is at the edge of their distribution. A bias correction
+        # would count that difference as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
         every = stacked([first, *_resampled(s, e, progress)])
         theta, objective = _laws(s, spec, every, _powers(spec, every), late)
@@ -71,7 +71,7 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The points on a lower envelope, (p,) each, in the order of compute; the power laws read those that are ``used``.
+    """The points on a lower envelope, (p,) each, in order of compute; the power laws use the points in ``used``.
 
     C in FLOPs, N in parameters, D in samples, y in its own unit and direction.
     """
@@ -83,14 +83,14 @@ class Envelope:
     used: Bools
 
     def runs(self, y: str, most: int = 60) -> Runs:
-        """The points, at most about ``most`` of them, as runs with their loss under the name ``y``."""
+        """Return the points, at most about ``most`` of them, as runs with their loss under the name ``y``."""
         values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
         some = slice(None, None, -(-len(self.C) // most))
         return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
 
 
 def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
-    """The envelope that the law of ``spec`` goes through; raises PlannerError as ``fit`` does."""
+    """Return the envelope through which the law of ``spec`` is fitted; raises PlannerError as ``fit`` does."""
     s = sample(spec, shaped(spec, runs, curves))
     e = Points.of(s)
     found = e.records(e.y[None])
@@ -99,7 +99,7 @@ def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> E
 
 
 def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Records]:
-    """The envelopes of resampled curves: the points of a curve stay together."""
+    """Yield the envelopes of resampled curves; all points of a curve stay together."""
     for at in blocks(s.spec.bootstrap, MEMORY // len(e.y)):
         drawn = counts(int(e.curve.max()) + 1, s.spec.seed, at.start, at.stop)
         yield e.records(e.y[None], drawn[:, e.curve] > 0)
@@ -108,7 +108,7 @@ def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Reco
 
 
 def _lucky(e: Points, chance: Luck, seed: int, count: int) -> Records:
-    """The envelopes of ``count`` draws of curves with luck of their own."""
+    """Return the envelopes of ``count`` simulated sets of curves with random offsets."""
     parts = [e.records(chance.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
     return stacked(parts or [e.records(chance.smooth[None]).take(slice(0, 0))])
 
@@ -116,10 +116,10 @@ def _lucky(e: Points, chance: Luck, seed: int, count: int) -> Records:
 def _corrected(
     s: Sample, spec: FitSpec, e: Points, chance: Luck, first: Records, progress: Progress | None
 ) -> tuple[Floats, float]:
-    """The laws (1 + r, p) less what luck did to them, on average and in each of r draws; and the objective.
+    """Return the laws (1 + r, p) corrected for selection bias, on average and in each of r draws, and the objective.
 
-    k, k_D and the loss are corrected by factors where the luck is one, a and b by differences. The loss is corrected
-    point by point, so that the law through it stays one of the family.
+    k, k_D and the loss are corrected by factors, a and b by differences. The loss is corrected point by point, so that
+    the law through it stays in the same family.
     """
     still, mean = chance.without(e, first), _lucky(e, chance, 0, CHANCES)
     drawn = _lucky(e, chance, s.spec.seed, spec.bootstrap)
@@ -139,12 +139,12 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """ln k, a, ln k_D, b (r, 4): what least squares of logs are linear in."""
+    """Return ln k, a, ln k_D, b (r, 4), in which least squares of logs are linear."""
     return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
 
 
 def _powers(spec: FitSpec, rows: Records) -> Floats:
-    """k, a, k_D, b (r, 4) of the power laws through each envelope; NaN where it has too few points or one size."""
+    """Return k, a, k_D, b (r, 4) of the power laws through each envelope; NaN if it has too few points or one size."""
     N, D = (np.where(rows.on, x, np.nan) for x in (rows.N, rows.D))
     size = power_through(rows.C, N, scale=spec.fixed.get("k"), exponent=spec.fixed.get("a"))
     data = power_through(rows.C, D, scale=spec.fixed.get("k_D"), exponent=spec.fixed.get("b"))
@@ -153,7 +153,7 @@ def _powers(spec: FitSpec, rows: Records) -> Floats:
 
 
 def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Progress | None) -> tuple[Floats, float]:
-    """All parameters (r, p), those of the loss from the points of each envelope, and the objective of the first."""
+    """Return all parameters (r, p), those of the loss fitted to each envelope, and the objective of the first."""
     kept = np.asarray(rows.on.any(axis=0))
     rows, few = rows.at_compute(kept), rows.on.sum(axis=1) < FEWEST
     loss, objective = _along(s, spec, rows, progress)
@@ -162,7 +162,7 @@ def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Pro
 
 
 def _along(s: Sample, spec: FitSpec, rows: Records, progress: Progress | None) -> tuple[Floats, float]:
-    """E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
+    """Return E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
     y = np.where(rows.on, rows.y, np.nanmax(np.where(rows.on, rows.y, np.nan), axis=0))
     p = problem(s.law, spec, {"C": rows.C}, y, np.ones(len(rows.C)))
     if (p.low == p.high).all():

@@ -1,10 +1,11 @@
-"""What luck does to the lower envelope of training curves, by simulation.
+"""Selection bias of the lower envelope of training curves, estimated by simulation.
 
-At each compute the luckiest curve wins. Sizes that were lucky stay on the envelope too long, so that its N* grows too
-slowly with compute, and resampled curves repeat that luck instead of showing it. So envelopes are drawn anew: a smooth
-surface (chinchilla's, used for this alone) through the same curves, each curve moved up or down as a whole by the
-scatter that the curves show about that surface, and along itself by what is left. What these envelopes find over the
-frontier of the surface is the luck, with what the gaps between the trained sizes add.
+At each compute the curve with the most favourable noise is selected. Sizes with favourable noise stay on the envelope
+too long, so that N* increases too slowly with compute; resampled curves repeat this bias. Envelopes are therefore
+simulated from a smooth surface (a chinchilla law, used for this alone) through the same curves. Each curve is moved up
+or down as a whole by the scatter of the curves about that surface, and along itself by the remaining residuals. The
+difference between these envelopes and the frontier of the surface is the bias, including the effect of gaps between
+trained sizes.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.schema import Roles, Runs
 
 MOST = 2000
-"""Points of the curves that the surface is fitted to."""
+"""Largest number of points of the curves to which the surface is fitted."""
 SMOOTH = 0.98
-"""Share of the variance of the loss that the surface must explain to stand for the curves."""
+"""Smallest fraction of the variance of the loss that the surface must explain to represent the curves."""
 EVEN = 0.01
-"""How much C / (N D) may vary, relatively, for a frontier in closed form."""
+"""Largest relative variation of C / (N D) for a frontier in closed form."""
 FEWEST = 6
-"""Curves below which their scatter is not known."""
+"""Number of curves below which their scatter is not estimated."""
 FREE = 3
-"""What a surface takes from the offsets of the curves: their mean and its slopes in log N and log D."""
+"""Degrees of freedom that the surface removes from the curve offsets: their mean and slopes in log N and log D."""
 
 
 @dataclass(frozen=True, eq=False)
 class Luck:
     """The surface ``theta``, its ``smooth`` losses (n,) at all points, and the ``scatter`` of the whole curves.
 
-    ``curve`` (n,) is that of each point, ``members`` are the points of each curve in the order of compute, ``within``
-    (n,) is what is left of a curve's residual: a draw turns it over at random and moves it along the curve. Offsets are
-    of log loss where ``log``, else in the unit of the loss.
+    ``curve`` (n,) is the curve of each point, and ``members`` are the points of each curve in order of compute.
+    ``within`` (n,) is the remaining residual of a curve; a draw flips its sign at random and shifts it along the curve.
+    Offsets are of log loss if ``log``, else in the unit of the loss.
     """
 
     theta: Floats
@@ -60,10 +61,10 @@ class Luck:
         return float(np.sqrt(np.sum(self.scatter.mean**2) / self.scatter.freedom))
 
     def without(self, e: Points, found: Records) -> Records:
-        """The envelope ``found`` (one row) as it were without luck: the frontier of the surface at its compute.
+        """Return the envelope ``found`` (one row) without selection bias: the frontier of the surface at its compute.
 
-        So it has every size and not only those that were trained. Where C is no multiple of N D, the envelope of the
-        unmoved curves.
+        It covers all sizes and not only the trained ones. If C is not proportional to N D, return the envelope of the
+        smooth curves.
         """
         pairs = e.C / (e.N * e.D)
         k = float(np.median(pairs))
@@ -74,10 +75,10 @@ class Luck:
         return replace(found, N=best.N[None], D=best.D[None], y=best.loss[None])
 
     def draw(self, seed: int, start: int, stop: int) -> Floats:
-        """Losses (stop - start, n) of curves with luck of their own."""
+        """Return losses (stop - start, n) of curves with random offsets."""
         g = len(self.scatter.mean)
         off = self.scatter.draw(seed, start, stop)[:, self.curve]
-        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # the offsets read those before
+        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # the offsets use the earlier numbers
         for i, own in enumerate(self.members):
             shift = (u[:, i : i + 1] * len(own)).astype(np.int64)
             sign = np.where(u[:, g + i] < 0.5, -1.0, 1.0)[:, None]
@@ -86,12 +87,12 @@ class Luck:
 
 
 def luck(e: Points) -> Luck | None:
-    """The luck in the losses of the points ``e``; None without curves or a surface that stands for them."""
+    """Return the noise model of the points ``e``; None without curves or without a surface that represents them."""
     y, curve, curves, log = e.y, e.curve, int(e.curve.max()) + 1, bool((e.y > 0).all())
     if curves < FEWEST or not e.whole:
         return None
     some = slice(None, None, -(-len(y) // MOST))
-    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # turned so that less is better
+    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # sign such that smaller is better
     spec = FitSpec(objective="ols-log" if log else "ols", bootstrap=0)
     try:
         s = sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {}))

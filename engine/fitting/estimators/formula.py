@@ -1,6 +1,7 @@
-"""Laws that are one formula: the best of 64 starts, and how the starts spread over optima.
+"""Fit of formula laws: the best of 64 starts, and how the starts spread over optima.
 
-No global optimum is claimed, so the fit says how many starts reached the best one and how much worse the next is.
+A global optimum is not guaranteed, so the fit reports how many starts reached the best optimum and how much worse the
+next one is.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ from isoplan.engine.fitting.types.result import FitWarning, empty_resamples
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6
-"""Two objectives closer than this (relative) are the same optimum."""
+"""Relative difference of two objectives below which they belong to the same optimum."""
 NEAR, KEPT = 1.25, 2
 """Refits start from the best optimum and from at most ``KEPT`` others, not worse than ``NEAR`` times the best."""
 LEADING, AGAIN = 16, 4
-"""The best starts go on this many times more, for in a narrow valley the steps of one descent may not be enough."""
+"""Number of best starts that continue, and how often. In a narrow valley one descent may have too few steps."""
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights that a block holds."""
+"""Elements (resamples x runs) of weights in a block."""
 AT_ONCE = 250
-"""Resamples in a block: fewer, and the last steps of a few slow starts cost as much as those of all together."""
+"""Resamples in a block. In smaller blocks the last steps of a few slow starts take as long as those of all together."""
 FLAT = 1e-9
-"""A direction along which the objective curves less than this, relative to its parameters' own, is not constrained."""
+"""Curvature of the objective, relative to that of single parameters, below which a direction is not constrained."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Local minima (s, p) and their objectives (s), best first, and the softer losses that led to them."""
+    """Local minima (s, p) and their objectives (s), best first, and the softer losses of the descent."""
 
     theta: Floats
     value: Floats
@@ -51,12 +52,12 @@ class Spread:
 
     @property
     def reached(self) -> int:
-        """How many starts ended in the best optimum."""
+        """Number of starts that ended in the best optimum."""
         return int(np.sum(_same(self.value, self.value[0])))
 
     @property
     def roots(self) -> Floats:
-        """Where refits start: the best optimum and the next distinct ones that are nearly as good."""
+        """Starting points of refits: the best optimum and the next distinct ones that are nearly as good."""
         kept = [0]
         for i, value in enumerate(self.value):
             if len(kept) <= KEPT and value <= NEAR * self.value[0] and not _same(value, self.value[kept[-1]]):
@@ -65,7 +66,7 @@ class Spread:
 
 
 def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
-    """The best of 64 starts and one refit a resample."""
+    """Fit a formula law: the best of 64 starts, and one refit for each resample."""
     assert isinstance(s.law, FormulaLaw)
     e = _informed(s, expression(s, s.law))
     found = best_of(e, s.spec.seed)
@@ -76,12 +77,12 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     if s.spec.bootstrap:
         resamples = refits(e, found, s, how, member, progress)
     warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
-    value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # the plain sum over runs
+    value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # The plain sum over runs.
     return Estimate(found.theta[0], value, resamples, warnings, resampling=how)
 
 
 def _informed(s: Sample, e: Expression) -> Expression:
-    """``e`` with the priors of the sample's specification, which may be none."""
+    """Return ``e`` with the priors of the sample's specification, if any."""
     if not s.spec.prior:
         return e
     per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
@@ -91,7 +92,7 @@ def _informed(s: Sample, e: Expression) -> Expression:
 
 
 def best_of(e: Expression, seed: int) -> Spread:
-    """The optima from every start; raises PlannerError where none of them leads anywhere."""
+    """Return the optima from every start. Raises PlannerError if no start converges to a finite objective."""
     theta = starts(e, seed)
     weight, owner = e.weight[None], np.zeros(len(theta), np.int64)
     ladder = e.objective.loss.softer(_residual(e, theta[0]))
@@ -109,7 +110,9 @@ def best_of(e: Expression, seed: int) -> Spread:
 def refits(
     e: Expression, found: Spread, s: Sample, how: Resampling, member: Ints, progress: Progress | None = None
 ) -> Floats:
-    """The best optimum of every resample from the distinct optima of all runs: (r, p), NaN where there is none."""
+    """Return the best optimum (r, p) of every resample, started from the distinct optima of all runs; NaN if none
+    exists.
+    """
     if how.method == "profile":
         raise PlannerError(f"Law {s.law.name} has no interval profile: choose auto, residual, bc or percentile.")
     total, roots, fitted = s.spec.bootstrap, found.roots, e.predict(found.theta[0])
@@ -124,7 +127,7 @@ def refits(
         else:
             weight *= counts(how.runs, s.spec.seed, at.start, at.stop)[:, member]
         theta, owner = np.tile(roots, (len(weight), 1)), np.repeat(np.arange(len(weight)), len(roots))
-        for loss in (*found.ladder[-1:], e.objective.loss):  # from near the optimum one softer loss is enough
+        for loss in (*found.ladder[-1:], e.objective.loss):  # Near the optimum one softer loss is enough.
             theta, value = refine(part, theta, weight, owner, loss)
             kept = _distinct(value, owner)
             theta, value, owner = theta[kept], value[kept], owner[kept]
@@ -136,7 +139,7 @@ def refits(
 
 
 def _distinct(value: Floats, owner: Ints) -> Ints:
-    """The starts by owner and value, best first, without those that ended where another one of the owner did."""
+    """Return the starts by owner and value, best first, without repeated optima of one owner."""
     order = np.lexsort((value, owner))
     value, owner = value[order], owner[order]
     repeated = (owner[1:] == owner[:-1]) & _same(value[1:], value[:-1])
@@ -148,14 +151,14 @@ def _same(value: Floats, best: Floats) -> np.ndarray[tuple[int, ...], np.dtype[n
 
 
 def _residual(e: Expression, theta: Floats) -> float:
-    """The median absolute residual at a point."""
+    """Return the median absolute residual at a point."""
     with np.errstate(all="ignore"):
         size = np.abs(e.residual(e.predict(theta), slice(None)))
     return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def _spread(found: Spread) -> FitWarning:
-    """How the starts spread over optima."""
+    """Describe how the starts spread over optima."""
     total, reached = len(found.value), found.reached
     others = found.value[~_same(found.value, found.value[0]) & np.isfinite(found.value)]
     if others.size == 0:
@@ -172,7 +175,7 @@ def _percent(share: float) -> str:
 
 
 def _edges(e: Expression, found: Spread) -> Iterator[FitWarning]:
-    """Parameters that ended at a bound."""
+    """Warn of parameters that ended at a bound."""
     for name, value, low, high in zip(e.names, found.theta[0], e.low, e.high, strict=True):
         if low < high and value in (low, high):
             yield FitWarning(
@@ -183,7 +186,7 @@ def _edges(e: Expression, found: Spread) -> Iterator[FitWarning]:
 
 
 def _flat(e: Expression, found: Spread) -> Iterator[FitWarning]:
-    """Combinations of parameters that the runs do not constrain at the best optimum."""
+    """Warn of combinations of parameters that the runs do not constrain at the best optimum."""
     theta = found.theta[0]
     gauss = local(e, theta[None], e.weight[None], np.zeros(1, np.int64), e.objective.loss).gauss[0]
     size = np.sqrt(np.diagonal(gauss))

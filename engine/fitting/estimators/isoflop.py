@@ -1,7 +1,7 @@
-"""Iso-FLOP minima (approach 2): a parabola in log N per budget, then power laws through its minima.
+"""Iso-FLOP minima (approach 2): a parabola in log N for each budget, then power laws through its minima.
 
-Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum counts where the parabola
-opens the right way and its vertex lies at most one width outside the sweep and two spreads below its losses.
+Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used if the parabola opens
+upward in the loss and its vertex is at most one width outside the sweep and two spreads below its losses.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Role, Runs
 
 Draw = Callable[[slice], "tuple[list[Budget], Floats]"]
-"""The budgets and the weights (r, n) of the runs in some resamples."""
+"""Function that returns the budgets and the weights (r, n) of the runs in a slice of resamples."""
 REWEIGHTINGS = 100
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights held at once."""
+"""Largest number of elements (resamples x runs) of weights in memory."""
 FREE_FLOOR = 4
-"""Budgets from which on the floor of the loss along the minima is fitted; with fewer it is zero."""
+"""Smallest number of budgets with which the floor of the loss along the minima is fitted; with fewer it is zero."""
 
 
 @dataclass(frozen=True)
 class Parabola:
-    """The curve of one budget: y (or log y) = c0 + c1 u + c2 u^2 with u = ln N - centre.
+    """The parabola of one budget: y (or log y) = c0 + c1 u + c2 u^2 with u = ln N - centre.
 
-    ``C`` in FLOPs is the geometric mean over the budget's runs, ``loss_star`` has the unit and direction of y.
-    ``located``: the parabola has an optimum close enough to the sweep to be used; ``inside``: within the sweep.
-    N*, D* and loss* are NaN where the parabola opens the wrong way.
+    ``C`` in FLOPs is the geometric mean over the budget's runs; ``loss_star`` has the unit and direction of y.
+    ``located``: the optimum is close enough to the sweep to be used. ``inside``: the optimum is within the sweep. N*,
+    D* and loss* are NaN if the parabola opens the wrong way.
     """
 
     budget: float
@@ -61,7 +61,7 @@ class Parabola:
     n: int
 
     def predict(self, N: Floats) -> Floats:
-        """y at model sizes ``N`` (any shape)."""
+        """Return y at model sizes ``N`` (any shape)."""
         u = np.log(N) - self.centre
         y = self.coefficients[0] + u * (self.coefficients[1] + u * self.coefficients[2])
         return np.exp(y) if self.log else y
@@ -69,14 +69,14 @@ class Parabola:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The runs of one iso-FLOP group, and D as a function of N on it."""
+    """The runs of one iso-FLOP group, and D as a function of N along it."""
 
     nominal: float
     index: Ints  # rows of the sample
     centre: float
     half: float  # half the width of the sweep in ln N
     u: Floats  # (ln N - centre) / half
-    y: Floats  # y or log y: (n_b,), or (r, n_b) where every resample has its own
+    y: Floats  # y or log y: (n_b,), or (r, n_b) if resamples differ in y
     log_c: float
     log_d: tuple[float, float, float]  # ln D = d0 + d1 u + d2 u^2
 
@@ -97,7 +97,7 @@ class Minima:
 
 
 def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
-    """The parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
+    """Return the parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
     s = sample(spec, runs)
     groups = budgets(s)
     found = vertices(groups, s.weight[None], objective(spec, s.y))
@@ -105,7 +105,7 @@ def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
 
 
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Parameters of the iso-FLOP law and one refit a resample: noise around the curves, or runs within budgets."""
+    """Fit the iso-FLOP law, with one refit for each resample: noise around the curves, or runs drawn within budgets."""
     groups, how = budgets(s), objective(s.spec, s.y)
     centre = vertices(groups, s.weight[None], how)
     _enough(s, groups, centre)
@@ -124,9 +124,9 @@ def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent: float | None = None) -> Floats:
-    """Scale and exponent of y = scale x^exponent by least squares of logs: ``x``, ``y`` (..., b) -> (..., 2).
+    """Fit scale and exponent of y = scale x^exponent by least squares of logs: ``x``, ``y`` (..., b) -> (..., 2).
 
-    NaN in ``y`` leaves a point out. A given ``scale`` or ``exponent`` is held.
+    Points with NaN in ``y`` are left out. A given ``scale`` or ``exponent`` is held fixed.
     """
     lx, ly = np.log(x) + 0 * y, np.log(y)
     seen = np.isfinite(ly)
@@ -145,7 +145,7 @@ def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent:
 
 
 def budgets(s: Sample) -> list[Budget]:
-    """The budgets with at least three model sizes, lowest first."""
+    """Return the budgets with at least three model sizes, lowest first."""
     nominal, log = s.columns["budget"], s.spec.log_residuals
     out = []
     for b in np.unique(nominal[~np.isnan(nominal)]):
@@ -167,7 +167,7 @@ def budgets(s: Sample) -> list[Budget]:
 
 
 def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
-    """ln D along the budget: by a compute rule that is a constant times N D, else the quadratic through the runs' D."""
+    """Return ln D along the budget: from C / (N D) if a compute rule fixes it, else a quadratic through the runs' D."""
     rule = s.runs.roles.compute
     derived = s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None
     if derived and rule.proportional:
@@ -177,7 +177,7 @@ def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, hal
 
 
 def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
-    """Vertices of r resamples under ``weight`` (r, n)."""
+    """Compute the vertices of r resamples under ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
     with np.errstate(all="ignore"):
@@ -190,7 +190,7 @@ def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
 
 
 def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
-    """Quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN where fewer than 3 sizes remain."""
+    """Fit quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN if fewer than 3 sizes remain."""
     basis = b.basis
     squares = (basis[:, None] * basis).reshape(9, -1)
     c, w, y = np.zeros((len(weight), 3)), weight, np.broadcast_to(b.y, weight.shape)
@@ -200,7 +200,7 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
         new[~ok] = np.nan
         moves = np.abs(new - c[going]).max(axis=1) > 1e-12 * np.maximum(np.abs(new).max(axis=1), 1.0)
         c[going] = new
-        going = going[moves]  # nothing that is NaN moves
+        going = going[moves]  # Comparisons with NaN are False, so failed fits stop here.
         if not going.size:
             break
         w = weight[going] * how.loss.slopes(c[going] @ basis - y[going])[2]
@@ -208,7 +208,7 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
 
 
 def _laws(s: Sample, spec: FitSpec, groups: list[Budget], found: Minima, *, progress: Progress | None = None) -> Floats:
-    """Parameters (r, p) from the minima of r resamples; NaN where too few minima were located."""
+    """Return parameters (r, p) from the minima of r resamples; NaN if too few minima were located."""
     C = np.exp([b.log_c for b in groups])
     at = np.where(found.located, found.u, np.nan)
     N = np.exp([b.centre for b in groups] + at * [b.half for b in groups])
@@ -223,7 +223,7 @@ def _laws(s: Sample, spec: FitSpec, groups: list[Budget], found: Minima, *, prog
 
 
 def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progress | None) -> Floats:
-    """E, C_L and gamma (r, 3) of the loss along the minima, every resample with its own losses."""
+    """Return E, C_L and gamma (r, 3) of the loss along the minima, each resample with its own losses."""
     usable = np.any(found.located, axis=1, keepdims=True)
     y = np.where(found.located, found.y, 1.0)
     p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
@@ -237,7 +237,7 @@ def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progres
 
 
 def strata(n: int, groups: list[Budget]) -> Ints:
-    """The budget of each of ``n`` runs, by position; those in none are one stratum more."""
+    """Return the budget of each of ``n`` runs, by position; runs in no budget form one more stratum."""
     out = np.full(n, len(groups))
     for i, b in enumerate(groups):
         out[b.index] = i
@@ -260,13 +260,13 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], draw: Draw, progr
 
 
 def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
-    """As many runs drawn of every budget as it has."""
+    """Return a function that draws from every budget as many runs as it has."""
     within = strata(len(s), groups)
     return lambda at: (groups, s.weight * counts(len(s), s.spec.seed, at.start, at.stop, within))
 
 
 def _noise_drawn(s: Sample, groups: list[Budget], found: Minima) -> Draw:
-    """The runs of every budget with other noise around its parabola."""
+    """Return a function that draws new noise around the parabola of every budget."""
     fitted = [found.coefficients[0, i] @ b.basis for i, b in enumerate(groups)]
     scatter = [expected_scatter(s.spec, s.weight[b.index]) for b in groups]
     noise = curve_noise([(b.y - f) / x for b, f, x in zip(groups, fitted, scatter, strict=True)])
@@ -292,7 +292,7 @@ def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:
 
 
 def _objective(groups: list[Budget], how: Objective, weight: Floats, found: Minima) -> float:
-    """The plain sum over the runs of the located budgets of weight times rho(residual to its parabola)."""
+    """Return the plain sum of weight times rho(residual to its parabola) over the runs of the located budgets."""
     parts = (
         weight[b.index] @ how.loss.value(found.coefficients[0, i] @ b.basis - b.y)
         for i, b in enumerate(groups)

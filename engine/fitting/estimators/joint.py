@@ -1,10 +1,10 @@
-"""Several groups of runs, each with its law, and some parameters that are the same in all groups: the solver.
+"""The solver for several groups of runs, each with its own law, that share some parameters.
 
-The objective is the sum over the groups; each group is a problem of its own whose parameters stand at places of one
-joint vector, so gradients and Hessians add up there. Groups of one law are centred alike, so that a shared amplitude is
-one number; groups of different laws share their floor only, which is not centred. Starts: every candidate for the
-shared values (each group's own optimum, and their median) with the best rest of each group; every start goes down the
-same ladder as a fit without groups.
+The objective is the sum over the groups. Each group is a problem whose parameters have places in one joint vector, so
+gradients and Hessians add up there. Groups of one law are centred alike, so that a shared amplitude is one number;
+groups of different laws share only their floor, which is not centred. Starts: every candidate for the shared values
+(each group's own optimum, and their median) with the best other parameters of each group. Every start uses the same
+sequence of softer losses as a fit without groups.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Resamples in a block."""
 CANDIDATES = 6
-"""Groups whose own optimum is tried for the shared values: those with the most runs."""
+"""Number of groups, those with the most runs, whose own optimum is a candidate for the shared values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """g problems over groups of runs and where their parameters stand in the joint vector (Q,)."""
+    """g problems over groups of runs, and the places of their parameters in the joint vector (Q,)."""
 
     parts: tuple[Problem, ...]
     rows: tuple[Ints, ...]  # the runs of each group
     place: tuple[Ints, ...]  # (q,) of each group
-    shared: tuple[Ints, ...]  # (s,) of each group: which of its q parameters all groups have in common, in one order
-    priors: tuple[Priors, ...]  # by group; a shared parameter's stands in the first
+    shared: tuple[Ints, ...]  # (s,) of each group: which of its q parameters are shared, in one order
+    priors: tuple[Priors, ...]  # by group; that of a shared parameter is in the first
 
     @property
     def n(self) -> int:
@@ -52,21 +52,23 @@ class Joint:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds (Q,): a shared parameter keeps to those of every group."""
+        """Lower and upper bounds (Q,); a shared parameter obeys the bounds of every group."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         for p, at in zip(self.parts, self.place, strict=True):
             low[at], high[at] = np.maximum(low[at], p.low), np.minimum(high[at], p.high)
         return low, high
 
     def joined(self, theta: list[Floats]) -> Floats:
-        """The joint vectors (..., Q) of one theta (..., q) a group; shared values are the last group's."""
+        """Return joint vectors (..., Q) from one theta (..., q) for each group; the last group sets the shared
+        values.
+        """
         out = np.empty((*theta[0].shape[:-1], self.size))
         for at, part in zip(self.place, theta, strict=True):
             out[..., at] = part
         return out
 
     def pinned(self, shared: Floats) -> list[Problem]:
-        """The problems with the shared values held."""
+        """Return the problems with the shared values held fixed."""
         out = []
         for p, at in zip(self.parts, self.shared, strict=True):
             low, high = p.low.copy(), p.high.copy()
@@ -75,7 +77,9 @@ class Joint:
         return out
 
     def local(self, u: Floats, weight: list[Floats], owner: Ints, loss: Loss) -> Local:
-        """Objective and derivatives at ``u`` (b, Q); ``weight`` (r, n_g) by group, ``owner`` (b) the resamples."""
+        """Return objective and derivatives at ``u`` (b, Q); ``weight`` (r, n_g) by group, ``owner`` (b) the
+        resamples.
+        """
         b, size = u.shape
         out = Local(np.zeros(b), np.zeros((b, size)), np.zeros((b, size, size)), np.zeros((b, size, size)))
         for p, at, w in zip(self.parts, self.place, weight, strict=True):
@@ -87,18 +91,18 @@ class Joint:
         return out
 
     def informed(self, noise: float) -> Joint:
-        """With the priors in the objective."""
+        """Return a copy with the priors in the objective."""
         return replace(self, parts=tuple(posed(p, q, noise) for p, q in zip(self.parts, self.priors, strict=True)))
 
     def redrawn(self, normal: Floats) -> Joint:
-        """With prior means of their own for every resample, from standard normal numbers (r, k)."""
+        """Return a copy with separate prior means for every resample, from standard normal numbers (r, k)."""
         ends = np.cumsum([len(q) for q in self.priors])[:-1]
         own = np.split(normal, ends, axis=1)
         return replace(self, parts=tuple(map(redrawn, self.parts, self.priors, own)))
 
 
 def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) -> Joint:
-    """The groups ``group`` (n,) of a problem over all runs, with the parameters ``share`` in common."""
+    """Build the joint problem of the groups ``group`` (n,) of ``whole``, with the shared parameters ``share``."""
     owners = [t.amplitude for t in whole.law.terms] + [whole.law.terms[j].exponent for j in whole.powers]
     shared = np.array([i for i, name in enumerate(owners) if name in share], np.int64)
     total, q = int(group.max()) + 1, len(owners)
@@ -117,9 +121,9 @@ def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) ->
 
 
 def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
-    """The best joint fit from cold starts, and the other minima that they found.
+    """Find the best joint fit from cold starts, and return it with the other minima.
 
-    ``more`` (c, s) are further shared values to start from.
+    ``more`` (c, s) are additional shared values to start from.
     """
     alone = [best_fit(p) for p in j.parts]
     most = np.argsort([-p.n for p in j.parts], kind="stable")[:CANDIDATES]
@@ -138,12 +142,12 @@ def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
 def joint_refits(
     j: Joint, best: Optimum, draw: Callable[[int, int], Floats], total: int, progress: Progress | None = None
 ) -> Floats:
-    """The optimum of every resample: joint vectors (total, Q), NaN where a resample failed.
+    """Return the optimum of every resample as joint vectors (total, Q), NaN if a resample failed.
 
-    ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples. Each starts from the best fit, and
-    from the best rest of each group at its shared values.
+    ``draw(start, stop)`` returns the counts (stop - start, n) of those resamples. Each refit starts from the best fit,
+    and from the best other parameters of each group at its shared values.
     """
-    kernels.compiled(j.n * total)  # a group by itself may be too little work to read them for
+    kernels.compiled(j.n * total)  # Load the kernels here: one group alone may be too small to load them.
     near = []
     for p, place, rows in zip(j.pinned(best.theta[j.place[0][j.shared[0]]]), j.place, j.rows, strict=True):
         there = replace(best, theta=best.theta[place])
@@ -164,12 +168,12 @@ def joint_refits(
 
 
 def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int) -> Floats:
-    """The counts of one group's runs."""
+    """Return the counts of one group's runs."""
     return draw(start, stop)[:, rows]
 
 
 def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Local minima (r, s, Q) and objectives (r, s) from s starts of each of r resamples."""
+    """Return local minima (r, s, Q) and objectives (r, s) from s starts of each of r resamples."""
     r, s, size = u.shape
     owner, flat, (low, high) = np.repeat(np.arange(r), s), u.reshape(r * s, size), j.bounds
     value = np.zeros(r * s)

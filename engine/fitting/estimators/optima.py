@@ -1,4 +1,4 @@
-"""Where the minima of iso-FLOP parabolas lie against their sweeps of N, and how many resamples say so."""
+"""Location of the minima of iso-FLOP parabolas relative to their sweeps of N, with the support of the resamples."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from isoplan.engine.schema import Runs
 
 
 def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
-    """The verdict on N* of every budget, lowest budget first as in ``parabolas``; raises PlannerError as ``fit`` does.
+    """Return the location of N* for every budget, lowest first as in ``parabolas``; raises PlannerError as ``fit``.
 
-    Each refit of ``spec`` draws runs within their budgets. A resample whose parabola opens the wrong way, or that
-    holds fewer than three model sizes, has no minimum.
+    Each refit of ``spec`` draws runs within their budgets. A resample has no minimum if its parabola opens the wrong
+    way or it has fewer than three model sizes.
     """
     s = sample(spec, runs)
     groups, how = budgets(s), objective(spec, s.y)

@@ -1,7 +1,7 @@
-"""The choice of smoothing inside the intervals of what is read off training curves.
+"""Uncertainty from the choice of smoothing, for quantities measured on training curves.
 
-How far the mean of a curve reaches back is a convention, and the updates to a target move with it, those of noisy
-curves a lot. So the law is fitted at several smoothings, and its resamples are drawn from all of them alike.
+The window of the running mean is a convention, and it changes the training steps to a target, strongly for noisy
+curves. So the law is fitted at several smoothings, and its resamples are drawn equally from all of them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from isoplan.engine.fitting.types.parameters import parameters
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 
 CHOICES = (0.0, 0.3, 0.6, 0.8)
-"""A mean over none, 4, 10 and 22 % of the updates."""
+"""Running means over 0, 4, 10 and 22 % of the training steps."""
 CODE = "curves"
 
 
 def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
-    """``made`` with equal parts of its resamples from each smoothing; ``refit`` fits at one with so many resamples.
+    """Return ``made`` with equal parts of its resamples from each smoothing.
 
-    As it is without resamples, where curves were asked for as they are (smoothing 0), and where no other smoothing
-    gives a fit.
+    ``refit(smoothing, resamples)`` fits at one smoothing. Return ``made`` unchanged if it has no resamples, if its
+    smoothing is 0, or if no other smoothing gives a fit.
     """
     r, own = len(made.resamples), made.spec.smoothing
     if not r or not own:

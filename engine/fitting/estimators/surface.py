@@ -30,9 +30,9 @@ from isoplan.engine.laws.terms import Const
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Parameters (r, p) of the resamples and how to read them, and what the runs determine of the floor.
+    """Parameters (r, p) of the resamples with their method, and what the runs determine about the floor.
 
-    ``floorless`` (p,) is the best fit without a floor, None where the floor is resolved.
+    ``floorless`` (p,) is the best fit without a floor; None if the floor is resolved.
     """
 
     resamples: Floats
@@ -42,14 +42,14 @@ class Drawn:
 
 
 def surface(s: Sample, progress: Progress | None = None) -> Estimate:
-    """The global optimum and the resamples that the specification asks for, under the priors."""
+    """Find the global optimum and the resamples of the specification, with the priors."""
     p = informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight), least_objective)
     optimum = best_fit(p)
     drawn = Drawn(empty_resamples(len(s.law.params)), Resampling())
     if s.spec.bootstrap:
         drawn = resample(s, p, optimum, progress)
     notes = others(s.law, p, optimum, margin(p.objective.loss, optimum.value, len(s) - len(s.free)))
-    value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # the plain sum over runs
+    value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # The plain sum over runs.
     return Estimate(
         p.external(optimum.theta),
         value,
@@ -62,7 +62,7 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) -> Drawn:
-    """Draw the resamples that the specification of ``s`` asks for; half have no floor where it is not resolved."""
+    """Draw the resamples that the specification of ``s`` asks for; half have no floor if it is not resolved."""
     total, member = s.spec.bootstrap, clusters(s.runs)
     groups = int(member.max()) + 1
     how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
@@ -82,12 +82,14 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
 
 
 def _resolved(confidence: FloorConfidence | None, drawn: Floats) -> bool:
-    """Whether the runs resolve a floor: by its confidence curve, else by its values ``drawn`` (r,) in the resamples."""
+    """Whether the runs resolve a floor: by its confidence curve, or else by its values ``drawn`` (r,) in the
+    resamples.
+    """
     return confidence.resolved if confidence else not np.mean(drawn <= 0) > EXCLUDED
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:
-    """The term of the law that is a floor at or above zero which the runs alone must find; None without one."""
+    """Return the term that is a floor bounded below by zero and determined by the runs alone; None without one."""
     for j, term in enumerate(s.law.terms):
         if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:
             return j
@@ -97,7 +99,7 @@ def floor_term(s: Sample, p: Problem) -> int | None:
 def _draw(
     s: Sample, p: Problem, best: Optimum, method: Method, member: Ints, which: slice, progress: Progress | None
 ) -> Floats:
-    """Internal parameters (r, q) of the resamples ``which``."""
+    """Draw internal parameters (r, q) of the resamples ``which``."""
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
         if p.penalty:

@@ -1,8 +1,8 @@
-"""The line between under- and overfitting cells in the plane of log D and log N, by penalised logistic regression.
+"""The line between underfitting and overfitting runs in log D and log N, by penalised logistic regression.
 
-The odds that a cell overfits are exp(b0 + b1 ln N + b2 ln D); they are even on N = c D^lambda with lambda = -b2/b1.
-Cells that a line separates cleanly have no finite maximum of the likelihood, so it is penalised by Jeffreys' prior
-(Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002), which depends neither on the units of N and D nor on a scale.
+The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D); they are even on N = c D^lambda with lambda = -b2/b1. If a
+line separates the runs exactly, the likelihood has no finite maximum. It is therefore penalised by Jeffreys' prior
+(Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002), which does not depend on the units of N and D or on a scale.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from isoplan.engine.schema import Runs
 
 STEPS = 100
 LARGEST_STEP = 2.0
-"""Of a coefficient of a standardised axis, in one step."""
+"""Largest change of a coefficient of a standardised axis in one step."""
 
 
 def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
-    """c and lambda, and one refit a resample of the cells; resamples without a line of the right side are NaN."""
+    """Fit c and lambda, with one refit for each resample; NaN if larger models do not overfit more in a resample."""
     if s.spec.fixed:
         raise PlannerError("The law threshold holds no parameter fixed: leave them free.")
     over = _labels(s)
@@ -56,7 +56,7 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def is_label(runs: Runs, y: str) -> bool:
-    """Does the column ``y`` hold 0 and 1 alone, both of them, so that it can say which runs overfit?"""
+    """Whether the column ``y`` contains only 0 and 1, and both of them, so that it can mark the runs that overfit."""
     if y not in runs:
         return False
     one, zero = runs[y] == 1, runs[y] == 0
@@ -64,9 +64,9 @@ def is_label(runs: Runs, y: str) -> bool:
 
 
 def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
-    """Coefficients (r, 3) that maximise the penalised likelihood of ``over`` (n,), 0 or 1, under ``weight`` (r, n).
+    """Fit coefficients (r, 3) by the penalised likelihood of ``over`` (n,), 0 or 1, under ``weight`` (r, n).
 
-    ``x`` is (n, 3). NaN where the information is singular: too few different cells.
+    ``x`` is (n, 3). NaN if the information matrix is singular, that is, with too few different runs.
     """
     b = np.zeros((len(weight), x.shape[1]))
     for _ in range(STEPS):
@@ -87,21 +87,21 @@ def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """The inverse of each positive definite ``matrix`` (r, p, p), NaN for the others."""
+    """Return the inverse of each positive definite ``matrix`` (r, p, p), NaN for the others."""
     unit = np.eye(matrix.shape[-1])
     columns, definite = zip(*(solve_definite(matrix, np.tile(e, (len(matrix), 1))) for e in unit), strict=True)
     return np.where(definite[0][:, None, None], np.stack(columns, axis=2), np.nan)
 
 
 def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
-    """(n, 3) columns 1, ln N, ln D standardised, their centres (2,) and scales (2,)."""
+    """Return the standardised columns 1, ln N, ln D (n, 3), their centres (2,) and scales (2,)."""
     logs = np.log(np.stack([s.columns["N"], s.columns["D"]], axis=1))
     centre, scale = logs.mean(axis=0), logs.std(axis=0)
     return np.column_stack([np.ones(len(s)), (logs - centre) / scale]), centre, scale
 
 
 def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
-    """c and lambda (r, 2); NaN where larger models do not overfit more."""
+    """Return c and lambda (r, 2); NaN if larger models do not overfit more."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = np.where(b[:, 1] > 0, b[:, 1], np.nan) / scale[0]
         exponent = -b[:, 2] / scale[1] / slope
@@ -110,7 +110,7 @@ def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
 
 
 def _labels(s: Sample) -> NDArray[np.float64]:
-    """1 where a cell overfits, 0 where not; raises PlannerError for other values and where one side is empty."""
+    """Return 1 if a run overfits, else 0. Raises PlannerError for other values or if all runs are equal."""
     over, name = s.y * s.sign, column(s.runs, s.spec.y)
     bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))
     if bad.size:

@@ -9,11 +9,11 @@ from isoplan.engine.fitting.solver import kernels
 
 
 def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None) -> Floats:
-    """How often each of ``n`` runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
+    """Return how often each of ``n`` runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Pairs bootstrap: n draws with replacement (Efron 1979); with ``strata`` (n,) as many draws within each stratum as
-    it has runs. Resample i depends on (seed, i) alone (stream i of ``philox``), so that blocks, threads, page and
-    terminal give the same digits, and so do numpy and the compiled kernels.
+    Pairs bootstrap: n draws with replacement (Efron 1979); with ``strata`` (n,) as many draws within each stratum as it
+    has runs. Resample i depends on (seed, i) alone (stream i of ``philox``), so that blocks, threads, page and
+    terminal, and numpy and the compiled kernels, give the same digits.
     """
     group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(group, minlength=1)

@@ -1,4 +1,4 @@
-"""The covariance of a fit's parameters, for cards that are too large with every resample, and draws from it."""
+"""Covariance of the parameters of a fit, for cards that would be too large with all resamples, and draws from it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """``matrix`` (m, m) of the parameters ``names`` around the best fit; of the logarithm of those in ``logs``."""
+    """``matrix`` (m, m) of the parameters ``names`` around the best fit, of their logarithm for those in ``logs``."""
 
     names: tuple[str, ...]
     logs: tuple[str, ...]
     matrix: Floats
 
     def to_json(self) -> dict[str, Any]:
-        """The covariance in the JSON of a fit."""
+        """Return the covariance for the JSON of a fit."""
         return {"names": list(self.names), "logs": list(self.logs), "matrix": self.matrix.tolist()}
 
 
 def covariance_of(fit: Fit) -> Covariance | None:
-    """The covariance of the free parameters over the resamples; None without any.
+    """Return the covariance of the free parameters over the resamples; None without resamples.
 
-    Scales (bounded below by zero and not above) that are positive in every resample are taken as logarithms.
+    The logarithm is used for scales (bounded below by zero and not above) that are positive in every resample.
     """
     names = tuple(p.name for p in fit.parameters if not p.fixed)
     if len(fit.resamples) < 2 or not names:
@@ -43,9 +43,9 @@ def covariance_of(fit: Fit) -> Covariance | None:
 
 
 def drawn(law: Law, theta: Floats, found: Covariance, seed: int) -> Floats:
-    """``DRAWS`` parameter vectors (r, p) around ``theta`` (p,) from a Gaussian, cut at the bounds of the law.
+    """Draw ``DRAWS`` parameter vectors (r, p) around ``theta`` (p,) from a Gaussian, clipped at the law's bounds.
 
-    Parameters without a covariance keep their value. Raises PlannerError where the matrix is none.
+    Parameters without a covariance keep their value. Raises PlannerError if the matrix is not a covariance.
     """
     where = [law.names.index(name) for name in found.names if name in law.names]
     m = len(found.names)

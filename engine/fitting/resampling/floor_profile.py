@@ -34,15 +34,16 @@ from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.floor_confidence import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
-"""Floors of a scan, how many of them must lie where the score is not beyond ``FAR``, and how often a scan narrows."""
+"""Floors of a scan, how many of them must have a score within ``FAR``, and how often the scan is refined."""
 FAR = 4.0
-"""Normal score beyond which the curve is not followed."""
+"""Normal score at which the curve ends."""
 MOST = 5_000
-"""Runs that the curve is read from: of a longer table every second, third ... run, which widens it."""
+"""Largest number of runs for the curve. Of a longer table every second, third ... run is used, which widens the curve.
+"""
 NEAR = 5.0
-"""The curve is calibrated where zero is within this score of the best floor."""
+"""The curve is calibrated if zero is within this score of the best floor."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
-"""Simulated tables at each place, the scores of the places, and the tail quantile that gives the width."""
+"""Simulated tables at each place, scores of the places, and tail quantile that gives the width."""
 INFLATED = 2.0
 """Ratio of the scatter of all runs to their robust scatter from which the bound applies. It is 1.5 if one run in twenty
 has five times the noise of the others."""
@@ -52,9 +53,9 @@ BOUND_POINTS = 33
 
 
 def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
-    """The confidence curve of the floor that is term ``floor`` of the law of ``s``.
+    """Compute the confidence curve of the floor, which is term ``floor`` of the law of ``s``.
 
-    None where no degree of freedom is left, or where the objective weighs the two sides of the law differently.
+    None if no degree of freedom is left, or if the objective weighs the two sides of the law differently.
     """
     if s.spec.objective == "asymmetric":
         return None
@@ -70,7 +71,9 @@ def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
 
 
 def least_squares(s: Sample) -> Problem:
-    """The problem of ``s`` by least squares, one row for each cluster of repeated runs, at most ``MOST`` rows."""
+    """Return the least-squares problem of ``s``, with one row per cluster of repeated runs and at most ``MOST``
+    rows.
+    """
     spec = s.spec.model_copy(update={"objective": "ols-log" if s.spec.log_residuals else "ols"})
     member = clusters(s.runs)
     first = np.unique(member, return_index=True)[1]
@@ -85,7 +88,7 @@ def least_squares(s: Sample) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """The profile of one floor: ``best`` (q,) is the best fit, ``without`` (q,) the best one at a floor of zero."""
+    """The profile of one floor: ``best`` (q,) is the best fit, ``without`` (q,) the best fit with a floor of zero."""
 
     p: Problem
     floor: int
@@ -94,9 +97,9 @@ class _Scan:
     freedom: int
 
     def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
-        """Floors (k,) from zero on, the other parameters at each (k, q), and the normal score of each (k,).
+        """Return floors (k,) from zero on, the other parameters at each (k, q), and the normal score of each (k,).
 
-        ``least`` is the least y of the runs, near which a floor begins to contradict them.
+        ``least`` is the least y of the runs, near which a floor starts to contradict them.
         """
         low, high = 0.0, max(least, float(self.best[self.floor]))
         for _ in range(ZOOMS):
@@ -114,7 +117,9 @@ class _Scan:
         return at, theta, score
 
     def profile(self, at: Floats) -> tuple[Floats, Floats]:
-        """The best parameters (k, q) at each floor (k,), and the sums of squares (k,), from the best floor outwards."""
+        """Return the best parameters (k, q) and sums of squares (k,) at each floor (k,), from the best floor
+        outwards.
+        """
         k = len(at)
         theta, value = np.empty((k, len(self.best))), np.empty(k)
         middle = int(np.argmin(np.abs(at - self.best[self.floor])))
@@ -128,7 +133,7 @@ class _Scan:
         return theta, value
 
     def scores(self, at: Floats, value: Floats) -> Floats:
-        """Normal scores (k,) of floors ``at`` (k,) whose sums of squares are ``value`` (k,)."""
+        """Return normal scores (k,) of floors ``at`` (k,) whose sums of squares are ``value`` (k,)."""
         own = descents(self.p, self.best[None, None])[1]
         least = np.minimum(own, np.min(value))
         nothing = perfect(self.p.objective.loss, self.p.n)
@@ -137,9 +142,8 @@ class _Scan:
 
 
 def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedom: int, nothing: float) -> Floats:
-    """Normal scores of the signed root: ``at`` and ``value`` of the profile, ``best`` and ``least`` of the best fit.
-
-    Arrays of one shape. A sum of squares of at most ``nothing`` is rounding.
+    """Return normal scores of the signed root: ``at`` and ``value`` of the profile, ``best`` and ``least`` of the best
+    fit. All arrays have one shape. A sum of squares of at most ``nothing`` is attributed to rounding.
     """
     rise = np.maximum(value - least, 0.0)
     root = np.sqrt(rise / (np.maximum(least, nothing) / freedom))
@@ -148,7 +152,7 @@ def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedo
 
 
 def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
-    """The scores (k,), shifted and scaled by those of tables simulated at zero and at the places of the curve."""
+    """Shift and scale the scores (k,) by those of tables simulated at zero and at the places of the curve."""
     near = {0, *(int(np.argmin(np.abs(score - place))) for place in PLACES if score[0] <= place <= score[-1])}
     places: Ints = np.array(sorted(near))
     noise = _noise(seed, scan.p.n)
@@ -162,13 +166,15 @@ def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats
 
 
 def _noise(seed: int, n: int) -> Floats:
-    """Standard normal noise of the simulated tables (tables, n), in pairs of opposite sign."""
+    """Return standard normal noise of the simulated tables (tables, n), in pairs of opposite sign."""
     half = ndtri(uniforms(seed, 0, TABLES // 2, n))
     return np.concatenate([half, -half])
 
 
 def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
-    """Normal scores (tables,) of ``floor`` in tables simulated with the parameters ``theta`` (q,) that hold it."""
+    """Return normal scores (tables,) of ``floor`` in tables simulated with it and the other parameters ``theta``
+    (q,).
+    """
     p, tables = scan.p, len(noise)
     start = theta.copy()
     start[scan.floor] = floor

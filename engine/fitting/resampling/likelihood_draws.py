@@ -1,14 +1,16 @@
-"""Parameters drawn from the likelihood around the best fit, so that percentiles are profile likelihood intervals.
+"""Draws of parameters from the likelihood, so that their percentiles are profile likelihood intervals.
 
-The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2] with S the objective and psi = rho': for least squares
-(S - S_best) / sigma^2, for others the robust likelihood ratio (Schrader & Hettmansperger 1980, Biometrika 67, 93), both
-expectations under normal noise of the standard deviation that the objective itself shows. With sigma estimated from
-n - p degrees of freedom, the profile interval of a parameter holds its values with D <= t^2 (the F test).
+The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2] with S the objective and psi = rho'. For least squares
+it is (S - S_best) / sigma^2, otherwise the robust likelihood ratio (Schrader & Hettmansperger 1980, Biometrika 67, 93).
+Both expectations are under normal noise with the standard deviation that the value of the objective implies. With sigma
+estimated from n - p degrees of freedom, the profile interval of a parameter contains its values with D <= t^2 (the F
+test).
 
-A draw is a vector of Student's t: its part along the exponents is a direction and a length R, and the exponents go
-that way until the profile of the likelihood, amplitudes at their best, has D = R^2; the amplitudes, in which the law is
-linear, scatter around their best by the rest. For a law with one exponent its percentiles are the profile interval to
-the digit; for all laws, draws follow the curved valley of the likelihood, and a linear law gets its t intervals.
+A draw is a vector of Student's t. Its part along the exponents gives a direction and a length R: the exponents move in
+that direction until the profile deviance, with the amplitudes at their best, is D = R^2. The other part scatters the
+amplitudes, in which the law is linear, around their best values. For a law with one exponent the percentiles equal the
+profile interval to the digit. For all laws draws follow the curved valley of the likelihood, and a linear law gets its
+t intervals.
 """
 
 from __future__ import annotations
@@ -27,15 +29,15 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem
 
 STEPS = 12
-"""Steps of the search along a direction; each would be exact if the deviance were a parabola."""
+"""Steps of the search along a direction; each would be exact for a parabolic deviance."""
 FARTHEST = 30.0
-"""How many times farther than a parabola would put it a point is looked for along a direction."""
+"""Largest distance of the search along a direction, relative to that of a parabolic deviance."""
 
 
 def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int) -> Floats:
-    """Internal parameters (stop - start, q); draw i depends on (seed, i) alone.
+    """Draw internal parameters (stop - start, q); draw i depends on (seed, i) alone.
 
-    Raises PlannerError for an objective that counts the two sides of the law differently.
+    Raises PlannerError if the objective weighs the two sides of the law differently.
     """
     theta, k = best.theta, p.k
     free = p.low < p.high
@@ -56,9 +58,9 @@ def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int
 
 
 def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
-    """2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 under normal noise for which E[rho] = ``mean``.
+    """Return 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 under normal noise for which E[rho] = ``mean``.
 
-    Raises PlannerError for a loss with two sides; both are infinite or zero for a fit without residuals.
+    Raises PlannerError for an asymmetric loss. For a fit without residuals the first is infinite and the second zero.
     """
     from scipy.optimize import brentq
 
@@ -70,7 +72,7 @@ def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
         return 1.0 / mean, mean * 2 / loss.scale
 
     def moments(sigma: float) -> tuple[float, float, float]:
-        """E[rho], E[psi^2] and E[psi'] for scale 1."""
+        """Return E[rho], E[psi^2] and E[psi'] for scale 1."""
         d = loss.delta / sigma
         inside, density = 2 * ndtr(d) - 1, np.exp(-d * d / 2) / np.sqrt(2 * np.pi)
         core, tail = sigma**2 * (inside - 2 * d * density), loss.delta**2 * (1 - inside)
@@ -84,13 +86,13 @@ def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
 
 
 def _student(q: int, nu: int, seed: int, start: int, stop: int) -> Floats:
-    """Vectors of Student's t with nu degrees of freedom: (stop - start, q)."""
+    """Draw vectors of Student's t with nu degrees of freedom: (stop - start, q)."""
     u = uniforms(seed, start, stop, q + 1)
     return ndtri(u[:, :q]) * student(nu, u[:, q])[:, None]
 
 
 def _slopes(p: Problem, theta: Floats) -> Floats:
-    """d residual / d theta: (b, q, n)."""
+    """Return d residual / d theta: (b, q, n)."""
     k = p.k
     out = np.empty((len(theta), theta.shape[1], p.n))
     out[:, p.plain] = p.shapes
@@ -100,7 +102,7 @@ def _slopes(p: Problem, theta: Floats) -> Floats:
 
 
 def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float) -> tuple[Floats, Floats]:
-    """Exponents (r, m) along ``direction`` (r, m) whose profile deviance is ``goal`` (r), and the amplitudes there."""
+    """Find the exponents (r, m) along ``direction`` (r, m) with profile deviance ``goal`` (r), and their amplitudes."""
     centre, low, high = best.theta[p.k :], p.low[p.k :], p.high[p.k :]
     c = np.tile(best.theta[: p.k], (len(goal), 1))
     if not direction.any():
@@ -118,7 +120,7 @@ def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float
 
 
 def _amplitudes(p: Problem, best: Optimum, exponents: Floats, start: Floats, per: float) -> tuple[Floats, Floats]:
-    """The best amplitudes (b, k) at ``exponents`` (b, m), from ``start`` (b, k), and the deviance (b) there."""
+    """Return the best amplitudes (b, k) at ``exponents`` (b, m), from ``start`` (b, k), and the deviance (b)."""
     low, high = (np.tile(bound, (len(exponents), 1)) for bound in (p.low, p.high))
     low[:, p.k :] = high[:, p.k :] = exponents
     theta = np.concatenate([start, exponents], axis=1)
@@ -133,7 +135,7 @@ def _down(p: Problem, loss: Loss, theta: Floats, low: Floats, high: Floats) -> t
 
 
 def _scatter(p: Problem, exponents: Floats, c: Floats, t: Floats, variance: float) -> Floats:
-    """Amplitudes (r, k) around ``c`` (r, k), in which the law is linear, kept within their bounds."""
+    """Draw amplitudes (r, k) around ``c`` (r, k), in which the law is linear, within their bounds."""
     k, free = p.k, np.flatnonzero(p.low[: p.k] < p.high[: p.k])
     basis = _slopes(p, np.concatenate([c, exponents], axis=1))[:, free]
     gram = np.einsum("rin,n,rjn->rij", basis, p.weight / variance, basis)

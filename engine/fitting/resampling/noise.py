@@ -27,48 +27,50 @@ COEFFICIENTS = 3
 SHARED = 2.0
 CAP = 3.0
 NORMAL = float(np.sqrt(np.pi / 2))
-"""The standard deviation over the mean size, of normal noise."""
+"""Ratio of the standard deviation to the mean absolute value of normal noise."""
 
 
 def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
-    """Uniform numbers between 0 and 1 for resamples ``start`` to ``stop``: shape (stop - start, count)."""
+    """Return uniform numbers between 0 and 1 for resamples ``start`` to ``stop``: shape (stop - start, count)."""
     return np.asarray((words(seed, start, stop, count) + 0.5) / 2.0**32, float)
 
 
 def student(freedom: int, uniform: Floats) -> Floats:
-    """What turns normal numbers into Student's t: sqrt(freedom / chi2), from ``uniform`` (r,)."""
+    """Return the factors that turn normal numbers into Student's t: sqrt(freedom / chi2), from ``uniform`` (r,)."""
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
 
 
 def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
-    """How far runs of ``weight`` (n,) scatter beside one of weight one: 1/sqrt(w), for absolute deviations 1/w."""
+    """Return the scatter of runs of ``weight`` w (n,) relative to weight one: 1/sqrt(w), or 1/w for absolute
+    deviations.
+    """
     return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The noise around a fit, as its residuals show it: what the residual bootstrap draws from.
+    """The noise around a fit, estimated from its residuals; the residual bootstrap draws from it.
 
     A draw gives each cluster the mean residual of some cluster and each run the remainder of some run. The means are
-    smoothed by a normal kernel of Silverman's width and shrunk back to their own spread (Silverman & Young 1987), so
-    that the zeros of a fit by absolute deviations do not come back as zeros, and raised by G / (G - p) for the p
-    parameters that G clusters had to fit: by twice as much (in logs) as runs of equal scatter need, because few runs
-    cannot show that theirs is unequal (MacKinnon & White 1985, J. Econometrics 29, 305, HC3 with its mean leverage).
-    Every draw is then divided by sqrt(chi2 / (G - p)), which makes Student's t out of the normal.
+    smoothed by a normal kernel of Silverman's width and shrunk back to their original spread (Silverman & Young 1987),
+    so that zero residuals of a fit by absolute deviations do not stay zero. They are then scaled by G / (G - p) for the
+    p parameters fitted to G clusters. In logs this is twice the factor for runs of equal scatter, because few runs
+    cannot show that their scatter is unequal (MacKinnon & White 1985, J. Econometrics 29, 305, HC3 with its mean
+    leverage). Every draw is divided by sqrt(chi2 / (G - p)), which turns the normal distribution into Student's t.
     """
 
     mean: Floats  # (G,) of the clusters
-    within: Floats  # (n,) residual less the mean of its cluster
+    within: Floats  # (n,) residual minus the mean of its cluster
     member: Ints  # (n,) cluster of each run
     parameters: int
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom left for the noise, at least one."""
+        """Degrees of freedom of the noise, at least one."""
         return max(len(self.mean) - self.parameters, 1)
 
     def draw(self, seed: int, start: int, stop: int) -> Floats:
-        """Noise (stop - start, n) of resamples ``start`` to ``stop``."""
+        """Draw the noise (stop - start, n) of resamples ``start`` to ``stop``."""
         g, n = len(self.mean), len(self.within)
         rms = float(np.sqrt(np.mean(self.mean**2)))
         width = 1.06 * g**-0.2 * rms
@@ -82,15 +84,15 @@ class Noise:
 
 
 def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
-    """The noise that ``residual`` (n,) shows, of equal spread for every run."""
+    """Estimate the noise from ``residual`` (n,), with equal spread for every run."""
     mean = np.bincount(clusters, residual) / np.bincount(clusters)
     return Noise(mean, residual - mean[clusters], clusters, parameters)
 
 
 def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
-    """Losses (r, n) of the residual bootstrap: the fit (n,) of ``free`` parameters and noise drawn from its residuals.
+    """Return losses (r, n) of the residual bootstrap: ``fitted`` (n,) plus noise drawn from the residuals.
 
-    ``member`` (n,) are the clusters of the runs.
+    ``free`` is the number of fitted parameters, ``member`` (n,) are the clusters of the runs.
     """
     scale = expected_scatter(spec, weight)
     residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale
@@ -106,7 +108,7 @@ class CurveNoise:
     spread: Floats  # (b,)
 
     def draw(self, seed: int, start: int, stop: int, curve: Ints) -> Floats:
-        """Noise (stop - start, n) of resamples ``start`` to ``stop`` for runs of the curves ``curve`` (n,)."""
+        """Draw the noise (stop - start, n) of resamples ``start`` to ``stop`` for runs of the curves ``curve`` (n,)."""
         g, n = len(self.shape), len(curve)
         width = 1.06 * g**-0.2
         u = uniforms(seed, start, stop, 2 * n + 1)
@@ -115,7 +117,7 @@ class CurveNoise:
 
 
 def curve_noise(residuals: Sequence[Floats]) -> CurveNoise:
-    """The noise that the ``residuals`` of each curve show; NaN where every curve goes through all of its runs."""
+    """Estimate the noise from the ``residuals`` of each curve; NaN if every curve passes through all of its runs."""
     far = [r[np.argsort(np.abs(r), kind="stable")[COEFFICIENTS:]] for r in residuals]
     size = [np.abs(r) for r in far]
     every = np.concatenate(size)

@@ -1,1 +1,1 @@
-"""Runs and training curves as the solver reads them: checked, clustered, smoothed."""
+"""Runs and training curves in the form that the solver reads: checked, clustered, smoothed."""

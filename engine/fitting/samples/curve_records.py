@@ -1,4 +1,4 @@
-"""The points of training curves in the order of compute, and the records of least loss among them."""
+"""The points of training curves in order of compute, and the running minima of the loss among them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
 
 FEWEST = 3
-"""Points without the first and last model size below which an envelope keeps them."""
+"""Smallest number of points that an envelope must have left if the first and last model size are removed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """r envelopes over the b different computes ``C`` (b,); N, D, y and the point ``at`` them are (r, b).
+    """r envelopes over the b different computes ``C`` (b,); N, D, y and the index ``at`` of the points are (r, b).
 
-    ``all`` marks the points of an envelope, ``on`` those that power laws read, ``trimmed`` (r,) the envelopes whose
-    first and last model size were left out.
+    ``all`` marks the points of an envelope, ``on`` those used for power laws, ``trimmed`` (r,) the envelopes whose
+    first and last model size were removed.
     """
 
     C: Floats
@@ -34,11 +34,11 @@ class Records:
     trimmed: Bools
 
     def at_compute(self, kept: Bools) -> Records:
-        """The same at the computes that are ``kept`` (b,)."""
+        """Return the envelopes at the computes ``kept`` (b,)."""
         return self._mapped(lambda x: x[:, kept] if x.ndim == 2 else x, self.C[kept])
 
     def take(self, rows: slice) -> Records:
-        """Some of the envelopes."""
+        """Return some of the envelopes."""
         return self._mapped(lambda x: x[rows], self.C)
 
     def _mapped(self, change: Callable[[NDArray[Any]], NDArray[Any]], C: Floats) -> Records:
@@ -49,15 +49,15 @@ NAMES = ("N", "D", "y", "at", "all", "on", "trimmed")
 
 
 def stacked(parts: Sequence[Records]) -> Records:
-    """The envelopes of all parts, in their order."""
+    """Return the envelopes of all parts, in order."""
     return Records(parts[0].C, *(np.concatenate([getattr(part, name) for part in parts]) for name in NAMES))
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a sample (n,) in the order of compute; ``whole`` where runs have curves.
+    """The points of a sample (n,) in order of compute; ``whole`` is true if runs have curves.
 
-    ``order`` are their positions in the sample, ``curve`` the number of the run that each belongs to.
+    ``order`` is their position in the sample, ``curve`` the number of the run of each point.
     """
 
     order: Ints
@@ -70,7 +70,7 @@ class Points:
 
     @staticmethod
     def of(s: Sample) -> Points:
-        """The points of the sample ``s``; runs without names are a curve each."""
+        """Return the points of the sample ``s``; each run without a name is one curve."""
         order = np.lexsort((s.y, s.columns["C"]))
         named = s.runs.labels.get("run", np.arange(len(s)).astype(np.str_))
         curve = np.unique(named, return_inverse=True)[1].astype(np.int64)
@@ -78,7 +78,7 @@ class Points:
         return Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
 
     def records(self, y: Floats, present: Bools | None = None) -> Records:
-        """The envelopes of the losses ``y`` (r, n), of the points that are ``present`` (r, n)."""
+        """Return the envelopes of the losses ``y`` (r, n) over the points that are ``present`` (r, n)."""
         on = on_envelope(y, np.ones(y.shape, bool) if present is None else present)
         starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
         at = np.maximum.reduceat(np.where(on, np.arange(1, on.shape[1] + 1), 0), starts, axis=1) - 1
@@ -89,7 +89,7 @@ class Points:
 
 
 def on_envelope(y: Floats, present: Bools) -> Bools:
-    """Which points are on the envelope: ``y`` (r, n) in the order of compute, ``present`` (r, n) -> (r, n)."""
+    """Return which points are on the envelope: ``y`` (r, n) in order of compute, ``present`` (r, n) -> (r, n)."""
     seen = np.where(present, y, np.inf)
     least = np.minimum.accumulate(seen, axis=1)
     before = np.concatenate([np.full((len(seen), 1), np.inf), least[:, :-1]], axis=1)
@@ -97,16 +97,16 @@ def on_envelope(y: Floats, present: Bools) -> Bools:
 
 
 def fit_for_laws(N: Floats, on: Bools, fewest: int) -> Bools:
-    """Has each envelope (r, b) so many points and two model sizes?"""
+    """Return which envelopes (r, b) have at least ``fewest`` points and two model sizes."""
     high = np.where(on, N, -np.inf).max(axis=1)
     low = np.where(on, N, np.inf).min(axis=1)
     return np.asarray((on.sum(axis=1) >= fewest) & (high > low))
 
 
 def _trimmed(N: Floats, on: Bools, whole: bool) -> tuple[Bools, Bools]:
-    """Envelopes (r, b) without their first and last model size, and which (r,) lost them.
+    """Return envelopes (r, b) without their first and last model size, and which (r,) of them were trimmed.
 
-    An envelope stays whole where the runs have no curves, or where less than three points or two sizes would remain.
+    An envelope stays whole if the runs have no curves, or if fewer than three points or two sizes would remain.
     """
     if not whole:
         return on, np.zeros(len(on), bool)

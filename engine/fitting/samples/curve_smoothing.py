@@ -1,4 +1,4 @@
-"""Training curves before a law reads them: which are sound, smoothed, and how each of them ends."""
+"""Preparation of training curves for a law: removal of unusable curves, smoothing, and classification of their ends."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Curves
 
 LOST = 0.5
-"""A curve that ends with more than this share of its whole gain lost has diverged."""
+"""Largest fraction of its total gain that a curve may have lost at its end; beyond it the curve has diverged."""
 STRETCHES = 20
-"""Parts that a curve is cut into to tell a rise from noise."""
+"""Number of parts into which a curve is cut to distinguish a rise from noise."""
 SIGNIFICANT = 4.0
-"""Standard errors by which the end of a curve must lie above its minimum to be a rise."""
+"""Standard errors by which the end of a curve must exceed its minimum to count as a rise."""
 RISE = 0.01
-"""And the share of the whole gain."""
+"""Fraction of the total gain by which the end must exceed the minimum as well."""
 GROWTH = 1.05
-"""The growth of the updates over which ``smoothing`` is the weight of the past in the curve of a batch size."""
+"""Ratio of training steps over which ``smoothing`` is the weight of the past, for batch-size curves."""
 
 
 def measured(curves: Curves, y: str) -> Curves:
-    """The sound curves at the points where ``y`` was measured; those that diverged to NaN or infinity are left out.
+    """Return the valid curves at the points where ``y`` was measured, without those that diverged (NaN, infinity).
 
-    Raises PlannerError where ``y`` is no column of the curves or no curve remains.
+    Raises PlannerError if ``y`` is not a column of the curves or no curve remains.
     """
     if y not in curves:
         known = ", ".join(["loss"] * ("loss" in curves) + [m.column for m in curves.roles.metrics])
@@ -44,9 +44,9 @@ def measured(curves: Curves, y: str) -> Curves:
 
 
 def steady(curves: Curves, y: str) -> Curves:
-    """``curves`` without those whose last three points lie far above their own minimum.
+    """Return ``curves`` without those whose last three points are far above their own minimum.
 
-    Raises PlannerError where none remains.
+    Raises PlannerError if no curve remains.
     """
     loss, starts = down(curves, y), curves.starts
     first, least = loss[starts[:-1]], np.minimum.reduceat(loss, starts[:-1])
@@ -60,13 +60,13 @@ def steady(curves: Curves, y: str) -> Curves:
 
 
 def smoothed(x: Floats, starts: Ints, smoothing: float) -> Floats:
-    """The exponentially weighted mean of ``x`` (n,) along each curve, as TensorBoard's: 0 leaves it as it is.
+    """Return the exponentially weighted mean of ``x`` (n,) along each curve, as in TensorBoard; 0 for none.
 
-    m_t = sum_k s^k x_(t-k) / sum_k s^k, so that the first points are not pulled towards zero.
+    m_t = sum_k s^k x_(t-k) / sum_k s^k, so that the first points are not biased towards zero.
     """
     if smoothing == 0:
         return x
-    from scipy.signal import lfilter  # 0.3 s to import, and few fits need it
+    from scipy.signal import lfilter  # takes 0.3 s to import, and few fits need it
 
     out = np.empty_like(x)
     for a, b in pairwise(starts.tolist()):
@@ -76,10 +76,11 @@ def smoothed(x: Floats, starts: Ints, smoothing: float) -> Floats:
 
 
 def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float) -> Floats:
-    """The weighted mean of ``x`` (n,) up to each point of a curve; the past weighs ``smoothing`` at 5 % fewer updates.
+    """Return the mean of ``x`` (n,) up to each point of a curve, weighted by a power of the training steps.
 
-    m_k = sum_j x_j t_j^a / sum_j t_j^a over points j up to k, at updates t, with a = -ln s / ln 1.05: at every point
-    the mean reaches back over the same share of the updates, however many points there are and however long the run is.
+    m_k = sum_j x_j t_j^a / sum_j t_j^a over points j up to k, at training steps t, with a = -ln s / ln 1.05. The weight
+    is multiplied by ``smoothing`` for every factor 1.05 fewer steps. At every point the mean covers the same fraction
+    of the steps, for any number of points and any length of the run.
     """
     if smoothing == 0:
         return x
@@ -94,17 +95,19 @@ def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float)
 
 @dataclass(frozen=True)
 class End:
-    """How a validation curve ends: it rose again after its minimum, or it was still falling."""
+    """The end of a validation curve: ``overfits`` if the loss rose after its minimum, ``falling`` if it still
+    decreased.
+    """
 
     overfits: bool
     falling: bool
 
 
 def end_of(loss: Floats) -> End:
-    """Does a curve (t,) of a loss turn up after its minimum by more than noise (jets, Fig. 3)?
+    """Return whether a loss curve (t,) rises after its minimum by more than noise, or still decreases.
 
-    The curve is cut into 20 stretches. It overfits where the mean of the last lies above the least mean by more than
-    four standard errors, from the scatter of second differences, and by more than 1 % of its whole gain.
+    The curve is cut into 20 stretches. It overfits if the mean of the last stretch exceeds the least mean by more than
+    four standard errors, from the scatter of second differences, and by more than 1 % of its total gain (jets, Fig. 3).
     """
     width = max(len(loss) // STRETCHES, 1)
     means = np.array([part.mean() for part in np.array_split(loss, len(loss) // width)])
@@ -117,17 +120,17 @@ def end_of(loss: Floats) -> End:
 
 
 def sign(curves: Curves, y: str) -> float:
-    """-1 where a larger ``y`` is better."""
+    """Return -1 if a larger ``y`` is better, else 1."""
     return -1.0 if curves.roles.direction(y) == "max" else 1.0
 
 
 def down(curves: Curves, y: str) -> Floats:
-    """``y`` at the points (n,), turned so that smaller is better."""
+    """Return ``y`` at the points (n,), with its sign such that smaller is better."""
     return sign(curves, y) * curves[y]
 
 
 def left_out(out: Bools, why: str) -> list[str]:
-    """A sentence about the curves that are ``out`` (m,); none where no curve is."""
+    """Return a sentence about the curves that are ``out`` (m,); empty if none is."""
     count = int(out.sum())
     if not count:
         return []
@@ -135,5 +138,5 @@ def left_out(out: Bools, why: str) -> list[str]:
 
 
 def _any(curves: Curves, points: Bools) -> Bools:
-    """Which curves (m,) have one of the ``points`` (n,)."""
+    """Return which curves (m,) have at least one of the ``points`` (n,)."""
     return np.asarray(np.bincount(curves.of[points], minlength=len(curves)) > 0)

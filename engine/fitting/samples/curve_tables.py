@@ -1,6 +1,6 @@
-"""What laws read off training curves: whole curves, updates to a target, or whether a run overfits.
+"""Tables of runs made from training curves: whole curves, training steps to a target, or whether a run overfits.
 
-Each of these makes a table of runs out of the curves, so that a law is fitted to it as to any other table.
+A law is fitted to such a table as to any other.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Metric, Runs
 
 BUDGETS = 500
-"""Budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, take 1,500)."""
+"""Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
+"""
 RIVALS = 30
-"""Curves that are kept at each of them; a worse one counts only where a resample misses all of these."""
+"""Number of best curves kept at each budget; a worse curve matters only if a resample lacks all of these."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
-    """The runs that the law of ``spec`` is fitted to: those of the table, or what it reads off the training curves.
+    """Return the runs to which the law of ``spec`` is fitted: those of the table, or a table made from curves.
 
-    Raises PlannerError for curves where the law reads endpoints only, and where the curves lack what it needs.
+    Raises PlannerError if the law does not use curves, or if the curves lack a column that it needs.
     """
     if curves is None:
         return _of_unique(runs) if spec.law == "threshold" else runs
@@ -51,10 +52,10 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 
 
 def whole(spec: FitSpec, curves: Curves) -> Runs:
-    """The smoothed curves at 500 common budgets, linear in log C between their points; the 30 best at each budget.
+    """Interpolate the smoothed curves at 500 common budgets, linear in log C; keep the 30 best at each budget.
 
-    log C and log D are smoothed as the loss is: a mean of past losses belongs to the mean of their places, and put at
-    the last of them it would lag behind.
+    log C and log D are smoothed like the loss: a mean of past losses belongs to the mean of their places, and would lag
+    if it were placed at the last of them.
     """
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
@@ -82,11 +83,11 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def updates(spec: FitSpec, curves: Curves) -> Runs:
-    """One row a run: its batch size, and under the name of the metric the updates to the target.
+    """Return one row for each run: its batch size, and in the column of the metric the training steps to the target.
 
-    The target is that of ``spec``, else the hardest that every run reaches. Crossings are interpolated between points.
-    Means are over a share of the updates, not over points, which lie further apart along longer runs; the updates are
-    smoothed as the loss is, so that a mean of past losses belongs to the mean of their places and does not lag.
+    The target is that of ``spec``, or else the hardest one that every run reaches. Crossings are interpolated between
+    points. Means cover a fraction of the steps and not a number of points, because points are further apart in longer
+    runs. The steps are smoothed like the loss, so that a mean of past losses belongs to the mean of their places.
     """
     curves = steady(curves, spec.y)
     axis = spec.find_law().axes[0]
@@ -111,7 +112,9 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def cells(spec: FitSpec, curves: Curves) -> Runs:
-    """One row a run: N, its unique samples as D, and under the name of the metric 1 where it overfits, else 0."""
+    """Return one row for each run: N, its unique samples as D, and in the column of the metric 1 if it overfits, else
+    0.
+    """
     if "U" in curves:
         curves = replace(curves, values={**curves.values, "D": curves["U"]})
     _need(curves, ("N", "D"), spec)
@@ -135,11 +138,11 @@ SHAPES: dict[str, Callable[[FitSpec, Curves], Runs]] = {
     "critical-batch": updates,
     "threshold": cells,
 }
-"""What each law that reads training curves makes of them."""
+"""Function that makes the table of runs, for each law that uses training curves."""
 
 
 def _of_unique(runs: Runs) -> Runs:
-    """The runs with their unique samples, where these are known, in the place of D."""
+    """Return the runs with their unique samples, if given, in place of D."""
     return replace(runs, values={**runs.values, "D": runs["U"]}) if "U" in runs else runs
 
 
@@ -154,7 +157,7 @@ def _need(curves: Curves, roles: tuple[str, ...], spec: FitSpec) -> None:
 
 
 def _crossing(step: Floats, loss: Floats, target: float) -> float:
-    """The first step at which ``loss`` is at or below ``target``, linear between points."""
+    """Return the first step at which ``loss`` is at or below ``target``, linear between points."""
     i = int(np.argmax(loss <= target))
     if i == 0:
         return float(step[0])
@@ -168,5 +171,5 @@ def _runs(curves: Curves, values: dict[str, Floats], of: Ints, metrics: tuple[Me
 
 
 def _less(y: str) -> tuple[Metric, ...]:
-    """The metrics of a table whose ``y`` is better when smaller."""
+    """Return the metrics of a table whose ``y`` is better if smaller."""
     return () if y == "loss" else (Metric(column=y, direction="min"),)

@@ -1,4 +1,4 @@
-"""What must hold before a fit: problems that would make its numbers meaningless are refused in one sentence."""
+"""Checks of runs before a fit. Problems that would make its numbers meaningless raise an error of one sentence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from isoplan.engine.laws.terms import Const
 from isoplan.engine.schema import Role, Runs
 
 NARROWEST = 1e-9
-"""The least standard deviation of a prior, relative to its mean."""
+"""Smallest standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
-"""Two axes whose logs correlate beyond this are one axis."""
+"""Correlation of the logs of two axes above which they count as one axis."""
 SCALES = ("N", "D", "U", "C")
-"""Axes on which a run at zero is a mistake; on any other it is the end of a sweep."""
+"""Axes on which zero is an error; on any other axis it is the end of a sweep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Sample:
     weight: Floats
     sign: float
     left_out: int = 0  # runs of weight zero
-    known: tuple[str, ...] = ()  # parameters that the runs of other groups help to find
+    known: tuple[str, ...] = ()  # parameters that runs of other groups help to determine
     unplaced: int = 0
     unmeasured: int = 0
 
@@ -47,17 +47,17 @@ class Sample:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The parameters that the fit must find."""
+        """The parameters that the fit determines."""
         return tuple(name for name in self.law.names if name not in (*self.spec.fixed, *self.known))
 
     @property
     def unaided(self) -> tuple[str, ...]:
-        """The parameters that these runs alone must determine: no prior helps."""
+        """The parameters that these runs alone must determine, without a prior."""
         return tuple(name for name in self.free if name not in self.spec.prior)
 
 
 def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
-    """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive.
+    """Check the runs of a fit and return them; raises PlannerError if a fit is impossible.
 
     ``known`` are parameters that these runs need not determine.
     """
@@ -96,7 +96,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
 
 
 def no_run(runs: Runs) -> PlannerError:
-    """The error of a table without a run for a fit, with the most frequent reason why its rows were left out."""
+    """Return the error for a table without a usable run, with the most frequent reason why its rows were left out."""
     if len(runs) == 0 and len(runs.left_out.why):
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
@@ -105,9 +105,10 @@ def no_run(runs: Runs) -> PlannerError:
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
-    """What the relative errors multiply the weights with: (n,), ones where none are stated.
+    """Return the factors (n,) by which relative errors multiply the weights; ones if no errors are given.
 
-    1/sigma^2, so that least squares sums squared pulls and Huber's is that of pulls; 1/sigma for absolute deviations.
+    They are 1/sigma^2, so that least squares sums squared pulls and Huber's loss is that of pulls, or 1/sigma for
+    absolute deviations.
     """
     stated = spec.relative_error
     if stated is None:
@@ -133,7 +134,7 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def stated_error(spec: FitSpec, runs: Runs) -> Floats:
-    """The error of log y, or of y where the objective reads y itself, as it is stated for each run: (n,), else ones."""
+    """Return the given error (n,) of log y, or of y if the objective uses y itself; ones if no errors are given."""
     stated = spec.relative_error
     if stated is None:
         return np.ones(len(runs))
@@ -155,13 +156,13 @@ def swept_axis(law: Law) -> str | None:
 
 
 def column(runs: Runs, role: str) -> str:
-    """A role and the column that holds it, as a sentence names them: ``loss (column val_loss)``."""
+    """Return a role and its column, as named in a sentence: ``loss (column val_loss)``."""
     name = runs.roles.column(Role(role)) if role in set(Role) else None
     return role if name is None or name == role else f"{role} (column {name})"
 
 
 def row(runs: Runs, i: int) -> str:
-    """How a sentence names the run at position ``i``."""
+    """Return the name of the run at position ``i``, as used in a sentence."""
     label = runs.labels["run"][i] if "run" in runs.labels else ""
     return f"row {runs.ids[i]}" + (f" ({label})" if label else "")
 
@@ -194,7 +195,7 @@ def _known(spec: FitSpec, law: Law) -> None:
 def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
     missing = [role for role in needed if runs.lacks(role)]
     if missing and spec.y == "loss" and "loss" not in runs and "loss" in runs.withheld:
-        missing = list(dict.fromkeys([*missing, "loss"]))  # all that a user has to agree to at once
+        missing = list(dict.fromkeys([*missing, "loss"]))  # List at once everything that the user has to confirm.
     reasons = [runs.withheld[role] for role in missing if role in runs.withheld]
     if reasons:
         raise PlannerError(f"Law {law.name} needs {' and '.join(missing)}: {'; '.join(reasons)}.")
@@ -222,7 +223,9 @@ def _weights(runs: Runs, weight: Floats) -> None:
 
 
 def _usable(runs: Runs, role: str, zero: bool) -> None:
-    """Refuse what no law can read: NaN, infinity, and what is not above zero unless ``zero`` allows any number."""
+    """Raise PlannerError for values that no law can use: NaN, infinity, and, unless ``zero``, numbers not above
+    zero.
+    """
     values = runs[role]
     sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: in no iso-FLOP group
     bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (zero | (values > 0))))
@@ -308,7 +311,7 @@ def _apart(s: Sample, one: str, other: str) -> None:
 
 
 def direction(x: Floats, z: Floats) -> tuple[float, float]:
-    """The slope of log z against log x (major axis of the cloud) and their correlation."""
+    """Return the slope of log z against log x (major axis of the cloud) and their correlation."""
     a, b = np.log(x) - np.mean(np.log(x)), np.log(z) - np.mean(np.log(z))
     aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
     if aa == 0 or bb == 0:

@@ -1,1 +1,1 @@
-"""Minimisation of an objective: problems, derivatives, starts, compiled kernels. No resampling."""
+"""Minimisation of an objective: problems, derivatives, starts and compiled kernels, but no resampling."""

@@ -1,9 +1,9 @@
-"""Damped Newton within bounds, for many starts at once, on any objective that gives its derivatives.
+"""Damped Newton within bounds, for many starts at once, on any objective with derivatives.
 
-Per start: the full Hessian of the objective plus lambda times the Gauss-Newton matrix of its iteratively reweighted
-least squares; lambda falls on a good step and rises fivefold on a bad one. Parameters at a bound whose gradient points
-outward are held (Bertsekas 1982, SIAM J. Control Optim. 20, 221), so a floor at zero or a vanished term is found
-exactly, in a few steps.
+The matrix of each start is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of its
+iteratively reweighted least squares. A good step decreases lambda, and a bad one increases it fivefold. Parameters at a
+bound whose gradient points outward are held (Bertsekas 1982, SIAM J. Control Optim. 20, 221), so a floor at zero or a
+vanished term is found exactly, in a few steps.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ STEPS = 120
 DAMPING = 0.3
 """lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
-"""What a good step multiplies lambda by; where rho has kinks few runs have curvature, so undamped steps overshoot."""
+"""Factor of lambda after a good step. If rho has kinks, few runs have curvature, so that undamped steps overshoot."""
 KINKED_MOST = 3.0
-"""Where rho has kinks lambda is at most this times the root of what the last step promised, a share of the objective:
-so it vanishes in time for the last steps."""
+"""If rho has kinks, the largest ratio of lambda to the root of the relative decrease expected from the last step, so
+that lambda vanishes before the last steps.
+"""
 UNDAMPED = 1e-3
-"""lambda below which it is zero, for the last steps to be Newton's own."""
+"""lambda is set to zero below this value, so that the last steps are pure Newton steps."""
 TOLERANCE = 1e-10
-"""Stop when a step promises less than this share of the objective; the step is still taken."""
+"""Stop if a step promises a smaller relative decrease of the objective; the step is still taken."""
 CLOSE = 1e-4
-"""A start is in the basin of a known optimum where the squares of what they differ by, in the weights of the start's
-own least squares, are less than this share of the objective."""
+"""A start is in the basin of a known optimum if their squared distance, in the metric of the start's own least squares,
+is less than this fraction of the objective.
+"""
 ROUNDING = 1e-13
-"""By how much (relative) the last step may seem to raise the objective: it is right where the sum is all rounding."""
+"""Relative increase of the objective that is attributed to rounding and accepted in the last step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Local:
     gauss: Floats  # (b, q, q)
 
     def put(self, index: Ints, other: Local, take: Bools) -> None:
-        """Overwrite the entries ``index[take]`` by ``other``'s."""
+        """Overwrite the entries ``index[take]`` with those of ``other``."""
         at = index[take]
         self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
@@ -58,17 +60,17 @@ class Local:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """An optimum of each of b starts or r resamples: a start that comes close to it, from above, ends there."""
+    """A known optimum for each of b starts or r resamples. A start that approaches it from above ends there."""
 
     theta: Floats  # (b or r, q)
     value: Floats  # (b or r,)
 
     def of(self, index: Ints) -> Known:
-        """Those of some starts or resamples."""
+        """Return the optima of some starts or resamples."""
         return Known(self.theta[index], self.value[index])
 
     def reached(self, theta: Floats, value: Floats, gauss: Floats) -> Bools:
-        """Which starts at ``theta`` (b, q) end there."""
+        """Return which starts at ``theta`` (b, q) end in the known optimum."""
         away = theta - self.theta
         apart = np.einsum("bi,bij,bj->b", away, gauss, away)
         return np.asarray((value >= self.value) & (apart <= CLOSE * value))
@@ -83,9 +85,9 @@ def descend(
     runs: int,
     known: Known | None = None,
 ) -> tuple[Floats, Floats]:
-    """Local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+    """Find local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
 
-    ``local(theta, index)`` gives the objective, a sum of ``loss`` over so many ``runs``, at the starts ``index``;
+    ``local(theta, index)`` returns the objective, a sum of ``loss`` over ``runs`` runs, at the starts ``index``.
     ``low`` and ``high`` are bounds (q,) or (b, q).
     """
     low, high = np.broadcast_to(low, theta.shape), np.broadcast_to(high, theta.shape)
@@ -117,17 +119,17 @@ def descend(
 
 
 def easing(loss: Loss) -> tuple[float, float]:
-    """What a good step multiplies the damping by, and its most over the root of the share that the step promised."""
+    """Return the damping factor of a good step, and the limit of the damping over the root of the promised decrease."""
     return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
 
 
 def perfect(loss: Loss, runs: int) -> float:
-    """The objective of so many ``runs`` at or below which their fit is perfect."""
+    """Return the objective of ``runs`` runs at or below which their fit counts as exact."""
     return float(loss.value(np.array(1e-15))) * runs
 
 
 def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, damping: Floats) -> tuple[Floats, Floats]:
-    """The damped step of every start, and how much it promises to first order (>= 0)."""
+    """Return the damped step of every start and the decrease that it promises to first order (>= 0)."""
     g, gauss = here.gradient[going], here.gauss[going]
     diagonal = np.diagonal(gauss, axis1=1, axis2=2)
     hold = (low == high) | ~(diagonal > 0) | ~np.isfinite(diagonal)
@@ -141,7 +143,9 @@ def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, da
 
 
 def _solve(hessian: Floats, gauss: Floats, g: Floats, hold: Bools, damping: Floats) -> Floats:
-    """Newton with damping; where that is not definite, the reweighted Gauss-Newton step, which always descends."""
+    """Return the damped Newton step, or the reweighted Gauss-Newton step, which always descends, if that is not
+    definite.
+    """
     q = g.shape[1]
     mask = hold[:, :, None] | hold[:, None, :]
     unit = np.eye(q)

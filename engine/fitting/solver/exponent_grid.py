@@ -1,7 +1,7 @@
-"""Cold starts: a grid over the exponents, the best amplitudes in every cell, the best cells by the objective.
+"""Cold starts: a grid over the exponents, the best amplitudes in each cell, the cells of least objective.
 
-Given the exponents a law is linear in its amplitudes, so every cell is one small non-negative least-squares problem
-whose moments come from one matrix product for all resamples (variable projection, Golub & Pereyra 1973).
+For given exponents a law is linear in its amplitudes. Every cell is therefore one small non-negative least-squares
+problem, and one matrix product gives its moments for all resamples (variable projection, Golub & Pereyra 1973).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
 RATES = np.geomspace(1e-3, 20.0, 24)
-"""Sizes of a rate that may have either sign, over half the range of its axis."""
+"""Absolute values of a rate of either sign, over half the range of its axis."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Exponents (cells, m) and, for every term, which basis row a cell uses: (cells, k)."""
+    """Exponents (cells, m), and the basis row that a cell uses for every term (cells, k)."""
 
     problem: Problem
     exponents: Floats
     row: Ints
-    place: Floats  # (cells, m): where a cell lies along each exponent, 0 to 1
+    place: Floats  # (cells, m): position of a cell along each exponent, 0 to 1
     basis_exponent: tuple[Floats, ...]  # per power term, the exponents of its basis rows
 
     @cached_property
@@ -41,7 +41,9 @@ class Grid:
         return unique // size, unique % size, place.reshape(code.shape)
 
     def basis(self, rows: slice) -> Floats:
-        """Basis functions (P, rows): terms without exponent, then exp(-e z) for every exponent of every other."""
+        """Return basis functions (P, rows): terms without exponent, then exp(-e z) for every exponent of each other
+        term.
+        """
         z = self.problem.z[:, rows]
         parts = [self.problem.shapes[:, rows]]
         parts += [np.exp(-e[:, None] * z[i]) for i, e in enumerate(self.basis_exponent)]
@@ -49,15 +51,15 @@ class Grid:
 
 
 def grid(p: Problem) -> Grid:
-    """The grid of a problem: the exponents that are free span theirs, a fixed one has a single value."""
+    """Build the grid of a problem: free exponents span their range, and a fixed exponent has a single value."""
     values = []
     for i in range(len(p.powers)):
         low, high = p.low[p.k + i], p.high[p.k + i]
         base = np.r_[-RATES[::-1], RATES] if low < 0 else GRID.get(len(p.powers), GRID[2])
-        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # a fixed amplitude: the exponent must carry everything
+        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # With a fixed amplitude only the exponent can vary.
             base = np.geomspace(0.01, 5.0, 64)
         values.append(np.array([low]) if low == high else np.clip(base, low, high))
-    index = np.array(list(np.ndindex(*[len(v) for v in values])), np.int64)  # one cell where no exponent is
+    index = np.array(list(np.ndindex(*[len(v) for v in values])), np.int64)  # one cell if there is no exponent
     row = np.zeros((len(index), p.k), np.int64)
     offset = len(p.plain)
     row[:, p.plain] = np.arange(offset)
@@ -72,7 +74,7 @@ def grid(p: Problem) -> Grid:
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """The ``best`` starting points of every resample, ``weight`` (r, n) -> theta (r, best, q).
+    """Return the ``best`` starting points of every resample, ``weight`` (r, n) -> theta (r, best, q).
 
     First the best cell, then the best cell more than a quarter of the grid away from it (neighbours share a basin),
     then the others by rank.
@@ -90,7 +92,7 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
 
 
 def _amplitudes(g: Grid, weight: Floats) -> Floats:
-    """Amplitudes (r, cells, k) by weighted least squares, of relative errors where the objective takes logs."""
+    """Compute amplitudes (r, cells, k) by weighted least squares, of relative errors if the objective uses logs."""
     p = g.problem
     first, second, place = g.pairs
     top = int(g.row.max()) + 1
@@ -118,7 +120,7 @@ def _amplitudes(g: Grid, weight: Floats) -> Floats:
 
 
 def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
-    """The objective of every cell with amplitudes ``c`` (r, cells, k): (r, cells)."""
+    """Return the objective (r, cells) of every cell with amplitudes ``c`` (r, cells, k)."""
     p = g.problem
     value = np.zeros(c.shape[:2])
     for rows in blocks(p.n, BLOCK):
@@ -133,5 +135,5 @@ def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
 
 
 def _nearly(p: Problem, f: Floats, y: Floats) -> Floats:
-    """The residual, a log as 2 (f - y) / (f + y): right to 2 % up to a factor of 1.6, which is enough for a rank."""
+    """Return the residual, with 2 (f - y) / (f + y) for a log: within 2 % up to a factor of 1.6, enough for a rank."""
     return np.where(f > 0, 2 * (f - y) / (f + y), np.inf) if p.objective.log else f - y

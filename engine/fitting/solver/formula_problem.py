@@ -1,7 +1,7 @@
-"""A law that is one formula as the solver sees it: objective and derivatives at many points at once.
+"""The problem of fitting a formula law: objective and derivatives at many points at once.
 
-Each start measures a parameter a in units s of its own size: a = s sinh(u). That is linear near zero, so that signs can
-change and bounds at zero are reached, and logarithmic far away, so that a scale can move by decades.
+Each start measures a parameter a in units s of its own size: a = s sinh(u). This is linear near zero, so that signs can
+change and bounds at zero can be reached. It is logarithmic far from zero, so that a scale can change by decades.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
 
 UNIT, FAR = 0.1, 25.0
-"""The size s over the parameter at its start, and the largest |u|: it moves by at most nine decades in one descent."""
+"""Ratio of s to the parameter at its start, and the largest |u|: a parameter changes by at most nine decades in a
+descent.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +35,11 @@ class Expression:
     columns: Mapping[str, Floats]  # (n,)
     y: Floats  # (n,)
     weight: Floats  # (n,)
-    low: Floats  # (p,); equal to high where a parameter is fixed
+    low: Floats  # (p,); equal to high if a parameter is fixed
     high: Floats  # (p,)
     objective: Objective
     penalty: Penalty | None = None
-    redrawn: Floats | None = None  # (r, n): what the resamples have for y, where they have their own
+    redrawn: Floats | None = None  # (r, n): y of each resample, if the resamples have different y
 
     @property
     def n(self) -> int:
@@ -49,25 +51,25 @@ class Expression:
         return tuple(n for n, low, high in zip(self.names, self.low, self.high, strict=True) if low < high)
 
     def take(self, rows: slice | Ints) -> dict[str, Floats]:
-        """The columns at some rows."""
+        """Return the columns at some rows."""
         return {name: x[rows] for name, x in self.columns.items()}
 
     def predict(self, theta: Floats) -> Floats:
-        """Predictions (n,) of one point ``theta`` (p,)."""
+        """Return predictions (n,) at one point ``theta`` (p,)."""
         with np.errstate(all="ignore"):
             return value(self.tree, {**self.columns, **dict(zip(self.names, theta, strict=True))}) + np.zeros(self.n)
 
     def residual(self, predicted: Floats, rows: slice | Ints, owner: Ints | None = None) -> Floats:
-        """The residual that the objective sees, of the resamples ``owner``; without them, of the runs themselves.
+        """Return the residual in the objective, for the resamples ``owner``, or else for the runs themselves.
 
-        A prediction of zero or less has none on a log scale (inf or NaN).
+        A prediction of zero or less has no residual on a log scale (inf or NaN).
         """
         y = self.y[rows] if self.redrawn is None or owner is None else self.redrawn[owner, rows]
         return np.log(predicted / y) if self.objective.log else predicted - y
 
 
 def expression(s: Sample, law: FormulaLaw) -> Expression:
-    """The problem of fitting ``law`` to the runs of ``s``."""
+    """Build the problem of fitting ``law`` to the runs of ``s``."""
     ends = [(s.spec.fixed[p.name],) * 2 if p.name in s.spec.fixed else (p.low, p.high) for p in law.params]
     low, high = np.array(ends, float).T
     y = -s.y if law.turned else s.y
@@ -77,11 +79,11 @@ def expression(s: Sample, law: FormulaLaw) -> Expression:
 def refine(
     e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Local minima from starts ``theta`` (b, p): parameters (b, p) and objective (b), inf where there is none.
+    """Find local minima from starts ``theta`` (b, p): parameters (b, p) and objective (b), inf without minimum.
 
-    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to.
-    ``short`` damps each parameter by that much of its own curvature: small steps where a valley is flat, which a start
-    from far away needs and which only delay one that is close.
+    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample of each start. ``short`` damps each
+    parameter by this multiple of its own curvature. The steps are then small in a flat valley, as starts far from the
+    optimum need; close starts only become slower.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))
@@ -108,7 +110,9 @@ def refine(
 
 
 def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
-    """Objective (inf where the formula gives no number) and derivatives at ``theta`` (b, p), in blocks of the cache."""
+    """Return the objective (inf if the formula is undefined) and derivatives at ``theta`` (b, p), in cache-sized
+    blocks.
+    """
     b, p = theta.shape
     out = Local(np.zeros(b), np.zeros((b, p)), np.zeros((b, p, p)), np.zeros((b, p, p)))
     for at in blocks(b, BLOCK // min(e.n, BLOCK)):
@@ -121,7 +125,7 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
 def _add(
     out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, owner: Ints, loss: Loss
 ) -> None:
-    """Add the sums over some rows."""
+    """Add the sums over some rows to ``out``."""
     place = {name: i for i, name in enumerate(e.names)}
     free = set(e.free)
     values = {name: theta[:, i, None] for name, i in place.items()}

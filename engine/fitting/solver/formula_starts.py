@@ -1,4 +1,4 @@
-"""Where fits of a formula start: magnitudes read off the data, the linear parameters solved for.
+"""Starting points for fits of a formula: magnitudes from the data, and linear parameters by least squares.
 
 A parameter in which the formula is linear is found by least squares at every start (variable projection, Golub &
 Pereyra 1973, SIAM J. Numer. Anal. 10, 413), so only the others are drawn at random.
@@ -19,19 +19,19 @@ from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, names, nodes, value
 
 STARTS, TRIED = 64, 16
-"""Fits start from the best of ``TRIED`` draws for each parameter that is not linear, ``STARTS`` times."""
+"""Number of starts, and of draws from which they are the best: ``STARTS`` x ``TRIED`` for each parameter not linear."""
 ORDINARY = (0.01, 3.0)
-"""Magnitudes of exponents and of other numbers without a unit."""
+"""Range of magnitudes of exponents and other dimensionless numbers."""
 DECADES = 3.0
-"""How far from the data the scale of a column may lie."""
+"""Largest distance, in decades, of the scale of a column from the data."""
 SEEN = 128
-"""Runs that the draws are compared on."""
+"""Largest number of runs on which the draws are compared."""
 INERT = 1e-12
-"""A parameter that changes no prediction by more than this (relative) does nothing."""
+"""Largest relative change of predictions for which a parameter counts as having no effect."""
 
 
 def linear(e: Expression) -> tuple[str, ...]:
-    """Free parameters in which the formula is linear, jointly: no second derivative joins two of them."""
+    """Return the free parameters in which the formula is jointly linear: no second derivative involves two of them."""
     free = e.free
     one = {name: np.ones(1) for name in e.names}
     columns = {name: x[:1] for name, x in e.columns.items()}
@@ -45,9 +45,9 @@ def linear(e: Expression) -> tuple[str, ...]:
 
 
 def starts(e: Expression, seed: int) -> Floats:
-    """Starts (s, p), best first, from draws by ``seed``; at most ``STARTS``.
+    """Return starts (s, p), best first, from draws by ``seed``; at most ``STARTS``.
 
-    Raises PlannerError for a parameter that does nothing, and where no draw gives a prediction for every run.
+    Raises PlannerError if a parameter has no effect, or if no draw gives a prediction for every run.
     """
     random = np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64)))
     amplitudes = linear(e)
@@ -78,7 +78,7 @@ def starts(e: Expression, seed: int) -> Floats:
 
 
 def _thinned(e: Expression) -> Expression:
-    """The problem on at most ``SEEN`` runs, evenly spaced in the order of y."""
+    """Return the problem on at most ``SEEN`` runs, evenly spaced in the order of y."""
     if e.n <= SEEN:
         return e
     rows = np.argsort(e.y, kind="stable")[np.linspace(0, e.n - 1, SEEN).astype(np.int64)]
@@ -86,7 +86,7 @@ def _thinned(e: Expression) -> Expression:
 
 
 def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generator) -> Floats:
-    """Draws of the parameters that are not linear, within bounds, with the others at zero or fixed."""
+    """Draw the parameters that are not linear, within bounds; the others are zero or fixed."""
     found = magnitudes(e.tree, e.columns, set(e.names))
     drawn = set(e.free) - set(amplitudes)
     theta = np.zeros((STARTS * TRIED * max(len(drawn), 1), len(e.names)))
@@ -99,7 +99,7 @@ def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generat
 
 
 def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
-    """Draws in which a factor such as s in exp(s*N^q) is measured in units of what it multiplies, q being drawn."""
+    """Return draws in which a factor such as s in exp(s*N^q) is in units of what it multiplies, with q as drawn."""
     theta = theta.copy()
     values = dict(e.columns) | {name: theta[:, i, None] for i, name in enumerate(e.names)}
     for node in nodes(e.tree):
@@ -118,8 +118,9 @@ def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
 
 
 def _drawn(low: float, high: float, size: tuple[float, float], total: int, random: np.random.Generator) -> Floats:
-    """Log-uniform magnitudes of ``size`` from the closed end of a half-open range, of either sign around zero; evenly
-    between two bounds of one sign, in the logarithm where these are far apart."""
+    """Draw magnitudes. They are log-uniform in ``size`` from the closed end of a half-open range, and of either sign
+    around zero. Between two bounds of one sign they are uniform, or log-uniform if the bounds are far apart.
+    """
     share = random.random(total)
     if low < 0 < high:
         ends = np.where(random.random(total) < 0.5, low, high)
@@ -136,8 +137,9 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
 
 
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:
-    """The range of sizes of each parameter that stands beside something known: the ratio or product of the two, or
-    their sum, is then about one or of the same size. Others are not in the result."""
+    """Return the range of sizes of each parameter that is combined with a known quantity. A ratio or product of the two
+    is assumed to be about one, and terms of a sum are assumed to have similar sizes. Other parameters are omitted.
+    """
     found: dict[str, list[float]] = {}
     for node in nodes(tree):
         if node.kind != "chain" or node.operators[0] == "^":
@@ -163,7 +165,7 @@ def _sizes(operator: str, known: list[tuple[str, Node]], columns: Mapping[str, F
 
 
 def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Floats:
-    """The best linear parameters within bounds at each start, by least squares of relative or plain residuals."""
+    """Return starts with the best linear parameters within bounds, by least squares of relative or plain residuals."""
     if not amplitudes:
         return theta
     theta = theta.copy()
@@ -189,9 +191,11 @@ def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Flo
 def _least_squares(
     gram: Floats, right: Floats, hold: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], at: Floats
 ) -> Floats:
-    """Coefficients (b, k) of normal equations with a trace of ridge, those in ``hold`` at ``at``; NaN if singular."""
+    """Solve normal equations for coefficients (b, k) with a small ridge, those in ``hold`` fixed at ``at``; NaN if
+    singular.
+    """
     unit = np.eye(right.shape[1])
-    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # a column of zeros: the parameter does nothing
+    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # a column of zeros: the parameter has no effect
     with np.errstate(all="ignore"):
         ridge = gram + 1e-12 * np.diagonal(gram, axis1=1, axis2=2)[:, :, None] * unit
         mask = hold[:, :, None] | hold[:, None, :]
@@ -201,7 +205,7 @@ def _least_squares(
 
 
 def _worth(e: Expression, theta: Floats) -> tuple[Floats, Floats]:
-    """The objective of each start (inf where there is none), and how much each parameter moves a prediction."""
+    """Return the objective of each start (inf if undefined), and how much each parameter changes a prediction."""
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
     found = jet(e.tree, e.columns, values)
     with np.errstate(all="ignore"):

@@ -1,10 +1,10 @@
-"""Whether a fit is the only one that the runs allow: other minima, and directions that the runs do not hold.
+"""Uniqueness of a fit: other minima, and directions that the runs do not determine.
 
-An objective that is 1.92 s higher, s the scale of the noise, lies at the edge of the 95 % likelihood region of one
-parameter; a minimum below that, or within 1 % of the best, is reported. A direction is reported where one standard
-error along it changes some parameter by its own size: an eigenvector of the information matrix in units of the
-parameters, c sum_i w_i g_i g_i' with g the gradient of the prediction and c the sum of w rho'^2 over s^2, per degree
-of freedom (the Fisher information of the noise, smooth even where a Hessian has kinks).
+An objective that is 1.92 s higher, with s the scale of the noise, is at the edge of the 95 % likelihood region of one
+parameter; a minimum below that, or within 1 % of the best, is reported. A direction is reported if one standard error
+along it changes some parameter by its own size. Directions are eigenvectors of the information matrix in units of the
+parameters, c sum_i w_i g_i g_i' with g the gradient of the prediction and c the sum of w rho'^2 over s^2, per degree of
+freedom (the Fisher information of the noise, smooth even if the Hessian has kinks).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
 MARGIN, LIKELY = 0.01, 1.92
-"""Another minimum is reported this close to the best: relative, or in units of the noise."""
+"""Largest excess of another minimum that is reported: relative to the best, or in units of the noise."""
 LOOSE = 1.0
-"""The standard error, relative to a parameter, from which on a direction counts as not held."""
+"""Smallest standard error, relative to a parameter, for which a direction counts as undetermined."""
 PART = 0.2
-"""The least share of the largest component from which on a parameter is said to take part in a direction."""
+"""Smallest fraction of the largest component for which a parameter is reported as part of a direction."""
 FARTHEST = 3.0
-"""The largest step along a direction that a sentence spells out: a factor of 20."""
+"""Largest step along a direction that a sentence states: a factor of 20."""
 
 
 def margin(loss: Loss, value: float, freedom: int) -> float:
-    """How far above the best objective ``value`` another minimum is still reported."""
+    """Return how far above the best objective ``value`` another minimum is still reported."""
     return max(MARGIN * value, LIKELY * scale(loss, value / max(freedom, 1)))
 
 
 def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
-    """The distinct minima within the margin, as a warning that names the best of them."""
+    """Return the distinct minima within the margin, as a warning that names the best of them."""
     near = optimum.other_values <= optimum.value + margin
     apart: list[tuple[Floats, float]] = []
     for theta, value in zip(optimum.others[near], optimum.other_values[near], strict=True):
@@ -58,7 +58,7 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
 
 
 def _apart(p: Problem, one: Floats, other: Floats) -> bool:
-    """Do two optima differ by more than 1 % in a term that counts, or in its exponent?"""
+    """Whether two optima differ by more than 1 % in a term that matters, or in its exponent."""
     unit = np.ones(p.k)
     unit[list(p.plain)] = np.sqrt(np.mean(p.shapes**2, axis=1))
     counts = unit * np.maximum(np.abs(one), np.abs(other))[: p.k] > 1e-3 * np.std(p.y[0])
@@ -67,7 +67,9 @@ def _apart(p: Problem, one: Floats, other: Floats) -> bool:
 
 
 def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """The directions that the runs do not determine at ``theta`` (p,), the least determined first."""
+    """Yield a warning for each direction that the runs do not determine at ``theta`` (p,), the least determined
+    first.
+    """
     names, size = _sizes(s, theta)
     if not names:
         return
@@ -85,10 +87,9 @@ def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
-    """The free parameters that are inside their bounds, and the unit of each: its size, or what the runs could show.
-
-    A parameter of either sign may well be zero; its unit is at least the change that moves predictions as far as the
-    losses spread.
+    """Return the free parameters inside their bounds and the unit of each: its size, or the change that the runs can
+    resolve. A parameter of either sign may be zero; its unit is at least the change that moves predictions by the
+    spread of the losses.
     """
     value, out = s.law.values(theta), []
     effect = np.sqrt(np.mean(_gradient(s, theta) ** 2, axis=0))
@@ -102,13 +103,13 @@ def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
 
 
 def _gradient(s: Sample, theta: Floats) -> Floats:
-    """d prediction / d theta: (n, p), not a number for the parameters of a term that vanished."""
+    """Return d prediction / d theta (n, p), NaN for the parameters of a term that vanished."""
     with np.errstate(all="ignore"):
         return s.law.gradient(theta, s.columns)
 
 
 def _information(s: Sample, theta: Floats, names: list[str], size: Floats) -> Floats | None:
-    """The information matrix in units of ``size``, priors included; None where the fit goes through every run."""
+    """Return the information matrix in units of ``size``, priors included; None if the fit passes through every run."""
     how, freedom = objective(s.spec, s.y), max(len(s) - len(s.free), 1)
     predicted, gradient = s.law.predict(theta, s.columns), _gradient(s, theta)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,7 +131,7 @@ def _sentence(
     s: Sample, theta: Floats, names: list[str], size: Floats, v: Floats, part: list[int], error: float
 ) -> str:
     ours = [i for i in part if names[i] in floors(s.law)]
-    # Either way along the direction is as far; a floor goes down, where no run contradicts it.
+    # Both signs of a direction are equivalent. A floor is moved down, which no run contradicts.
     way = -np.sign(v[ours[0]]) if ours else np.sign(v[part[0]])
     step = min(error, FARTHEST / float(np.max(np.abs(v)))) * way
     value = s.law.values(theta)

@@ -1,7 +1,8 @@
 """Many small linear systems at once: positive definite solves and non-negative least squares.
 
-numpy's batched ``solve`` calls LAPACK once a system and raises for the whole batch when one is singular; systems of
-two to seven unknowns are faster as a few elementwise operations over the batch, and each says whether it was definite.
+numpy's batched ``solve`` calls LAPACK once for each system and raises for the whole batch if one is singular. Systems
+of two to seven unknowns are faster as a few elementwise operations over the batch, with a flag for each system that is
+positive definite.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
-"""Unknowns up to which every number of a system is an array over the batch; beyond, every column is."""
+"""Number of unknowns up to which every matrix element is an array over the batch; above it, every column is."""
 SINGULAR = 1e-13
-"""A pivot below this share of its diagonal counts as zero."""
+"""Smallest pivot relative to its diagonal; a smaller one counts as zero."""
 
 
 def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """x in matrix x = right, for ``matrix`` (b, p, p) and ``right`` (b, p); and where it is positive definite (b).
+    """Solve matrix x = right for ``matrix`` (b, p, p), ``right`` (b, p); return x and which are definite (b).
 
-    Cholesky without square roots after scaling the diagonal to one. Entries that are not definite are undefined.
+    Cholesky without square roots after scaling the diagonal to one. The solutions of systems that are not positive
+    definite are undefined.
     """
     p = right.shape[-1]
     if p > SMALL:
@@ -53,7 +55,7 @@ def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """The same, one column of all systems at a time."""
+    """Solve as ``solve_definite``, one column of all systems at a time."""
     p = right.shape[-1]
     diagonal = np.diagonal(matrix, axis1=1, axis2=2)
     definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=1)
@@ -73,10 +75,10 @@ def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def nonnegative_least_squares(gram: Floats, right: Floats, free: Bools) -> Floats:
-    """The c >= 0 that minimises c' gram c / 2 - right' c, for a batch: ``gram`` (b, k, k), ``right`` (b, k) -> (b, k).
+    """Minimise c' gram c / 2 - right' c over c >= 0 for a batch: ``gram`` (b, k, k), ``right`` (b, k) -> (b, k).
 
-    ``free`` (k) marks coefficients that may have either sign. The unconstrained solution where it is feasible;
-    else the best over all supports, which for the two or three coefficients here is exact and cheap.
+    ``free`` (k) marks coefficients that may have either sign. Return the unconstrained solution if it is feasible, else
+    the best over all supports, which is exact and cheap for two or three coefficients.
     """
     best, ok = solve_definite(gram, right)
     open_ = np.flatnonzero(~(ok & np.all((best >= 0) | free, axis=-1)))

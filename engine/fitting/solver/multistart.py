@@ -1,11 +1,11 @@
-"""One solver for every law whose terms are linear in an amplitude and nonlinear in an exponent.
+"""The solver for laws whose terms are linear in an amplitude and nonlinear in an exponent.
 
-Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from the best fit, then
-from its own best cell or, where the objective has kinks, from points around the optimum that it found, along the axes
-in which the first resamples spread; where these do not end in the same optimum it starts from more cells. Resamples of
-an unusually high objective, which hold the outliers more than once, have several optima more often and start from more
-points. So each refit reaches its own global optimum: on the Epoch table all but one in six thousand, where starts
-from the best fit alone miss one in 130.
+The steps are a cold grid over the exponents, the best cells, and damped Newton within bounds. Every resample starts
+from the best fit and then from its own best cell. If the objective has kinks, it starts instead from points around the
+optimum of that first start, along the axes in which the first resamples spread. If these starts end in different
+optima, more cells are tried. Resamples with an unusually high objective contain outliers more than once and have
+several optima more often, so they start from more points. In this way refits reach their global optimum: on the Epoch
+table all but one in six thousand. Starts from the best fit alone miss one in 130.
 """
 
 from __future__ import annotations
@@ -26,48 +26,53 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 4, 4
-"""The first resamples start from more cells; their optima show how far those of the others may lie."""
+"""Number of first resamples, of cells from which each of them starts, and of cells in each batch that is added later.
+The optima of the first resamples show how far those of the others may lie.
+"""
 PILOT_BLOCK = 4
-"""Pilots that are computed together: few, so that all threads have some."""
+"""First resamples that are computed together: few, so that all threads have some."""
 AXES, REACH = 3, 3.0
-"""Refits step to points along so many principal axes of those optima, about so many standard deviations off."""
+"""Number of principal axes of those optima along which refits start, and the distance in standard deviations."""
 STEPS = {
     1: ((1, 0, 0), (-1, 0, 0)),
     2: ((1, 1, 0), (-1, -1, 0), (1, -1, 0), (-1, 1, 0)),
     3: ((1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, -1)),
 }
-"""Steps along the axes by their number, in pairs of opposites."""
+"""Steps along the axes, by number of axes, in pairs of opposites."""
 FEWER = 2
-"""Steps for resamples whose objective is not above the best fit's, three in five: others hold outliers more than once,
-and of 91 optima of 40,000 resamples of the Epoch table that two steps miss all but 10 belong to those."""
+"""Steps for the resamples, three in five, whose objective is not above that of the best fit. The others contain
+outliers more than once. Two steps miss 91 optima of 40,000 resamples of the Epoch table, and all but 10 belong to the
+others.
+"""
 ROUNDS, AGAIN = 16, 3
-"""Where a resample's starts do not end in one optimum it starts from more cells, so many times at most, until so many
-starts have ended in the best."""
+"""If the starts of a resample end in different optima, up to ROUNDS batches of starts are added until AGAIN of them
+agree on the best one.
+"""
 MANY = 2_000
-"""Runs from which on fits start from fewer cells: with that many the optimum is rarely in doubt."""
+"""Number of runs above which fits start from fewer cells, because the optimum is then rarely uncertain."""
 SKIPPED = 2
-"""Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
+"""Softer losses that a start from a cell skips. Without them starts end in more optima, including the best one."""
 SAME = 1e-8
-"""Two objectives closer than this (relative) are the same optimum: a hundred times what a start stops at."""
+"""Relative difference of two objectives below which they belong to one optimum: 100 times the tolerance of a start."""
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights that a block holds."""
+"""Elements (resamples x runs) of weights in a block."""
 RANKED = 1_000
-"""Runs by which cells are ranked: of a longer table every second, third ... run decides where a fit starts."""
+"""Number of runs by which cells are ranked. Of a longer table every second, third ... run is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best fit of a problem and every distinct local minimum that the cold starts found, best first."""
+    """The best fit of a problem and every other local minimum found by the cold starts, best first."""
 
     theta: Floats  # (q,) internal
     value: float
     others: Floats  # (o, q) other local minima
     other_values: Floats  # (o,)
-    ladder: tuple[Loss, ...]  # softer losses that come before the objective's own
+    ladder: tuple[Loss, ...]  # softer losses used before that of the objective
 
 
 def best_fit(p: Problem) -> Optimum:
-    """The global optimum from a cold start."""
+    """Find the global optimum from a cold start."""
     weight, engine = p.weight[None], _engine(p)
     theta = _cells(engine, p, weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
@@ -88,9 +93,9 @@ def least_objective(p: Problem) -> float:
 def refits(
     p: Problem, best: Optimum, draw: Callable[[int, int], Floats], total: int, progress: Progress | None = None
 ) -> Floats:
-    """The global optimum of every resample: internal parameters (total, q), NaN where a resample failed.
+    """Find the global optimum of every resample: internal parameters (total, q), NaN if a resample failed.
 
-    ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples.
+    ``draw(start, stop)`` returns the counts (stop - start, n) of those resamples.
     """
     engine = _engine(p, total)
     out = np.full((total, len(p.low)), np.nan)
@@ -108,13 +113,15 @@ def refits(
 
 
 def descents(p: Problem, starts: Floats) -> tuple[Floats, Floats]:
-    """The best end (r, q) and objective (r,) of the starts (r, s, q) of r tables, each with its own targets."""
+    """Return the best minimum (r, q) and objective (r,) from starts (r, s, q) of r tables, each with its own
+    targets.
+    """
     weight = np.broadcast_to(p.weight, (len(starts), p.n))
     return _lowest(*_from(_engine(p, len(starts)), p, starts, weight, ()))
 
 
 def _steps(theta: Floats) -> Floats:
-    """Steps around an optimum along the longest axes of a cloud of optima (b, q): (s, q), none without a cloud."""
+    """Return steps (s, q) along the longest axes of a cloud of optima (b, q); none without a cloud."""
     sound = theta[np.isfinite(theta).all(axis=1)]
     if len(sound) < 2:
         return sound[:0]
@@ -126,20 +133,21 @@ def _steps(theta: Floats) -> Floats:
 
 
 def _engine(p: Problem, resamples: int = 0) -> Engine:
-    """What does the work: the kernels if they are there."""
+    """Return the compiled kernels if they are available, else the numpy engine."""
     return kernels.compiled(p.n * resamples) or NUMPY
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
-    """The best cells (r, best, q) of every resample."""
+    """Return the best cells (r, best, q) of every resample."""
     thin = np.arange(0, p.n, max(p.n // RANKED, 1))
     return engine.starts(exponent_grid.grid(p.rows(thin)), weight[:, thin], best)
 
 
 def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Floats, first: int) -> Floats:
-    """The optimum (r, q) of each resample of a block: from the best fit and from ``steps`` (s, q) off what that gave.
+    """Return the optimum (r, q) of each resample of a block.
 
-    Where there are no steps ``first`` cells take their place; where the optima differ more cells follow.
+    Starts are the best fit, then points ``steps`` (s, q) from its optimum, or the first ``first`` cells if there are no
+    steps. If the optima differ, more cells are tried.
     """
     direct = best.ladder[SKIPPED:]
     theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)
@@ -165,9 +173,9 @@ def _more(
     ladder: tuple[Loss, ...],
     ends: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """The best of known ``ends`` (r, s, q), (r, s) and of starts from ``cells`` (r, c, q), the first of them first.
+    """Return the best of the minima ``ends`` (r, s, q), (r, s) and of starts from ``cells`` (r, c, q).
 
-    Until ``AGAIN`` starts ended in the best optimum.
+    Cells are tried in order, until ``AGAIN`` starts have ended in the best optimum.
     """
     found, low = _lowest(*ends)
     times = np.sum(ends[1] <= low[:, None] * (1 + SAME) + _nothing(p), axis=1)
@@ -186,16 +194,17 @@ def _more(
 
 
 def _nothing(p: Problem) -> float:
-    """A difference of objectives that is rounding, where both are about zero."""
+    """Return the difference of objectives that is attributed to rounding if both are about zero."""
     return float(p.objective.loss.value(np.array(1e-12))) * p.n
 
 
 def _stepped(
     engine: Engine, p: Problem, steps: Floats, weight: Floats, ladder: tuple[Loss, ...], known: Known, usual: float
 ) -> tuple[Floats, Floats]:
-    """Local minima (r, s, q) and objectives (r, s) from ``steps`` (s, q) off the ``known`` optima.
+    """Find local minima (r, s, q) and objectives (r, s) from ``steps`` (s, q) around the ``known`` optima.
 
-    All steps where the objective is above the ``usual``, else the first ``FEWER``; the others stand at what is known.
+    All steps are used if the objective is above ``usual``, else the first ``FEWER``. The entries of the other steps are
+    the known optima.
     """
     tried = np.zeros((len(weight), len(steps)), bool)
     tried[:, :FEWER] = True
@@ -207,7 +216,7 @@ def _stepped(
 
 
 def _lowest(theta: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """The best of several starts: (r, s, q) and (r, s) -> (r, q) and (r)."""
+    """Return the best of several starts: (r, s, q) and (r, s) -> (r, q) and (r)."""
     every, first = np.arange(len(value)), np.argmin(value, axis=1)
     return theta[every, first], value[every, first]
 
@@ -217,7 +226,7 @@ def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[F
 
 
 def _from(engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Local minima (r, s, q) and objectives (r, s) from s starts of each of r resamples."""
+    """Find local minima (r, s, q) and objectives (r, s) from s starts of each of r resamples."""
     r, s, q = theta.shape
     ends, value = _ends(engine, p, theta.reshape(r * s, q), weight, np.repeat(np.arange(r), s), ladder)
     return ends.reshape(r, s, q), value.reshape(r, s)
@@ -232,7 +241,7 @@ def _ends(
     ladder: tuple[Loss, ...],
     known: Known | None = None,
 ) -> tuple[Floats, Floats]:
-    """Local minima (b, q) and objectives (b) from starts ``theta`` (b, q) of the resamples ``owner`` (b)."""
+    """Find local minima (b, q) and objectives (b) from starts ``theta`` (b, q) of the resamples ``owner`` (b)."""
     for loss in ladder:
         theta, _ = engine.refine(p, theta, weight, owner, loss)
     theta, value = engine.refine(p, theta, weight, owner, p.objective.loss, known)
@@ -240,14 +249,14 @@ def _ends(
 
 
 def _spread(p: Problem, theta: Floats) -> float:
-    """The median absolute residual at a point."""
+    """Return the median absolute residual at a point."""
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.abs(p.residual(predict(p, theta[None]), p.y[:1]))
     return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def predict(p: Problem, theta: Floats) -> Floats:
-    """Predictions (b, n) of internal parameters (b, q)."""
+    """Return predictions (b, n) for internal parameters (b, q)."""
     out = theta[:, p.plain] @ p.shapes
     for i, j in enumerate(p.powers):
         out += theta[:, j, None] * np.exp(-theta[:, p.k + i, None] * p.z[i])

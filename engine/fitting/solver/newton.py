@@ -1,4 +1,4 @@
-"""The objective of a sum of terms and its derivatives, for many starts at once; ``descent`` walks down it."""
+"""Objective of a sum of terms and its derivatives, for many starts at once; ``descent`` minimises it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 def refine(
     p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
 ) -> tuple[Floats, Floats]:
-    """Local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+    """Find local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
 
-    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to,
-    ``known`` an optimum of each resample.
+    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) is the resample of each start, and ``known`` an
+    optimum of each resample.
     """
     return descend(
         lambda at, index: local(p, at, weight, owner[index], loss),
@@ -30,7 +30,7 @@ def refine(
 
 
 def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
-    """Objective and derivatives at ``theta`` (b, q), in blocks that fit the cache, rows in blocks as well."""
+    """Return objective and derivatives at ``theta`` (b, q), in blocks of starts and rows that fit the cache."""
     b, q = theta.shape
     out = Local(np.zeros(b), np.zeros((b, q)), np.zeros((b, q, q)), np.zeros((b, q, q)))
     for at in blocks(b, BLOCK // min(p.n, BLOCK)):
@@ -43,7 +43,7 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
     """Add the sums over some rows: derivatives in the basis (exp(-e z), z exp(-e z)), before the chain rule.
 
-    ``hessian`` also collects what second derivatives of the prediction add on the diagonal of the exponents.
+    The diagonal of the exponents in ``hessian`` also includes the second derivatives of the prediction.
     """
     k, m = p.k, len(p.powers)
     z = p.z[:, rows]
@@ -61,14 +61,14 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
         out.hessian[at] += np.matmul(basis * curve[:, None], turned)
         out.gauss[at] += np.matmul(basis * irls[:, None], turned)
         second = np.matmul(basis[:, k:] * z, slope[..., None])[..., 0]
-    # d2f/de2 = c z^2 exp(-e z), divided by the c^2 that the chain rule will multiply it by
+    # d2f/de2 = c z^2 exp(-e z), divided by the factor c^2 of the chain rule that follows.
     for i, j in enumerate(p.powers):
         with np.errstate(divide="ignore", invalid="ignore"):
             out.hessian[at, k + i, k + i] += np.where(theta[:, j] != 0, second[:, i] / theta[:, j], 0.0)
 
 
 def _chain(p: Problem, theta: Floats, s: Local) -> Local:
-    """From the basis to theta: d/de = -c z exp(-e z), and the mixed second derivative -z exp(-e z)."""
+    """Transform from the basis to theta: d/de = -c z exp(-e z), and the mixed second derivative -z exp(-e z)."""
     k = p.k
     scale = np.ones_like(theta)
     scale[:, k:] = -theta[:, p.powers]

@@ -30,7 +30,7 @@ from scipy.special import erf
 from isoplan.engine.arrays import Floats
 
 SHARP = 1e-9
-"""Where an absolute value becomes a square: this in log residuals, this times the range of y in others."""
+"""Residual below which an absolute value becomes a square: in log residuals, or as a fraction of the range of y."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Loss:
         return bool(np.isfinite(self.delta))
 
     def value(self, r: Floats) -> Floats:
-        """rho(r)."""
+        """Return rho(r)."""
         size = np.asarray(np.abs(r))
         inner = np.minimum(size, self.delta)
         size = size - 0.5 * inner
@@ -59,7 +59,7 @@ class Loss:
         return size
 
     def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
-        """rho'(r), rho''(r) and rho'(r)/r, the weight of iteratively reweighted least squares."""
+        """Return rho'(r), rho''(r) and rho'(r)/r, the weight of iteratively reweighted least squares."""
         side, size = self._side(r), np.abs(r)
         slope = side * np.clip(r, -self.delta, self.delta)
         with np.errstate(divide="ignore"):
@@ -69,11 +69,11 @@ class Loss:
         return self.scale if self.skew == 1 else np.where(r > 0, self.scale * self.skew, self.scale)
 
     def softer(self, spread: float) -> tuple[Loss, ...]:
-        """Smoother losses to solve first, softest first, where residuals are about ``spread``; often none.
+        """Return smoother losses to solve first, softest first, for residuals of about ``spread``; often none.
 
-        A ladder of deltas, a factor of ten apart, down to this one. With delta far below the residuals the sum is all
-        kinks; following the minimum down the ladder is the smoothing of Madsen & Nielsen 1993, SIAM J. Optim. 3, 223,
-        and ends at least absolute deviations.
+        Their deltas are a factor of ten apart and end above this one. If delta is far below the residuals, the sum has
+        a kink at almost every run. Following the minimum along these losses is the smoothing of Madsen & Nielsen 1993,
+        SIAM J. Optim. 3, 223, and ends at least absolute deviations.
         """
         steps = int(np.ceil(np.log10(max(0.1 * spread / self.delta, 1.0))))
         return tuple(replace(self, delta=self.delta * 10.0**k, scale=self.scale / 10.0**k) for k in range(steps, 0, -1))
@@ -91,9 +91,9 @@ class Objective:
     log: bool
 
     def slopes(self, loss: Loss, r: Floats, f: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-        """``Loss.slopes`` by the prediction ``f`` in place of its residual ``r``, times ``weight``.
+        """Return ``Loss.slopes`` with respect to the prediction ``f`` instead of its residual ``r``, times ``weight``.
 
-        ``loss`` is this one or a softer one, on the same scale.
+        ``loss`` is that of this objective or a softer one, on the same scale.
         """
         slope, curve, irls = loss.slopes(r)
         if not self.log:
@@ -103,12 +103,13 @@ class Objective:
 
 
 def scale(loss: Loss, mean: float) -> float:
-    """The most likely s for runs whose w rho has the given mean."""
+    """Return the most likely s for runs whose w rho has the given mean."""
     from scipy.optimize import minimize_scalar
 
     if mean <= 0:
         return 0.0
-    # Z grows between s^(1/2) (squares) and s (absolute values), so s lies between the mean and twice the mean
+    # Z is between proportional to s^(1/2) (squares) and s (absolute values), so s is between the mean and twice the
+    # mean.
     found = minimize_scalar(
         lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )
@@ -116,12 +117,12 @@ def scale(loss: Loss, mean: float) -> float:
 
 
 def log_norm(loss: Loss, s: ArrayLike) -> Floats:
-    """ln Z(s), Z the integral of exp(-rho(r) / s) over all r, for ``s`` of any shape."""
+    """Return ln Z(s) for ``s`` of any shape, with Z the integral of exp(-rho(r) / s) over all r."""
     at = np.asarray(s, float)
     return np.log(_half(loss.delta, at / loss.scale) + _half(loss.delta, at / (loss.scale * loss.skew)))
 
 
 def _half(delta: float, s: Floats) -> Floats:
-    """The same over r > 0 for huber_delta."""
+    """Return the same integral over r > 0 for huber_delta, without the logarithm."""
     core = np.sqrt(np.pi / 2 * s) * erf(delta / np.sqrt(2 * s))
     return np.asarray(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))

@@ -1,4 +1,4 @@
-"""Gaussian priors as a quadratic that is added to an objective."""
+"""Gaussian priors as a quadratic term of an objective."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
-"""How a parameter of a law follows from an amplitude c and an exponent e of theta, with constants a and b of its own.
+"""Functions of an amplitude c and an exponent e of theta, with constants a and b, that give a parameter.
 
 In this order: a e (e may be an amplitude here), a / e, c exp(b e), and exp(log c / (a e) + b), the scale of a ratio.
 """
 
 
 Form = tuple[int, int, int, float, float]
-"""How one parameter follows: which of these, the places of c and e in theta, a and b."""
+"""One parameter: its function (see above), the places of c and e in theta, and the constants a and b."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,27 +25,27 @@ class Forms:
     """k parameters of a law as functions of the solver's theta (..., q)."""
 
     kind: Ints  # (k,)
-    first: Ints  # (k,) the place of c in theta
-    second: Ints  # (k,) the place of e in theta
+    first: Ints  # (k,) place of c in theta
+    second: Ints  # (k,) place of e in theta
     a: Floats  # (k,)
     b: Floats  # (k,)
 
     @staticmethod
     def of(each: Iterable[Form]) -> Forms:
-        """From one form a parameter."""
+        """Build from one form for each parameter."""
         rows = np.array(list(each), float).reshape(-1, 5)
         kind, first, second = rows[:, :3].astype(np.int64).T
         return Forms(kind, first, second, rows[:, 3], rows[:, 4])
 
     def values(self, theta: Floats) -> Floats:
-        """The parameters (..., k)."""
+        """Return the parameters (..., k)."""
         c, e = theta[..., self.first], theta[..., self.second]
         with np.errstate(all="ignore"):
             scale = np.exp(np.minimum(np.log(c) / (self.a * e) + self.b, 700.0))
             return np.asarray(np.choose(self.kind, (self.a * e, self.a / e, c * np.exp(self.b * e), scale)))
 
     def slopes(self, theta: Floats) -> Floats:
-        """d parameter / d theta (b, k, q) at ``theta`` (b, q); zero where a parameter has no finite slope."""
+        """Return d parameter / d theta (b, k, q) at ``theta`` (b, q); zero if the slope is not finite."""
         c, e = theta[..., self.first], theta[..., self.second]
         x, zero = self.values(theta), np.zeros_like(c)
         with np.errstate(all="ignore"):
@@ -61,7 +61,7 @@ class Forms:
 class Penalty:
     """The sum over k priors of weight (parameter - mean)^2, in the unit of the objective.
 
-    ``mean`` is (1, k), or (r, k) where every resample has its own.
+    ``mean`` is (1, k), or (r, k) if resamples have different means.
     """
 
     forms: Forms
@@ -69,11 +69,11 @@ class Penalty:
     weight: Floats  # (k,)
 
     def of(self, resamples: Ints | slice) -> Penalty:
-        """The penalty of some resamples."""
+        """Return the penalty of some resamples."""
         return self if len(self.mean) == 1 else replace(self, mean=self.mean[resamples])
 
     def value(self, theta: Floats) -> float:
-        """The penalty at one point (q,), with the first means."""
+        """Return the penalty at one point (q,), with the first means."""
         return float(self.weight @ (self.forms.values(theta) - self.mean[0]) ** 2)
 
     def derivatives(self, theta: Floats, owner: Ints) -> tuple[Floats, Floats, Floats]:

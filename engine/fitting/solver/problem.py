@@ -1,9 +1,9 @@
-"""A law and its runs as the solver sees them: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
+"""The optimisation problem: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
 
 z_j is the coordinate of a term (ln X, -ln X or -X), centred and in units of its spread; s_j is the shape of a term
-without exponent. Centring takes most of the correlation out of amplitude and exponent (the Hessian of the uncentred
+without exponent. Centring removes most of the correlation between amplitude and exponent (the Hessian of the uncentred
 five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so that its c_j
-is that constant, so fixing is a bound like any other.
+is that constant; a fixed value is then a pair of equal bounds.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
-"""The least exponent beside a floor of either sign: A X^-e - A tends to a logarithm as e falls and A grows forever."""
+"""Smallest exponent with a floor of either sign: A X^-e - A tends to a logarithm as e decreases and A increases."""
 
 RATE_LIMIT = 30.0
-"""The largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
+"""Largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
 FLOAT = 340.0
-"""Largest exponent between the middle of the runs and the origin: the amplitude there and its square stay finite."""
+"""Largest exponent between the middle of the runs and the origin, so that the amplitude and its square stay finite."""
 
 BLOCK = 32_768
-"""Elements (starts x runs) handled at once: small enough for the processor's cache."""
+"""Elements (starts x runs) in a block: small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +39,12 @@ class Problem:
     """k terms over n runs; theta is (c_1 .. c_k, e_1 .. e_m) for the m terms that have an exponent."""
 
     law: Law
-    powers: tuple[int, ...]  # the terms that have an exponent, in order
+    powers: tuple[int, ...]  # the terms with an exponent, in order
     centre: Floats  # (m,)
     spread: Floats  # (m,)
     z: Floats  # (m, n)
-    shapes: Floats  # (k - m, n): the terms that have none, in order
-    y: Floats  # (1, n), or (r, n) where every resample has its own
+    shapes: Floats  # (k - m, n): the terms without exponent, in order
+    y: Floats  # (1, n), or (r, n) if resamples differ in y
     weight: Floats  # (n,)
     low: Floats  # (k + m,)
     high: Floats  # (k + m,)
@@ -57,7 +57,7 @@ class Problem:
 
     @property
     def plain(self) -> tuple[int, ...]:
-        """The terms that have no exponent, in order."""
+        """The terms without exponent, in order."""
         return tuple(j for j in range(self.k) if j not in self.powers)
 
     @property
@@ -65,31 +65,31 @@ class Problem:
         return self.y.shape[1]
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """The problem of some resamples, where they have targets or prior means of their own."""
+        """Return the problem of some resamples, if resamples differ in targets or prior means."""
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 
     def rows(self, index: Ints) -> Problem:
-        """The same over some of the runs."""
+        """Return the problem over some of the runs."""
         z, shapes, y = self.z[:, index], self.shapes[:, index], self.y[:, index]
         return replace(self, z=z, shapes=shapes, y=y, weight=self.weight[index])
 
     def holding(self, term: int, value: float) -> Problem:
-        """The same with the amplitude of a term held at ``value``."""
+        """Return the problem with the amplitude of a term held at ``value``."""
         low, high = self.low.copy(), self.high.copy()
         low[term] = high[term] = value
         return replace(self, low=low, high=high)
 
     def target(self, owner: Ints | slice, rows: slice) -> Floats:
-        """y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
+        """Return y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
         return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
 
     def residual(self, predicted: Floats, y: Floats) -> Floats:
-        """The residual that the objective sees; a prediction of zero or less has none on a log scale (inf or NaN)."""
+        """Return the residual in the objective; on a log scale inf or NaN for a prediction of zero or less."""
         return np.log(predicted / y) if self.objective.log else predicted - y
 
     def external(self, theta: Floats) -> Floats:
-        """Parameters of the law (..., p) from theta (..., k + m)."""
+        """Return parameters of the law (..., p) from theta (..., k + m)."""
         out: dict[str, Floats] = {}
         for j, term in enumerate(self.law.terms):
             c = theta[..., j]
@@ -103,7 +103,7 @@ class Problem:
         return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
 
     def forms(self, names: Iterable[str]) -> Forms:
-        """Some parameters of the law as functions of theta, as in ``external``."""
+        """Return some parameters of the law as functions of theta, as in ``external``."""
         return Forms.of(self._form(name) for name in names)
 
     def _form(self, name: str) -> Form:
@@ -119,9 +119,9 @@ class Problem:
 
 
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
-    """The problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over ``columns`` (n,) by axis.
+    """Build the problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over ``columns`` (n,) by axis.
 
-    The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
+    The floor may be negative if losses are (``ols`` on a loss with y <= 0, or on a metric with reversed sign).
     """
     signed = not spec.log_residuals and bool(np.any(y <= 0))
     n = y.shape[-1]
@@ -160,7 +160,7 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
 
 
 def objective(spec: FitSpec, y: Floats) -> Objective:
-    """The objective that ``spec`` names, for targets ``y`` of any shape."""
+    """Return the objective named by ``spec``, for targets ``y`` of any shape."""
     if spec.objective == "huber-log":
         return Objective(Loss(spec.delta), log=True)
     if spec.objective in ("lad", "asymmetric"):
@@ -172,7 +172,7 @@ def objective(spec: FitSpec, y: Floats) -> Objective:
 
 
 def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
-    """Where a term is centred along its coordinate, and the bounds of its amplitude there."""
+    """Return the coordinate at which a term is centred, and the bounds of its amplitude there."""
     given = fixed.get(term.amplitude)
     if given is None:
         return middle, (law.param(term.amplitude).low, np.inf)
@@ -202,6 +202,6 @@ def _exponent(
 
 
 def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:
-    """Slices of at most ``size`` that cover ``total`` from ``first`` on."""
+    """Yield slices of at most ``size`` that cover ``first`` to ``total``."""
     for start in range(first, total, max(size, 1)):
         yield slice(start, min(start + max(size, 1), total))

@@ -1,7 +1,7 @@
-"""Blocks of work over one pool of threads, as many as this process may use cores.
+"""Execution of blocks of work in one pool of threads, one thread for each core that this process may use.
 
-All fits share the pool, so many at once wait for each other instead of crowding the machine. What a block computes must
-not depend on the others; then 1, 2 and 16 threads give the same digits.
+All fits share the pool, so that concurrent fits wait for each other instead of overloading the machine. The result of a
+block must not depend on other blocks; then 1, 2 and 16 threads give the same digits.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Progress = Callable[[float], None]
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
 def pool() -> ThreadPoolExecutor:
-    """The threads."""
+    """Return the pool of threads."""
     return ThreadPoolExecutor(cores(), thread_name_prefix="isoplan-fit")
 
 
 def over_blocks(work: Callable[[slice], None], parts: Iterable[slice], total: int, progress: Progress | None) -> None:
-    """Call ``work`` on every slice of ``total``; ``progress`` hears from this thread the share that is done.
+    """Call ``work`` on every slice of ``total``; ``progress`` is called in this thread with the completed fraction.
 
-    When ``progress`` or a block raises, blocks that have not begun are dropped.
+    If ``progress`` or a block raises, blocks that have not started are cancelled.
     """
     waiting = [(part, pool().submit(work, part)) for part in parts]
     try:

@@ -1,4 +1,4 @@
-"""What an estimator hands back: parameters, resamples, and what it noticed on the way."""
+"""The result of an estimator: parameters, resamples and warnings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ class Estimate:
     objective: float
     resamples: Floats  # (r, p)
     warnings: tuple[FitWarning, ...] = ()
-    held: tuple[str, ...] = ()  # parameters that the estimator could not free
+    held: tuple[str, ...] = ()  # parameters that the estimator could not determine and held fixed
     resampling: Resampling = field(default_factory=Resampling)
-    floorless: Floats | None = (
-        None  # (p,) best fit without the floor, where the runs do not settle whether there is one
-    )
-    confidence: FloorConfidence | None = None  # how sure the runs are of the floor, where that is known
+    floorless: Floats | None = None  # (p,) best fit without the floor, if the floor is not resolved
+    confidence: FloorConfidence | None = None  # confidence curve of the floor, if known

@@ -1,4 +1,4 @@
-"""How sure the runs are of a floor: the one-sided confidence that it lies below a value."""
+"""Confidence of a floor: the one-sided confidence that it lies below a value."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from isoplan.engine.laws.law import Values
 
 Interval = tuple[float, float]
 EXCLUDED = 0.025
-"""A floor is resolved where the confidence that it is zero is at most this: its 95 % interval excludes zero."""
+"""Largest confidence in a floor of zero for which the floor is resolved: its 95 % interval excludes zero."""
 OUTSIDE = 0.16
 """Confidence in each tail of a 68 % interval."""
 LARGEST = 8.0
-"""Largest normal score in size: beyond it a probability is 0 or 1 in floating point."""
+"""Largest absolute normal score: beyond it a probability is 0 or 1 in floating point."""
 SURE = 0.95
-"""Confidence from which on a statement about the floor is made without a probability."""
+"""Confidence from which a statement about the floor is made without a probability."""
 
 
 @dataclass(frozen=True)
 class FloorConfidence:
     """Confidence that the floor ``name`` lies below a value, as normal scores.
 
-    ``score`` (k,) rises with the floors ``at`` (k,), which begin at zero, the least floor that a loss has. A score is
-    the standard normal quantile of the confidence.
+    ``score`` (k,) increases with the floors ``at`` (k,), which start at zero, the smallest possible floor of a loss. A
+    score is the standard normal quantile of the confidence.
     """
 
     name: str
@@ -39,20 +39,22 @@ class FloorConfidence:
     score: tuple[float, ...]
 
     def below(self, floor: ArrayLike) -> Floats:
-        """Confidence, 0 to 1, that the floor lies below each of ``floor`` (any shape); 0 at negative values."""
+        """Return the confidence, 0 to 1, that the floor is below each of ``floor`` (any shape); 0 for negative
+        values.
+        """
         x = np.asarray(floor, float)
         found = ndtr(np.interp(x, self.at, self.score))
         return np.where(x < self.at[0], 0.0, np.where(np.isnan(x), np.nan, found))
 
     def upper(self, level: float) -> float:
-        """The floor that the true one lies below with confidence ``level``; infinite where the runs give no limit."""
+        """Return the value below which the floor lies with confidence ``level``; infinite if the runs give no limit."""
         wanted = float(ndtri(level))
         if wanted > self.score[-1]:
             return math.inf
         return float(np.interp(wanted, self.score, self.at))
 
     def agrees(self, floor: float) -> bool:
-        """Whether ``floor``, which another objective gives, lies within the 68 % interval of the curve."""
+        """Whether ``floor``, from another objective, lies within the 68 % interval of the curve."""
         return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
 
     @property
@@ -64,9 +66,9 @@ class FloorConfidence:
 def floor_interval(
     how: Resampling, confidence: FloorConfidence | None, value: float, draws: Floats, level: float
 ) -> Interval | None:
-    """The one-sided interval at ``level`` of a floor that is not resolved: its upper limit, at least its ``value``.
+    """Return the one-sided interval at ``level`` of an unresolved floor: its upper limit, at least its ``value``.
 
-    The lower end is minus infinity: not determined. Fits without a confidence curve read the ``draws`` (r,).
+    The lower end is minus infinity, that is, not determined. Fits without a confidence curve use the ``draws`` (r,).
     """
     if confidence is None:
         return how.limit(value, draws, level)
@@ -74,7 +76,10 @@ def floor_interval(
 
 
 def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
-    """The axis of the term that is largest where the runs end, ``most`` of each axis: larger runs along it lower it."""
+    """Return the axis of the largest term at the end of the runs, ``most`` of each axis.
+
+    Larger runs along this axis decrease the loss most.
+    """
     found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
     parts = {axis: float(part) for axis, part in found}
     return max(parts, key=lambda axis: parts[axis])

@@ -16,10 +16,10 @@ from isoplan.engine.fitting.types.warnings import by_level
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """A whole ``Fit`` for each group.
+    """One ``Fit`` for each group.
 
-    Where parameters are shared, row i of the resamples is the same joint refit in every group, so differences between
-    groups have intervals too. Groups that share nothing are fitted apart and have no joint refits.
+    If parameters are shared, row i of the resamples is the same joint refit in every group, so differences between
+    groups have intervals. Groups without shared parameters are fitted separately and have no joint refits.
     """
 
     spec: FitSpec
@@ -36,12 +36,12 @@ class GroupedFit:
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+        """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None."""
         return chi2(self.spec, self.objective, self.n, self.parameters)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Shared and fixed parameters once, the others as ``alpha[group]``."""
+        """Each shared or fixed parameter once, the others as ``alpha[group]``."""
         return tuple(replace(self.fits[g].parameters[i], name=name) for name, g, i in self._columns())
 
     @property
@@ -51,14 +51,14 @@ class GroupedFit:
 
     @property
     def resamples(self) -> Floats:
-        """The joint refits (r, p) in the order of ``parameters``; none where groups were fitted apart."""
+        """The joint refits (r, p) in the order of ``parameters``; empty if groups were fitted separately."""
         if not self.spec.share:
             return empty_resamples(len(self._columns()))
         return np.stack([self.fits[g].resamples[:, i] for _, g, i in self._columns()], axis=1)
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """The groups' warnings, each with the name of its group; what all groups say is said once."""
+        """The warnings of the groups, each with the name of its group; a warning of all groups appears once."""
         every = [(g, w) for g, f in self.fits.items() for w in f.warnings]
         times = {w: sum(other == w for _, other in every) for _, w in every}
         common = tuple(w for w, count in times.items() if count == len(self.fits))
@@ -66,7 +66,7 @@ class GroupedFit:
         return (*common, *own)
 
     def _columns(self) -> list[tuple[str, str, int]]:
-        """Name, group and position in the law of every parameter."""
+        """Return name, group and position in the law of every parameter."""
         groups, once = list(self.fits), (*self.spec.share, *self.spec.fixed)
         return [
             (name if name in once else f"{name}[{g}]", g, i)
@@ -75,7 +75,7 @@ class GroupedFit:
         ]
 
     def __repr__(self) -> str:
-        """Return what the groups share once, then what each has, for a terminal."""
+        """Return the shared parameters once, then those of each group, for a terminal."""
         parts = [(g, row) for g, fit in self.fits.items() for row in fit.rows]
         same = {*self.spec.share, *self.spec.fixed}
         once = {row["parameter"]: row for _, row in parts if row["parameter"] in same}

@@ -39,16 +39,16 @@ Percentiles = Literal["bc", "percentile"]
 Method = Literal["bc", "percentile", "residual", "profile"]
 
 FEWEST = 20
-"""Fewer resamples than this give no interval."""
+"""Smallest number of resamples that gives an interval."""
 FEW = 4
-"""Runs a free parameter below which runs are too few to be resampled."""
+"""Runs per free parameter below which runs are not resampled."""
 
 
 def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> tuple[float, float] | None:
-    """The interval of one number from its best fit and its resamples ``draws`` (r,), at ``level`` in (0, 1).
+    """Return the interval of one number from its best fit and its resamples ``draws`` (r,), at ``level`` in (0, 1).
 
-    An infinite end means unbounded on that side. NaN draws (a resample for which the number does not exist) are
-    left out. None where ``central`` is NaN or fewer than 20 draws are numbers.
+    An infinite end means unbounded on that side. NaN draws (resamples for which the number does not exist) are left
+    out. None if ``central`` is NaN or fewer than 20 draws are numbers.
     """
     low, high = band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level, method)
     return None if math.isnan(low[0]) else (float(low[0]), float(high[0]))
@@ -57,13 +57,13 @@ def interval(central: float, draws: ArrayLike, level: float, method: Percentiles
 def band(
     central: ArrayLike, draws: ArrayLike, level: float, method: Percentiles = "bc", expand: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends for many numbers at once: ``central`` (s), ``draws`` (r, s) -> two arrays (s).
+    """Return lower and upper ends for many numbers at once: ``central`` (s), ``draws`` (r, s) -> two arrays (s).
 
-    Same rules as ``interval``; both ends are NaN where there is no interval. ``expand`` widens the percentiles: it
-    multiplies their normal scores.
+    Same rules as ``interval``; both ends are NaN if there is no interval. ``expand`` widens the percentiles by
+    multiplying their normal scores.
     """
     centre = np.asarray(central, float)
-    ordered = np.sort(np.asarray(draws, float), axis=0)  # NaN goes last
+    ordered = np.sort(np.asarray(draws, float), axis=0)  # NaN is sorted last
     count = np.sum(~np.isnan(ordered), axis=0)
     tail = float(ndtr(expand * ndtri((1 - level) / 2)))
     low_share, high_share = np.full(centre.shape, tail), np.full(centre.shape, 1 - tail)
@@ -76,16 +76,17 @@ def band(
 
 
 def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
-    """z0: the normal score of the share of draws below the best fit; a tie counts half."""
+    """Return z0, the normal score of the fraction of draws below the best fit; a tie counts half."""
     below = np.sum(ordered < centre, axis=0) + 0.5 * np.sum(ordered == centre, axis=0)
     total = np.maximum(count, 1)
     return ndtri(np.clip(below / total, 0.5 / total, 1 - 0.5 / total))
 
 
 def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats:
-    """The quantile ``share`` (s) of the first ``count`` (s) sorted draws, linear between neighbours, inf-safe.
+    """Return the quantile ``share`` (s) of the first ``count`` (s) sorted draws, by linear interpolation.
 
-    Draw i is the quantile i / (count + 1): what one more draw lies below with that probability.
+    Draw i is the quantile i / (count + 1), the probability that one more draw lies below it. Infinite draws are
+    allowed.
     """
     if ordered.shape[0] == 0:
         return np.full(share.shape, np.nan)
@@ -101,7 +102,7 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
 
 
 def cut(ends: tuple[float, float] | None, within: tuple[float, float]) -> tuple[float, float] | None:
-    """An interval without what lies outside ``within``; an end that cannot be reached stays infinite."""
+    """Clip an interval to ``within``; an infinite upper end stays infinite."""
     if ends is None or ends[0] == math.inf:
         return ends
     low, high = (min(max(end, within[0]), within[1]) for end in ends)
@@ -109,14 +110,16 @@ def cut(ends: tuple[float, float] | None, within: tuple[float, float]) -> tuple[
 
 
 def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
-    """What ``asked`` means for so many independent ``runs`` and free ``parameters``."""
+    """Return the method for ``asked``, given the numbers of independent ``runs`` and free ``parameters``."""
     if asked != "auto":
         return asked
     return "residual" if runs < FEW * parameters else "bc"
 
 
 def pairs_only(asked: IntervalName, who: str) -> Method:
-    """What ``asked`` means where ``who`` can only draw runs; raises PlannerError for a method of noise."""
+    """Return the method for ``asked`` if ``who`` can only draw runs. Raises PlannerError for a method that draws
+    noise.
+    """
     if asked in ("residual", "profile"):
         raise PlannerError(f"{who} has no interval {asked}: choose bc or percentile.")
     return "percentile" if asked == "percentile" else "bc"
@@ -124,12 +127,12 @@ def pairs_only(asked: IntervalName, who: str) -> Method:
 
 @dataclass(frozen=True)
 class Resampling:
-    """``method`` drew the resamples of so many independent ``runs``, for so many free ``parameters``.
+    """Method of the resamples, with the numbers of independent ``runs`` and free ``parameters``.
 
-    The last ``floorless`` of them are of the law without its floor.
+    The last ``floorless`` resamples are of the law without its floor.
 
-    Where the runs do not settle whether the loss has a floor, half the resamples have none, and an interval runs from
-    the lower end of either half to the upper end of either: percentiles of a mixture would leave out half of each.
+    If the runs do not resolve the floor, half the resamples have no floor. An interval then extends from the lower end
+    of either half to the upper end of either; percentiles of the mixture would leave out half of each.
     """
 
     method: Method = "bc"
@@ -138,7 +141,7 @@ class Resampling:
     parameters: int = 0
 
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s).
+        """Return lower and upper ends (s) each, for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit.
 
         An interval contains its own estimate: a bias beyond one standard error would move the percentiles past it.
         """
@@ -158,7 +161,9 @@ class Resampling:
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
 
     def _expand(self, level: float) -> float:
-        """How many times wider than their percentiles resampled runs make an interval; 1 where n is not known."""
+        """Return the factor by which intervals of resampled runs are wider than their percentiles; 1 if n is
+        unknown.
+        """
         freedom = self.runs - self.parameters
         if freedom <= 0:
             return 1.0
@@ -166,11 +171,11 @@ class Resampling:
         return float(np.sqrt(self.runs / freedom) * stdtrit(freedom, upper) / ndtri(upper))
 
     def interval(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
-        """The same for one number with ``draws`` (r,); None where there is no interval."""
+        """Return the interval of one number with ``draws`` (r,); None if there is none."""
         low, high = self.band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level)
         return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
     def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
-        """The one-sided interval of a floor that is not resolved, from ``draws`` (r,): no lower end, an upper limit."""
+        """Return the one-sided interval of an unresolved floor from ``draws`` (r,): no lower end, an upper limit."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
         return (-math.inf, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None

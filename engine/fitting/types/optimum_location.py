@@ -20,24 +20,24 @@ SAID: dict[Place, str] = {
     "not located": "not located by",
 }
 FLAT = "flat"
-"""The code of the warning that a curve does not differ from a constant."""
+"""Code of the warning that a curve does not differ from a constant."""
 EDGE = "edge"
-"""The code of the warning that the runs get better all the way to an end of the sweep."""
+"""Code of the warning that the loss still decreases at an end of the sweep."""
 MONOTONE = 0.9
-"""Rank correlation of the runs with the axis from which on they count as falling (or rising) throughout."""
+"""Smallest absolute rank correlation with the axis for which runs count as monotone."""
 LEVEL = 0.05
-"""Probability below which noise alone does not explain that the runs differ."""
+"""Probability below which noise alone does not explain differences of the runs."""
 SURE = 0.9
-"""Share of resamples inside the sweep from which on an optimum counts as inside."""
+"""Fraction of resamples inside the sweep from which an optimum counts as inside."""
 
 
 @dataclass(frozen=True)
 class OptimumLocation:
-    """``place`` of an optimum against the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
+    """``place`` of an optimum relative to the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
 
-    Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs do not differ from a
-    constant by more than their scatter, so no optimum is located whatever the resamples say. ``edge``: the runs get
-    better all the way to an end of the sweep, so an optimum inside it follows from the law and not from the runs.
+    Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs differ from a constant by
+    no more than their scatter, so no optimum is located, independently of the resamples. ``edge``: the runs improve up
+    to an end of the sweep, so an optimum inside it follows from the law and not from the runs.
     """
 
     place: Place
@@ -48,19 +48,19 @@ class OptimumLocation:
     edge: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The location for JSON; ``shares`` are empty without resamples."""
+        """Return the location for JSON; ``shares`` is empty without resamples."""
         named = dict(zip(PLACES, self.shares, strict=False))
         doubts = {"flat": self.flat, "edge": self.edge}
         return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
 
     @property
     def short(self) -> str:
-        """``inside the sweep``, ``left of the sweep``."""
+        """Short text, such as ``inside the sweep`` or ``left of the sweep``."""
         return f"{SAID[self.place]} the sweep"
 
     @property
     def text(self) -> str:
-        """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
+        """Text such as ``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
         votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
         why += "the runs get better all the way to an end; " if self.edge and self.place == "not located" else ""
@@ -77,7 +77,7 @@ def locate_optimum(
 ) -> OptimumLocation:
     """Return the location of an optimum at ``best`` with resamples ``draws`` (r,), NaN without an optimum.
 
-    Inside where at least 90 % of the resamples are; outside on the side where more than half of them are.
+    It is inside if at least 90 % of the resamples are, and outside on the side that has more than half of them.
     """
     at = np.atleast_1d(np.asarray(draws, float)) if np.size(draws) else np.array([best])
     inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
@@ -93,10 +93,10 @@ def locate_optimum(
 
 
 def monotone_edge(x: Floats, y: Floats) -> float | None:
-    """Return the end of the sweep ``x`` (n,) to which the losses ``y`` (n,) fall all the way; None where they turn.
+    """Return the end of the sweep ``x`` (n,) toward which the losses ``y`` (n,) decrease; None if they turn.
 
-    By the means at the different x, of which there must be four: the best is the last, and their rank correlation with
-    x is at least 0.9, so that noise in one of them does not count as a turn.
+    The means at the different x are used, at least four. The best mean must be at an end, and the absolute rank
+    correlation of the means with x at least 0.9, so that noise in one of them does not count as a turn.
     """
     levels, of = np.unique(x, return_inverse=True)
     mean = np.bincount(of, y) / np.bincount(of)
@@ -106,9 +106,9 @@ def monotone_edge(x: Floats, y: Floats) -> float | None:
 
 
 def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:
-    """Probability that a curve with so many free ``parameters`` fits constant runs as well as this: an F test.
+    """Return the probability that a curve with ``parameters`` free parameters fits constant runs as well: an F test.
 
-    ``y`` (n,) on the scale of the residuals (n,). Near one: the runs are a constant with scatter.
+    ``y`` (n,) is on the scale of the residuals (n,). Near one, the runs are consistent with a constant plus scatter.
     """
     left = float(weight @ residual**2)
     total = float(weight @ (y - np.average(y, weights=weight)) ** 2)
@@ -119,9 +119,9 @@ def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> flo
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:
-    """Spearman's correlation of ``x`` (n,) and ``y`` (n,), which hold no ties; zero where one does not vary.
+    """Return Spearman's correlation of ``x`` (n,) and ``y`` (n,), without ties; zero if one of them is constant.
 
-    scipy's spearmanr gives the same, with a p-value and ties, in ten times the time and after 0.5 s of imports.
+    scipy's spearmanr gives the same result, with a p-value and ties, in ten times the time and after 0.5 s of imports.
     """
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0

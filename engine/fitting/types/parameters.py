@@ -1,4 +1,4 @@
-"""The parameters of a fit with standard errors and intervals, from the best fit and its resamples."""
+"""Parameters of a fit with standard errors and intervals, from the best fit and its resamples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isoplan.engine.laws.terms import Const
 
 Interval = tuple[float, float]
 Reading = Callable[[float, Floats, float], Interval | None]
-"""The interval of a number from its value, its draws (r,) and the level."""
+"""Function that returns the interval of a number from its value, its draws (r,) and the level."""
 ANYTHING: Interval = (-math.inf, math.inf)
 
 
@@ -36,9 +36,9 @@ class Parameter:
 
     @property
     def error(self) -> float | None:
-        """What ± shows: half the 68 % interval, ``se`` where there is none, None where it has an open end.
+        """The number after ±: half the 68 % interval, ``se`` if there is no interval, None if an end is open.
 
-        ``se`` of a fit is the spread of its refits, which a few far ones make.
+        ``se`` of a fit is the spread of its refits, which a few distant ones can dominate.
         """
         if self.ci68 is None:
             return self.se
@@ -54,9 +54,10 @@ def parameters(
     how: Resampling,
     confidence: FloorConfidence | None = None,
 ) -> tuple[Parameter, ...]:
-    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
+    """Return value, standard error and intervals of every parameter, from (p,) and (r, p) values.
 
-    A floor that is not resolved has one-sided intervals: an upper limit, and no lower end.
+    Parameters in ``held`` are marked as fixed and have neither. An unresolved floor has one-sided intervals: an upper
+    limit and no lower end.
     """
     law = spec.find_law()
     ours, read_floor = floors(law), partial(floor_interval, how, confidence)
@@ -72,17 +73,17 @@ def parameters(
 
 
 def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
-    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
+    """Return a number with its standard error and intervals from its ``draws`` (r,), by a ``Resampling`` method.
 
-    The intervals end at the ends of ``within``. An end at which more draws lie than the interval leaves out there is
-    not determined by the runs: the interval has no end on that side.
+    Intervals are clipped to ``within``. If more draws lie at an end of ``within`` than the interval leaves out there,
+    the runs do not determine that end, and the interval is open on that side.
     """
     ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)
 
 
 def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
-    """An interval without those of its ends that lie where draws pile up at an end of ``within``."""
+    """Return an interval that is open at each end of ``within`` where draws accumulate."""
     if ends is None or ends[0] == ends[1]:
         return ends
     sound, tail = draws[np.isfinite(draws)], (1 - level) / 2
@@ -94,8 +95,8 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
 def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
     """Return the row of one parameter in the table of a fit.
 
-    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
-    unbounded); ``text`` is the value rounded to match its error.
+    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None if unknown, inf if unbounded);
+    ``text`` is the value rounded to match its error.
     """
     low68, high68 = p.ci68 or (None, None)
     low95, high95 = p.ci95 or (None, None)
@@ -114,12 +115,12 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 
 
 def floors(law: Law) -> list[str]:
-    """The parameters that may be negative where y is, whatever their bounds."""
+    """Return the parameters that may be negative if y is negative, independently of their bounds."""
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 
 
 def spread(draws: Floats) -> float | None:
-    """The standard deviation of the finite draws; None where it has no finite value."""
+    """Return the standard deviation of the finite draws; None if it is not finite."""
     sound = draws[np.isfinite(draws)]
     if sound.size < 2:
         return None

@@ -1,4 +1,4 @@
-"""The values that a fitted number can take at all, as far as its name, its direction and its runs show."""
+"""Range of values that a fitted number can take, from its name, its direction and its runs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import FitWarning
 
 SAMPLES = ("tokens", "jets", "events", "points", "samples")
-"""What samples are called."""
+"""Names of the unit of samples."""
 POSITIVE: Interval = (0.0, float("inf"))
 FROM_ONE: Interval = (1.0, float("inf"))
 SIGNED = frozenset({"log", "ln", "log10", "logit", "delta", "diff", "change", "z", "score", "reward", "likelihood"})
-"""Words in the name of a number that may be negative although all its runs are positive."""
+"""Words in the name of a number that may be negative even if all its runs are positive."""
 SHARES = frozenset(
     {"acc", "accuracy", "auc", "auroc", "coverage", "efficiency", "f1", "hit", "hitrate", "hr"}
     | {"map", "mrr", "ndcg", "precision", "recall", "share"}
 )
-"""Words in the name of a number that is a share: 0 to 1, or 0 to 100 where the runs are in percent."""
+"""Words in the name of a fraction: 0 to 1, or 0 to 100 if the runs are in percent."""
 
 
 def possible(fit: Fit) -> Interval:
-    """The least and the largest value that ``y`` of ``fit`` can take; infinite where nothing is known.
+    """Return the smallest and the largest possible value of ``y`` of ``fit``; infinite if unknown.
 
-    A loss or an error (smaller is better) whose runs are all positive is never negative: a cross-entropy, a squared
-    error. A share ends at 1. Anything else is not bounded.
+    A loss or an error (smaller is better) whose runs are all positive is never negative, such as a cross-entropy or a
+    squared error. A fraction is at most 1. All other numbers are unbounded.
     """
     seen, words = fit.data.ranges.get(fit.spec.y), set(re.split(r"[^a-z0-9]+|(?<=[a-z])(?=\d)", fit.spec.y.lower()))
     if words & SIGNED or (seen is not None and seen[0] < 0):
@@ -41,9 +41,9 @@ def possible(fit: Fit) -> Interval:
 
 
 def least_of(fit: Fit, unit: str) -> Interval:
-    """What a number counted in ``unit`` can be: at least one parameter, sample or sequence; anything in other units.
+    """Return the range of a number in ``unit``: at least one parameter, sample or sequence, else unbounded.
 
-    Runs that have less than one parameter or sample themselves count in another unit: there only above zero.
+    If runs have less than one parameter or sample, they count in another unit; then the range is above zero.
     """
     axis = {"parameters": "N", "sequences": ""}.get(unit, "D" if unit in SAMPLES else None)
     if axis is None:
@@ -53,7 +53,7 @@ def least_of(fit: Fit, unit: str) -> Interval:
 
 
 def sample_unit(fit: Fit) -> str:
-    """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
+    """Return the name of the samples, from the column of D: jets, tokens, events; else samples."""
     column = fit.data.roles.get("D", "").lower()
     return next((word for word in SAMPLES if word[:-1] in column), "samples")
 

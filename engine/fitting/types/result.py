@@ -1,4 +1,4 @@
-"""A fit: one frozen object that every page, the terminal and the planner read."""
+"""The result of a fit: one frozen object that pages, the terminal and the planner use."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ WAYS = {
     "residual": "the same runs with noise drawn from their residuals",
     "profile": "the likelihood around the best fit",
 }
-"""What the intervals of each method of resampling come from."""
+"""Source of the intervals, by method of resampling."""
 MOST_RUNS = 10_000
-"""The most runs that a fit contains: more would make its file larger than its table."""
+"""Largest number of runs that a fit stores; more would make its file larger than its table."""
 
 
 @dataclass(frozen=True)
 class FitData:
-    """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
+    """Data of a fit: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
 
-    ``group`` is the group of runs that the fit describes, where several were fitted together.
-    ``curves`` is the snapshot (or the SHA-256) of the training curves that were read besides; empty without.
-    ``runtime`` says how long the runs took; None where no column says so.
+    ``group`` is the group of the runs, if several groups were fitted together. ``curves`` is the snapshot (or the
+    SHA-256) of the training curves of the fit; empty without. ``runtime`` is the runtime of the runs; None if no column
+    has it.
     """
 
     source: str
@@ -59,10 +59,10 @@ class FitData:
 
 @dataclass(frozen=True, eq=False)
 class FittedRuns:
-    """The runs of a fit as its objective reads them, for a joint fit with another table.
+    """The runs of a fit in the form of its objective, for a joint fit with another table.
 
-    ``columns`` are arrays (n,) by axis of the law, ``y`` (n,) the loss, ``weight`` (n,) includes stated errors, and
-    runs with one number in ``cluster`` (n,) are resampled together.
+    ``columns`` are arrays (n,) by axis of the law, ``y`` (n,) is the loss, and ``weight`` (n,) includes given errors.
+    Runs with the same number in ``cluster`` (n,) are resampled together.
     """
 
     columns: Mapping[str, Floats]
@@ -75,12 +75,11 @@ class FittedRuns:
 class Fit:
     """A fitted (or published) law. Arrays follow the order of ``law.params``.
 
-    ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law), which
-    ``resampling`` turns into intervals,
-    ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law),
-    ``confidence`` how sure the runs are of the floor (None where that is not known).
-    ``runs`` are the runs behind it: None for a published law, a law whose terms are not fitted to every run, a fit of
-    groups, and more than ``MOST_RUNS`` runs.
+    ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit (r = 0 for a published law), from
+    which ``resampling`` computes intervals. ``objective`` is the plain sum of the objective over the rows, without
+    priors (None for a published law). ``confidence`` is the confidence curve of the floor (None if unknown). ``runs``
+    are the fitted runs: None for a published law, a law whose terms are not fitted to every run, a fit of groups, and
+    more than ``MOST_RUNS`` runs.
     """
 
     spec: FitSpec
@@ -112,31 +111,31 @@ class Fit:
 
     @property
     def sign(self) -> float:
-        """-1 where a larger ``y`` is better and the law describes sign * y."""
+        """-1 if a larger ``y`` is better and the law describes sign * y, else 1."""
         return -1.0 if self.data.direction == "max" and self.law.minimised else 1.0
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether a larger ``y`` is better, also where the law describes y itself (``sign`` is 1 there)."""
+        """Whether a larger ``y`` is better, also if the law describes y itself (``sign`` is then 1)."""
         return self.data.direction == "max"
 
     @property
     def best_run(self) -> float | None:
-        """The best ``y`` of the runs; None where their range is not known."""
+        """The best ``y`` of the runs; None if their range is unknown."""
         span = self.data.ranges.get(self.spec.y)
         return None if span is None else span[1 if self.larger_is_better else 0]
 
     @property
     def worst_run(self) -> float | None:
-        """The worst ``y`` of the runs; None where their range is not known."""
+        """The worst ``y`` of the runs; None if their range is unknown."""
         span = self.data.ranges.get(self.spec.y)
         return None if span is None else span[0 if self.larger_is_better else 1]
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None.
+        """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None.
 
-        One of several groups that share parameters has none of its own.
+        A single group of several that share parameters has no chi squared.
         """
         alone = self.law.is_pointwise and not (self.data.group and self.spec.share)
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
@@ -145,7 +144,7 @@ class Fit:
     def hash(self) -> str:
         """Short hash of specification and data: the identity of the fit in links and in the store.
 
-        A published law has no data of its own: its source and its printed numbers stand for them.
+        A published law has no data; its source and its printed numbers are hashed instead.
         """
         if self.data.snapshot or self.data.sha256:
             data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
@@ -156,14 +155,14 @@ class Fit:
 
     @property
     def derived(self) -> tuple[Parameter, ...]:
-        """The numbers that follow from the parameters, with intervals from the same resamples (none without)."""
+        """Numbers derived from the parameters, with intervals from the same resamples (none without resamples)."""
         with np.errstate(all="ignore"):
             numbers = [(d.name, d.value(self.values), np.asarray(d.value(self.draws), float)) for d in self.law.derived]
         return tuple(parameter(name, float(value), draws, self.resampling.interval) for name, value, draws in numbers)
 
     @property
     def optimum_location(self) -> OptimumLocation | None:
-        """Where the optimum of the law lies relative to the runs; None without an optimum or known ranges."""
+        """Location of the optimum of the law relative to the runs; None without an optimum or known ranges."""
         law, ends = self.law, self.data.ranges.get(self.law.axis or "")
         if law.optimum is None or ends is None:
             return None
@@ -172,7 +171,7 @@ class Fit:
 
     @property
     def heading(self) -> str:
-        """One line: the law, what was fitted and how, and the value of the objective."""
+        """One line with the law, the data, the objective and its value."""
         spec = self.spec
         if self.objective is None:
             return f"{self.law.title}: published, {self.data.source}"
@@ -192,7 +191,9 @@ class Fit:
         return rows
 
     def _unit_and_meaning(self, name: str) -> tuple[str, str]:
-        """Unit and meaning of a parameter. Where larger is better, the law describes -y and its floor is -ceiling."""
+        """Return unit and meaning of a parameter. If larger is better, the law describes -y and its floor is
+        -ceiling.
+        """
         p, y = self.law.param(name), self.spec.y
         if self.sign > 0:
             return y if p.unit == "loss" else p.unit, p.meaning
@@ -202,18 +203,18 @@ class Fit:
 
     @property
     def interval_source(self) -> str:
-        """Where the intervals come from, in a few words; empty without resamples."""
+        """Source of the intervals in a few words; empty without resamples."""
         if not len(self.resamples) or self.objective is None:
             return ""
         half = ", half of the refits without a floor" if self.resampling.floorless else ""
         return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
+        """Predict y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
         return self.sign * self.law.predict(self.theta, columns)
 
     def predict_draws(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """y of every resample at ``columns``: shape (r, *s)."""
+        """Predict y of every resample at ``columns``: shape (r, *s)."""
         return self.sign * self.law.predict(self.resamples, columns)
 
     def __repr__(self) -> str:
@@ -227,17 +228,17 @@ class Fit:
 
 
 def data_key(runs: str, curves: str = "") -> str:
-    """What names the data of a fit in its hash: its runs, and its training curves where it read some."""
+    """Return the identity of the data in the hash of a fit: its runs, and its training curves if it used any."""
     return f"{runs}|{curves}" if curves else runs
 
 
 def chi2(spec: FitSpec, objective: float | None, n: int, parameters: tuple[Parameter, ...]) -> tuple[float, int] | None:
-    """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+    """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None."""
     if objective is None or spec.relative_error is None or spec.objective not in ("ols", "ols-log"):
         return None
     return objective, n - sum(not p.fixed for p in parameters)
 
 
 def empty_resamples(p: int) -> Floats:
-    """No resamples of a law with ``p`` parameters: shape (0, p)."""
+    """Return an empty array (0, p) for the resamples of a law with ``p`` parameters."""
     return np.empty((0, p))

@@ -1,11 +1,11 @@
-"""How long runs took: seconds from their N and D, for plans of models too small for a share of a device's peak.
+"""Runtime of runs as a function of N and D, for models too small for a fixed fraction of a device's peak.
 
     seconds = start + sample * D + product * N * D
 
-``start`` is the time to begin, ``sample`` the time that a sample takes whatever the model, ``product`` that of the
-arithmetic, which is proportional to N D under every compute rule. All three are zero or larger; they are fitted to
-relative errors (``scipy.optimize.nnls``) and scaled so that half of the runs took longer. docs/time.md shows how well
-this predicts.
+``start`` is the time to start, ``sample`` the time of a sample for any model, and ``product`` that of the arithmetic,
+which is proportional to N D under every compute rule. All three are zero or larger; they are fitted to relative errors
+(``scipy.optimize.nnls``) and scaled so that half of the runs took longer. docs/time.md shows the accuracy of the
+predictions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from numpy.typing import ArrayLike
 from isoplan.engine.arrays import Floats
 
 FEWEST = 4
-"""Runs with a time from which on the three coefficients are fitted."""
+"""Smallest number of runs with a time for which the three coefficients are fitted."""
 NORMAL = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
+"""Ratio of the standard deviation of a normal distribution to its median absolute deviation."""
 
 
 @dataclass(frozen=True)
 class Runtime:
     """Seconds of a run: ``start`` [s], ``sample`` [s] for each of D, ``product`` [s] for each of N D.
 
-    ``scatter`` is the standard deviation of log seconds around them, ``runs`` how many runs they are read from, and
-    ``column`` where their seconds stand.
+    ``scatter`` is the standard deviation of log seconds around the fit, ``runs`` the number of runs, and ``column`` the
+    column of their seconds.
     """
 
     start: float
@@ -41,18 +41,22 @@ class Runtime:
     column: str = ""
 
     def seconds(self, N: ArrayLike, D: ArrayLike) -> Floats:
-        """Seconds of runs with ``N`` parameters and ``D`` samples, arrays of one shape; NaN without either."""
+        """Return the seconds of runs with ``N`` parameters and ``D`` samples, arrays of one shape; NaN without
+        either.
+        """
         N, D = np.asarray(N, float), np.asarray(D, float)
         with np.errstate(all="ignore"):
             return np.asarray(self.start + self.sample * D + self.product * N * D, float)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields for JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
 def fit_runtime(N: Floats, D: Floats, seconds: Floats, column: str = "") -> Runtime | None:
-    """The runtime of runs with ``N``, ``D`` and ``seconds``, (n,) each; None with fewer than ``FEWEST`` such runs."""
+    """Fit the runtime of runs with ``N``, ``D`` and ``seconds``, (n,) each; None with fewer than ``FEWEST`` such
+    runs.
+    """
     from scipy.optimize import nnls
 
     there = np.isfinite(N) & np.isfinite(D) & np.isfinite(seconds) & (N > 0) & (D > 0) & (seconds > 0)

@@ -1,4 +1,4 @@
-"""What to fit and how: everything that a fit is rebuilt from, besides the runs."""
+"""The specification of a fit: everything that is needed to repeat it, except the runs."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class FitSpec(BaseModel):
 
     @property
     def log_residuals(self) -> bool:
-        """Whether the objective reads residuals of log y; else residuals in the unit of y."""
+        """Whether the objective uses residuals of log y; else residuals in the unit of y."""
         return self.objective not in ("ols", "asymmetric")
 
     def find_law(self) -> Law:
-        """The law itself; raises PlannerError where name or axis is unknown, or a formula is no law."""
+        """Return the law. Raises PlannerError if its name or axis is unknown, or the formula is not a valid law."""
         if self.law == "formula":
             if self.axis is not None:
                 raise PlannerError(f"Law formula takes no axis: leave {self.axis} out.")
@@ -77,7 +77,7 @@ class FitSpec(BaseModel):
         return get_law(self.law, self.axis)
 
     def read_from(self, runs: Runs) -> FitSpec:
-        """The same, with the names of a typed formula read as columns where ``runs`` have them."""
+        """Return a copy in which names of a typed formula are columns if ``runs`` have them."""
         if self.law != "formula" or not self.formula.strip():
             return self
         names = parse_formula(self.formula).names
@@ -101,5 +101,5 @@ class FitSpec(BaseModel):
         return self.model_copy(update={"bootstrap": 0, "share": ()})
 
     def hash(self, data: str) -> str:
-        """Short hash of the specification and of the data (a snapshot's or file's hash)."""
+        """Return a short hash of the specification and of the data (a snapshot's or file's hash)."""
         return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]

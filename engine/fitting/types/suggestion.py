@@ -1,4 +1,4 @@
-"""The objective that suits the number of runs, where nobody has chosen one."""
+"""Choice of the objective by the number of runs, if the user has not chosen one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from isoplan.engine.fitting.types.warnings import FitWarning
 from isoplan.engine.schema import Runs
 
 OBJECTIVE = "objective"
-"""The code of the note that says which objective was chosen and why."""
+"""Code of the note that states which objective was chosen and why."""
 
 
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
-    """``spec`` with the objective that suits ``runs``, and a note where it is not the Huber loss.
+    """Return ``spec`` with the objective that suits ``runs``, and a note if it is not the Huber loss.
 
-    Huber's loss at delta 1e-3 passes through as many of few runs as the law has free parameters and ignores the rest;
-    below ``FEW`` runs a free parameter least squares of logs uses all of them. A law that does not describe every run
-    and values without logarithms keep the default.
+    If runs are few, Huber's loss at delta 1e-3 passes through as many of them as the law has free parameters and
+    ignores the rest. Below ``FEW`` runs per free parameter least squares of logs is used, which uses all runs. A law
+    that does not describe every run and values without logarithms keep the default.
     """
     law = spec.read_from(runs).find_law()
     if not law.is_pointwise or spec.y not in runs or spec.share:

@@ -10,16 +10,16 @@ from typing import Any
 Row = dict[str, Any]
 Interval = tuple[float, float]
 LOPSIDED = 1.5
-"""Upper over lower error beyond which both are shown."""
+"""Ratio of upper to lower error above which both are shown."""
 LONG_TAIL = 10.0
-"""Upper over lower error beyond which neither is shown beside the value: the interval says more."""
+"""Ratio of upper to lower error above which neither is shown with the value; the interval is more informative."""
 
 
 def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
-    """A value with its 68 % interval: ``0.347 ± 0.015``, or ``2140 +880 -240`` where the interval is lopsided.
+    """Format a value with its 68 % interval: ``0.347 ± 0.015``, or ``2140 +880 -240`` if it is asymmetric.
 
-    ± is half the interval, or ``error``, the standard error, where there is no interval. Errors keep two digits and the
-    value ends at the same place; five digits without an error.
+    ± is half the interval, or ``error``, the standard error, if there is no interval. Errors have two digits and the
+    value ends at the same digit; without an error it has five digits.
     """
     down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error or 0.0, error or 0.0)
     if not math.isfinite(value) or math.isnan(up + down):
@@ -40,7 +40,7 @@ def plus_minus(value: float, error: float | None, ci68: Interval | None = None) 
 
 
 def _scaled(numbers: list[float], error: float) -> str:
-    """Value and errors with two digits of ``error``, with a power of ten outside 1e-4 to 1e6."""
+    """Format value and errors with two digits of ``error``, with a power of ten outside 1e-4 to 1e6."""
     place = math.floor(math.log10(error)) - 1
     size = max(abs(x) for x in numbers)
     power = 0 if 1e-4 <= size < 1e6 else math.floor(math.log10(size))
@@ -55,17 +55,17 @@ def _scaled(numbers: list[float], error: float) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """A number to ``digits`` significant digits."""
+    """Format a number with ``digits`` significant digits."""
     return "not defined" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def span(interval: Interval | None, digits: int = 4) -> str:
-    """An interval as ``0.331 to 0.363``; one with an infinite end as ``at most 0.363`` or ``at least 0.331``."""
+    """Format an interval as ``0.331 to 0.363``, or with an infinite end as ``at most 0.363`` or ``at least 0.331``."""
     return "no interval" if interval is None else ends_in_words(interval, lambda x: number(x, digits))
 
 
 def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
-    """An interval with its ends as ``show`` prints them; an infinite end is left out."""
+    """Format an interval with ``show`` for its ends; an infinite end is left out."""
     low, high = interval
     if math.isinf(low):
         return "unbounded" if math.isinf(high) else f"at most {show(high)}"
@@ -76,7 +76,7 @@ HEAD = ("parameter", "value", "68 %", "95 %", "meaning")
 
 
 def page(heading: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
-    """Return the heading, the aligned table of ``rows`` and one paragraph per note, for a terminal."""
+    """Return the heading, the aligned table of ``rows`` and one paragraph for each note, for a terminal."""
     lines = [HEAD, *map(_cells, rows)]
     width = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
     table = ("  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines)

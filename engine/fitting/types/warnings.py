@@ -8,10 +8,9 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How much a warning weighs, least first.
+    """Level of a warning, lowest first.
 
-    ``NOTE`` is information, ``CAUTION`` says that the answer is wider or extrapolated, ``STOP`` that it should not be
-    used.
+    ``NOTE``: information. ``CAUTION``: the answer is wider or extrapolated. ``STOP``: the answer should not be used.
     """
 
     NOTE = "note"
@@ -35,9 +34,9 @@ NOTES = frozenset(
         "unmeasured",
     }
 )
-"""Codes of warnings that are information alone."""
+"""Codes of warnings that are only information."""
 STOPS = frozenset({"below-floor", "flat", "impossible", "run-is-better", "unsupported"})
-"""Codes of warnings after which the answer should not be used."""
+"""Codes of warnings for which the answer should not be used."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +48,24 @@ class FitWarning:
 
     @property
     def level(self) -> Level:
-        """The level of the code; a caution where neither list names it."""
+        """The level of the code; a caution if it is in neither list."""
         if self.code in STOPS:
             return Level.STOP
         return Level.NOTE if self.code in NOTES else Level.CAUTION
 
     @property
     def line(self) -> str:
-        """``Caution: <sentence>``, as a terminal prints it."""
+        """The warning as a terminal prints it: ``Caution: <sentence>``."""
         return f"{self.level.capitalize()}: {self.text}"
 
     def to_json(self) -> dict[str, str]:
-        """The warning for JSON. The level is derived from the code, so older files without one are read alike."""
+        """Return the warning for JSON. The level is derived from the code, so older files without a level read the
+        same.
+        """
         return {"code": self.code, "level": self.level.value, "text": self.text}
 
 
 def by_level(warnings: Iterable[FitWarning]) -> tuple[FitWarning, ...]:
-    """The warnings in their order, those of the highest level first."""
+    """Return the warnings sorted by level, highest first, in their order within a level."""
     order = list(Level)
     return tuple(sorted(warnings, key=lambda warning: -order.index(warning.level)))

@@ -1,1 +1,1 @@
-"""Predictions for runs that were left out: laws against baselines and against each other."""
+"""Predictions for runs that were left out: laws compared with baselines and with each other."""

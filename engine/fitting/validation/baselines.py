@@ -1,4 +1,4 @@
-"""Predictions that need no law: what a law must beat to be worth its parameters."""
+"""Baseline predictions without a law; a law is useful only if it is better than these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.engine.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """n runs: how large each was (n,), the logs of its axes (n, k), and y (n,)."""
+    """n runs: the size of each (n,), the logs of its axes (n, k), and y (n,)."""
 
     size: Floats
     x: Floats
@@ -20,14 +20,14 @@ class Points:
 
 
 def last_point(known: Points, new: Points) -> Floats:
-    """y of the largest known run, the mean of those that share its size: nothing gets better."""
+    """Predict y of the largest known run, or the mean of all of its size: no further improvement."""
     return np.full(len(new.size), np.mean(known.y[known.size == np.max(known.size)]))
 
 
 def log_linear(known: Points, new: Points) -> Floats:
-    """A straight line in logs of y and of every axis, by least squares: a power law without a floor.
+    """Predict by a straight line in logs of y and of every axis, by least squares: a power law without a floor.
 
-    Where a known y is zero or less the line is one in y itself.
+    If a known y is zero or less, the line is in y itself.
     """
     log = bool(np.all(known.y > 0))
     centre = known.x.mean(axis=0)
@@ -37,10 +37,10 @@ def log_linear(known: Points, new: Points) -> Floats:
 
 
 def nearest_cell(known: Points, new: Points) -> Floats:
-    """y of the known cell that is nearest in the logs of the axes; runs that share a cell are averaged."""
+    """Predict y of the nearest known setting in the logs of the axes; runs with equal settings are averaged."""
     cells, of = np.unique(known.x, axis=0, return_inverse=True)
     mean = np.bincount(of.ravel(), known.y) / np.bincount(of.ravel())
-    from scipy.spatial import cKDTree  # 0.1 s to import, and a fit does not need it
+    from scipy.spatial import cKDTree  # takes 0.1 s to import, and a fit does not need it
 
     return np.asarray(mean[cKDTree(cells).query(new.x)[1]], float)
 

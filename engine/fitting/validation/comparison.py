@@ -1,4 +1,4 @@
-"""Laws set against each other on one table: by how well they extrapolate first, then by information criteria."""
+"""Comparison of laws on one table, first by extrapolation error and then by information criteria."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A law that was fitted: its mean relative error on what was left out and its criteria, NaN where there are none.
+    """A fitted law: its mean relative error on the runs left out, and its criteria, NaN if undefined.
 
-    ``parameters`` counts the free ones; ``note`` says why an error or a criterion is missing.
+    ``parameters`` counts the free ones; ``note`` states why an error or a criterion is missing.
     """
 
     fit: Fit
@@ -41,10 +41,10 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The laws that fit, best first; ``refused`` holds the others with the sentence that says what they lack.
+    """The fitted laws, best first; ``refused`` lists the others, each with a sentence on what is missing.
 
-    ``targets`` is what the errors are means over: every run that was left out, or, where a law of minima is among the
-    laws, the best run of each budget. ``validation`` is None, and ``note`` says why, where nothing could be left out.
+    ``targets`` are the runs over which errors are averaged: every run left out, or, if one of the laws describes
+    minima, the best run of each budget. If no run could be left out, ``validation`` is None and ``note`` states why.
     """
 
     ranked: tuple[Contender, ...]
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What the errors are means of, or why there are none."""
+        """The runs over which the errors are averaged, or why there are no errors."""
         v = self.validation
         if v is None:
             return f"No error: {self.note}"
@@ -70,7 +70,7 @@ class Comparison:
 def compare(
     spec: FitSpec, runs: Runs, specs: Sequence[FitSpec] | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Every law of the catalogue on ``runs`` under the options of ``spec``, or only ``specs`` where they are given.
+    """Compare all laws of the catalogue, or only ``specs`` if given, on ``runs`` under the options of ``spec``.
 
     A law that describes minima has no likelihood of the runs, so it has no AIC; ties in error are broken by AIC.
     """
@@ -96,7 +96,7 @@ def compare(
 
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
-    """The specification itself first, then every other law of the catalogue, and of a sweep those over its axis."""
+    """Return the specification itself, then every other law of the catalogue, and for a sweep those over its axis."""
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]
     return (spec, *(spec.for_law(law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
@@ -119,7 +119,7 @@ def _order(one: Contender) -> tuple[float, float, str]:
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
-    """One dict a law, best first, for tables on a page, in a terminal and in JSON; None where a number is unknown."""
+    """Return one dict for each law, best first, for tables on a page, in a terminal and in JSON; None if unknown."""
     return [
         {
             "rank": rank,

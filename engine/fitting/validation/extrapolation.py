@@ -34,27 +34,28 @@ from isoplan.engine.schema import Runs
 
 MOST_CUTS = 3
 SHARES = (0.15, 0.3, 0.45)
-"""Shares of the range of log C that are left out of a table without budgets."""
+"""Fractions of the range of log C that are left out if a table has no budgets."""
 RIVALS = ("isoflop", "chinchilla")
-"""The two ways to an optimum, set against each other wherever the table allows both."""
+"""The two approaches to an optimum, compared with each other if the table allows both."""
 
 MOST_POINTS = 2000
-"""Points of the curves that the surface law is fitted to, which is asked beside the envelope."""
+"""Largest number of points of the curves to which the surface law, compared with the envelope, is fitted."""
 NOT_OF_CELLS = (
     "A threshold says which cells overfit and predicts no loss, so there is nothing to leave out and predict: see "
     "among the cells how many lie on its other side."
 )
 
 Targets = Literal["runs", "best"]
-"""Every run that was left out, or the best run of every budget that was left out."""
+"""Runs over which errors are averaged: every run left out, or the best run of every budget left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """What was left out once: the ``held`` runs (positions), all larger than ``limit``, and what was said of them.
+    """One cut: the ``held`` runs (positions) that were left out, all larger than ``limit``, and their predictions.
 
-    ``predicted`` holds (h,) values by method, NaN where a method says nothing (a law of minima describes the best run
-    of a budget alone). ``beyond`` (h,) counts the decades from ``limit``; ``best`` (h,) marks the best run of a budget.
+    ``predicted`` contains (h,) values by method, NaN if a method does not predict a run (a law of minima predicts only
+    the best run of a budget). ``beyond`` (h,) is the distance from ``limit`` in decades; ``best`` (h,) marks the best
+    run of a budget.
     """
 
     limit: float
@@ -66,9 +67,9 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Predictions of what was left out, by ``laws`` and baselines. ``size`` is the role that said which runs are large.
+    """Predictions by ``laws`` and baselines of the runs left out. ``size`` is the role by which runs are large.
 
-    ``relative_to`` (n,) is what an error is divided by; ``missing`` says why a method could not predict a cut.
+    ``relative_to`` (n,) is the divisor of an error; ``missing`` states why a method could not predict a cut.
     """
 
     y: str
@@ -81,32 +82,36 @@ class Validation:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The laws in their order, then the baselines."""
+        """The laws in order, then the baselines."""
         return (*self.laws, *BASELINES)
 
     def errors(self, cut: Cut, method: str) -> Floats:
-        """Relative errors (h,) of a method on what a cut left out; NaN where it says nothing."""
+        """Return relative errors (h,) of a method on the runs of a cut; NaN without a prediction."""
         if method not in cut.predicted:
             return np.full(len(cut.held), np.nan)
         return np.abs(cut.predicted[method] - self.runs[self.y][cut.held]) / self.relative_to[cut.held]
 
     def cut_error(self, cut: Cut, method: str, targets: Targets = "runs") -> float:
-        """Mean relative error on one cut; NaN unless the method predicts every target, inf where a prediction is."""
+        """Return the mean relative error on one cut; NaN unless the method predicts every target, inf if a prediction
+        is.
+        """
         found = self.errors(cut, method)[cut.best if targets == "best" else slice(None)]
         return float(np.mean(found)) if found.size else float("nan")
 
     def error(self, method: str, targets: Targets = "runs") -> float:
-        """Mean relative error over all cuts, each counting alike; NaN unless the method predicts every target."""
+        """Return the mean relative error over all cuts with equal weight; NaN unless the method predicts every
+        target.
+        """
         return float(np.mean([self.cut_error(cut, method, targets) for cut in self.cuts]))
 
     @property
     def furthest(self) -> float:
-        """Decades from what was fitted to the largest run that was left out, in the deepest cut."""
+        """Decades from the fitted runs to the largest run left out, in the deepest cut."""
         return max(float(np.max(cut.beyond)) for cut in self.cuts)
 
     @property
     def sentence(self) -> str:
-        """What the first law reached, beside the best baseline, on the targets that it describes."""
+        """Error of the first law, compared with the best baseline, on the targets that it describes."""
         law, targets = self.laws[0], self.targets((self.laws[0],))
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
@@ -118,7 +123,9 @@ class Validation:
         )
 
     def targets(self, methods: Sequence[str]) -> Targets:
-        """What all of ``methods`` that predict anything describe: every run, or only the best run of each budget."""
+        """Return the targets that all of ``methods`` with predictions describe: every run, or the best run of each
+        budget.
+        """
         for cut in self.cuts:
             for method in methods:
                 values = cut.predicted.get(method)
@@ -128,10 +135,10 @@ class Validation:
 
 
 def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
-    """Validate the law of ``spec`` on ``runs``, beside baselines and, where there are budgets, approach 2 and 3.
+    """Validate the law of ``spec`` on ``runs``, compared with baselines and, with budgets, with approaches 2 and 3.
 
-    Cuts that leave too few runs for the law are not made. Raises PlannerError where there is too little to leave out,
-    and where no cut leaves enough.
+    Cuts that leave too few runs for the law are skipped. Raises PlannerError if too few runs can be left out, or if no
+    cut leaves enough runs.
     """
     spec = spec.read_from(runs)
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
@@ -147,8 +154,8 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
 def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = None) -> Validation:
     """Predict the largest runs by every law of ``specs`` (one y for all) and by the baselines.
 
-    Laws are fitted without refits; the same table gives the same digits. Raises PlannerError where there is too
-    little to leave out.
+    Laws are fitted without refits; the same table gives the same digits. Raises PlannerError if too few runs can be
+    left out.
     """
     y, weight = specs[0].y, runs.values.get("weight")
     if y not in runs:
@@ -189,13 +196,13 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
 
 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
-    """y by the law at ``runs``; a law of minima speaks of the best run of a budget alone."""
+    """Predict y by the law at ``runs``; a law of minima predicts only the best run of a budget."""
     out = made.predict(placed(made.spec, runs))
     return out if made.law.is_pointwise else np.where(best, out, np.nan)
 
 
 def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
-    """What says which runs are large: the budget (C for a run in none), else C, else the first axis of the law."""
+    """Return role and values of the size of runs: the budget (C for a run without one), else C, else the first axis."""
     budget = runs.values.get("budget")
     if budget is not None and "C" in runs:
         some = budget[~np.isnan(budget)]
@@ -208,7 +215,7 @@ def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
 
 
 def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
-    """The largest size that is still fitted, one a cut, the mildest cut first."""
+    """Return the largest size that is still fitted for each cut, starting with the cut that leaves out least."""
     sound = np.isfinite(size) & (size > 0)
     if not sound.all():
         raise PlannerError(f"{column(runs, role)} is not positive in {np.sum(~sound)} runs: leave them out.")
@@ -227,7 +234,7 @@ def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
 
 
 def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
-    """Which runs are the best of their budget, ties included."""
+    """Return which runs are the best of their budget, ties included."""
     out = np.zeros(len(runs), bool)
     budget = runs.values.get("budget")
     if budget is None:
@@ -240,15 +247,15 @@ def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
 
 
 def relative_to(y: Floats) -> Floats:
-    """What errors of ``y`` (n,) are relative to: |y|, or its range where it takes both signs or is zero somewhere."""
+    """Return the divisor of errors of ``y`` (n,): |y|, or its range if y has both signs or is zero somewhere."""
     one_sign = bool(np.all(y > 0) or np.all(y < 0))
     return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)
 
 
 def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
-    """Validate the law of ``spec`` on ``runs``, the points that it was read off; raises PlannerError as ``validate``.
+    """Validate the law of ``spec`` on ``runs``, points of training curves; raises PlannerError as ``validate``.
 
-    An envelope of runs that have budgets, and every law of single runs, is validated as any other.
+    An envelope of runs that have budgets, and every law of single runs, is validated like any other law.
     """
     law = spec.find_law()
     if law.estimator == "threshold":

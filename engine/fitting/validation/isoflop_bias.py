@@ -1,9 +1,9 @@
-"""How far the parabolas of approach 2 miss the optimum of a surface that is known.
+"""Bias of the optimum from the parabolas of approach 2, measured on a known surface.
 
-The loss along a budget is no parabola in log N, so its vertex is off even without noise: by nothing where alpha = beta
-and the sweep is centred, by a growing share of N* elsewhere. The bias is estimated at the design of the runs: their
-losses are replaced by those of the chinchilla law through them, parabolas are fitted again, and the result is compared
-with the law's own frontier.
+The loss along a budget is not a parabola in log N, so its vertex is biased even without noise. The bias is zero if
+alpha = beta and the sweep is centred, and otherwise an increasing fraction of N*. It is estimated at the design of the
+runs: their losses are replaced by those of the chinchilla law through them, parabolas are fitted again, and the result
+is compared with the law's own frontier.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEYOND = (0.0, 1.0, 2.0, 3.0)
 
 @dataclass(frozen=True)
 class OptimumBias:
-    """At ``C`` FLOPs: N* and D* by the parabolas over those of the surface, minus one."""
+    """Bias at ``C`` FLOPs: N* and D* of the parabolas over those of the surface, minus one."""
 
     C: float
     beyond: float
@@ -34,7 +34,7 @@ class OptimumBias:
 
 @dataclass(frozen=True, eq=False)
 class ParabolaBias:
-    """``exponent`` is what the parabolas find for a (N* = k C^a) on a surface whose own exponent is ``truth``."""
+    """Bias of the exponent a in N* = k C^a: ``exponent`` from the parabolas, ``truth`` that of the surface."""
 
     surface: Fit
     exponent: float
@@ -58,10 +58,10 @@ class ParabolaBias:
 
 
 def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) -> ParabolaBias:
-    """The bias of ``found``, a fit of iso-FLOP minima, at the N and C of the ``runs`` behind it.
+    """Compute the bias of ``found``, a fit of iso-FLOP minima, at the N and C of its ``runs``.
 
-    D follows from C and N by the compute rule. Raises PlannerError where no surface goes through the runs, where one
-    of its terms vanished, or where its parabolas have no minimum near their sweeps.
+    D follows from C and N by the compute rule. Raises PlannerError if no surface can be fitted to the runs, if one of
+    its terms vanished, or if its parabolas have no minimum near their sweeps.
     """
     spec = found.spec.without_refits()
     surface = fit(spec.for_law(get_law("chinchilla")), runs)
@@ -82,7 +82,7 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
 
 
 def _on(surface: Fit, runs: Runs) -> Runs:
-    """The runs at their N and C, with D by the compute rule and the loss of ``surface``."""
+    """Return the runs at their N and C, with D by the compute rule and the loss of ``surface``."""
     D = runs.roles.compute.samples(runs["C"], runs["N"])
     y = surface.predict({"N": runs["N"], "D": D})
     measured = runs.roles.model_copy(update={"C": "C", "D": "D"})

@@ -1,8 +1,8 @@
 """Power laws whose slope changes smoothly at one or two breaks, on one axis (Caballero et al. 2022, eq. 1).
 
-y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i): the slope is -c0 before the first break d_1, -(c0 + c1) after
-it, and f_i is how many powers of e the bend takes. A second break is given by its distance, so that the two cannot
-change places from one resample to the next.
+y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i): the slope is -c0 before the first break d_1 and -(c0 + c1)
+after it, and f_i is the width of the bend in ln x. A second break is given by its distance from the first, so that the
+two cannot exchange places between resamples.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from isoplan.engine.laws.numeric import inverse, one_axis
 from isoplan.engine.laws.terms import Values
 
 SHARPEST = 0.05
-"""The least f: below it the bend is a corner, and 1/f a power that overflows."""
+"""Smallest f. Below it the bend is a corner, and the power 1/f overflows."""
 
 
 @lru_cache
 def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
-    """The law with one or two breaks over the column ``axis``; one on N, D or C also says what a target costs."""
+    """Return the law with one or two breaks over the column ``axis``; on N, D or C it can also compute the cost of a
+    target.
+    """
     x, tex = (axis if axis.isidentifier() and axis.isascii() else f'"{axis}"'), symbol(axis)
     bends = f"(1 + ({x}/d1)^(1/f1))^(-c1*f1)"
     params = [

@@ -11,10 +11,10 @@ from isoplan.engine.laws.terms import Const, Power
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """The least loss at ``C`` FLOPs where C = k N D.
+    """Compute the least loss at ``C`` FLOPs for C = k N D.
 
-    alpha A N^-alpha = beta B D^-beta at the minimum, hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G with
-    a = beta/(alpha+beta) and G = (alpha A / (beta B))^(1/(alpha+beta)) (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
+    alpha A N^-alpha = beta B D^-beta at the minimum, hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G with a =
+    beta/(alpha+beta) and G = (alpha A / (beta B))^(1/(alpha+beta)) (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
     """
     alpha, beta = v["alpha"], v["beta"]
     pairs = np.log(np.asarray(C, float) / rule.per_pair)
@@ -27,7 +27,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """The least C that reaches ``loss``; every entry is inf where ``loss`` is at or below E.
+    """Compute the least C that reaches ``loss``; every entry is inf if ``loss`` is at or below E.
 
     On the frontier A N^-alpha = (L-E) beta/(alpha+beta) and B D^-beta = (L-E) alpha/(alpha+beta).
     """
@@ -42,7 +42,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """D that brings ``N`` parameters to ``loss``: (B / (L - E - A N^-alpha))^(1/beta), inf where no D does."""
+    """Return D for a model of ``N`` to reach ``loss``: (B / (L - E - A N^-alpha))^(1/beta), inf if no D does."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         left = loss - v["E"] - v["A"] * N ** -v["alpha"]
         return np.where(left > 0, np.exp(np.log(v["B"] / left) / v["beta"]), np.inf)

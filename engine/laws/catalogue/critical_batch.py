@@ -1,4 +1,6 @@
-"""S = S_min (1 + B_crit / B): updates to a target against batch size (McCandlish et al. 2018, arXiv:1812.06162)."""
+"""S = S_min (1 + B_crit / B): training steps to a target against batch size (McCandlish et al. 2018,
+arXiv:1812.06162).
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,15 @@ from isoplan.engine.laws.terms import Const, Reciprocal
 
 
 def critical(v: Values) -> Floats:
-    """B_crit = E_min / S_min; inf where S_min is not above zero: updates fall all the way, there is no plateau."""
+    """Return B_crit = E_min / S_min; inf if S_min is not above zero, since the steps then decrease without a
+    plateau.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["S_min"] > 0, v["E_min"] / v["S_min"], np.inf)
 
 
 def _batch(v: Values, updates: Floats) -> Floats:
-    """B that needs ``updates`` to the target: E_min / (S - S_min), inf at or below S_min."""
+    """Return B that needs ``updates`` training steps to the target: E_min / (S - S_min), inf at or below S_min."""
     excess = np.asarray(updates, float) - v["S_min"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(excess > 0, v["E_min"] / excess, np.inf)
@@ -26,9 +30,9 @@ def _batch(v: Values, updates: Floats) -> Floats:
 
 @lru_cache
 def critical_batch(axis: str) -> Law:
-    """The law over the column ``axis`` that holds the batch size; y is the number of updates to a target.
+    """Return the law over the column ``axis`` of the batch size; y is the number of training steps to a target.
 
-    Written S = S_min + E_min / B it is linear in both parameters; E_min = S_min B_crit is the least number of
+    In the form S = S_min + E_min / B it is linear in both parameters; E_min = S_min B_crit is the least number of
     samples that reaches the target.
     """
     return Law(

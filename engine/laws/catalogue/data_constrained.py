@@ -1,7 +1,7 @@
-"""The loss surface when data repeat: repeated samples and excess parameters count less and less.
+"""The loss surface with repeated data: each repetition of a sample and each excess parameter has less effect.
 
 L = E + A / N'^alpha + B / D'^beta with effective sizes D' = U_D + U_D R_D (1 - exp(-(D/U_D - 1)/R_D)), U_D = min(D, U)
-unique samples, and N' alike from U_N = min(N, N_opt(U)), the model that U samples of one pass would be enough for
+unique samples, and N' likewise from U_N = min(N, N_opt(U)), the model for which U samples in one pass are enough
 (Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
 """
 
@@ -23,7 +23,7 @@ UNIQUE = "min(D, U)"
 
 
 def _worth(x: str, unique: str, scale: str) -> str:
-    """The effective size of ``x`` of which ``unique`` are new."""
+    """Return the formula of the effective size of ``x``, of which ``unique`` are new."""
     return f"{unique}*(1 + {scale}*(1 - exp((1 - {x}/{unique})/{scale})))"
 
 
@@ -31,27 +31,30 @@ FORMULA = parse_formula(f"E + A/({_worth('N', ENOUGH, 'R_N')})^alpha + B/({_wort
 
 
 ENDLESS = np.asarray(np.inf)
-"""Unique samples without end: D counts as new throughout, and no model is too large for them."""
+"""Infinite unique samples: all of D is new, and no model is too large for them."""
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """The least loss at ``C`` FLOPs with ``v["U"]`` unique samples, by search; without U every sample is new."""
+    """Compute the least loss at ``C`` FLOPs with ``v["U"]`` unique samples, by search; without U every sample is
+    new.
+    """
     if "U" not in v and rule.proportional:
         return chinchilla.frontier(v, C, rule)
     return numeric.frontier(_loss, v, C, rule)
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """The least C that reaches ``loss`` with ``v["U"]`` unique samples; inf where none does."""
+    """Compute the least C that reaches ``loss`` with ``v["U"]`` unique samples; inf if no C does."""
     if "U" not in v and rule.proportional:
         return chinchilla.least_compute(v, loss, rule)
     return numeric.least_compute(_loss, v, loss, rule)
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """D that brings ``N`` parameters to ``loss`` with ``v["U"]`` unique samples; inf where no number of epochs does.
+    """Return D for a model of ``N`` to reach ``loss`` with ``v["U"]`` unique samples; inf if no D does.
 
-    Without U every sample is new. Else D' of one pass is turned back: D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) beyond U.
+    Without U every sample is new. Otherwise D' of one pass is inverted: D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) beyond
+    U.
     """
     if "U" not in v:
         return chinchilla.samples(v, N, loss)

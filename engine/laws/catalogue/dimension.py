@@ -1,10 +1,10 @@
 """The dimension bound alpha >= 4/d: a conservative scaling law from one cheap anchor (amplitudes, eqs. 4, 6, 8).
 
-A smooth target on a d-dimensional manifold, approximated piecewise linearly, has a squared error that falls at least
-as X^(-4/d) with network size, data or compute alike (Bahri et al. 2021, arXiv:2102.06701; Sharma & Kaplan 2020,
+A smooth target on a d-dimensional manifold, approximated piecewise linearly, has a squared error that decreases at
+least as X^(-4/d), with X the network size, data or compute (Bahri et al. 2021, arXiv:2102.06701; Sharma & Kaplan 2020,
 arXiv:2004.10802). The phase space of n_f final-state particles has d = 3 n_f - 4 dimensions, one fewer at a fixed
-collision energy. The bound is no theorem for a trained network: the published
-fits of WZ (n_f = 2, bound 2) have exponents of 1.57 to 1.88.
+collision energy. The bound is not a theorem for trained networks: the published fits of WZ (n_f = 2, bound 2) have
+exponents of 1.57 to 1.88.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from isoplan.engine.laws.terms import Const, Smooth
 
 @lru_cache
 def dimension_bound(axis: str) -> Law:
-    """The law ``power`` over the column ``axis`` with d in place of its exponent 4/d.
+    """Return the law ``power`` over the column ``axis`` with d in place of its exponent 4/d.
 
-    With d fixed at the phase space's it is the bound itself, for a conservative plan; free, it is the dimension that
-    the runs seem to have.
+    With d fixed at that of the phase space it is the bound itself, for a conservative plan. With d free it is the
+    effective dimension of the runs.
     """
 
     def inverse(v: Values, loss: Floats) -> Floats:
-        """X that reaches ``loss``: X_c (L-K)^(-d/4), inf at or below the floor."""
+        """Return X that reaches ``loss``: X_c (L-K)^(-d/4), inf at or below the floor."""
         excess = np.asarray(loss, float) - v["K"]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             x = v["X_c"] * np.exp(-np.log(excess) * v["d"] / 4)
@@ -58,7 +58,7 @@ def dimension_bound(axis: str) -> Law:
 
 
 def phase_space_dimension(n_f: int, *, fixed_energy: bool = False) -> int:
-    """d of an amplitude with ``n_f`` final-state particles: 3 n_f - 4, or 3 n_f - 5 where sqrt(s) is fixed.
+    """Return d of an amplitude with ``n_f`` final-state particles: 3 n_f - 4, or 3 n_f - 5 if sqrt(s) is fixed.
 
     Source: amplitudes, sec. 2. Raises PlannerError for fewer than two particles.
     """
@@ -68,17 +68,19 @@ def phase_space_dimension(n_f: int, *, fixed_energy: bool = False) -> int:
 
 
 def least_exponent(d: float) -> float:
-    """4/d, the least exponent of L - K in N, D or C for an intrinsic dimension ``d`` (amplitudes, eqs. 4, 6, 8)."""
+    """Return 4/d, the least exponent of L - K in N, D or C for an intrinsic dimension ``d`` (amplitudes, eqs. 4,
+    6, 8).
+    """
     if not (np.isfinite(d) and d > 0):
         raise PlannerError(f"An intrinsic dimension of {d:g} is not possible: give a number above zero.")
     return 4 / d
 
 
 def through_anchor(x: float, loss: float, d: float, floor: float = 0.0) -> Values:
-    """Parameters of the law ``power`` through one run: ``loss`` at ``x``, exponent 4/d, floor K = ``floor``.
+    """Return the parameters of the law ``power`` through one run: ``loss`` at ``x``, exponent 4/d, K = ``floor``.
 
-    Beyond the anchor it is the largest loss that the bound allows, so a plan with it is conservative: X for a target
-    is an upper limit, and a loss at larger X too. Raises PlannerError for an anchor at or below the floor.
+    Beyond the anchor this is the largest loss that the bound allows, so a plan with it is conservative: X for a target
+    and the loss at larger X are upper limits. Raises PlannerError for an anchor at or below the floor.
     """
     if not (np.isfinite(x) and x > 0 and np.isfinite(loss) and loss > floor >= 0):
         raise PlannerError(

@@ -1,4 +1,4 @@
-"""Approach 2: a parabola in log N per budget, then N* = k C^a, D* = k_D C^b through the minima.
+"""Approach 2: a parabola in log N for each budget, then N* = k C^a, D* = k_D C^b through the minima.
 
 The loss along the minima is L*(C) = E + (C_L / C)^gamma.
 """
@@ -15,9 +15,9 @@ from isoplan.engine.laws.terms import Const, Ratio
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """N*, D* and L* at ``C`` FLOPs by the fitted power laws (behavioural, eqs. 4, 5).
+    """Return N*, D* and L* at ``C`` FLOPs by the fitted power laws (behavioural, eqs. 4, 5).
 
-    The exponents are those of the fitted minima; ``rule`` plays no part because D was measured there.
+    The exponents are those of the fitted minima; ``rule`` is not used because D was measured there.
     """
     C = np.asarray(C, float)
     log_c = np.log(C)
@@ -29,7 +29,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """The budget whose minimum reaches ``loss``; inf at or below the floor E."""
+    """Return the budget whose minimum reaches ``loss``; inf at or below the floor E."""
     excess = np.asarray(loss, float) - v["E"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         C = np.where(excess <= 0, np.inf, v["C_L"] * np.exp(-np.log(excess) / v["gamma"]))

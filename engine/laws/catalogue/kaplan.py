@@ -17,10 +17,10 @@ FORMULA = parse_formula("((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D")
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """The least loss at ``C`` FLOPs.
+    """Compute the least loss at ``C`` FLOPs.
 
-    Where C = k N D, with p = alpha_N / alpha_D, the bracket (N_c/N)^p + k D_c N / C is least at
-    N* = (p N_c^p C / (k D_c))^(1/(1+p)). Else by search.
+    For C = k N D, with p = alpha_N / alpha_D, the bracket (N_c/N)^p + k D_c N / C is least at N* = (p N_c^p C / (k
+    D_c))^(1/(1+p)). For other compute rules it is found by search.
     """
     if not rule.proportional:
         return numeric.frontier(_loss, v, C, rule)
@@ -34,7 +34,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """The least C that reaches ``loss``: on the frontier (N_c/N)^p is 1/(1+p) and D_c/D is p/(1+p) of the bracket."""
+    """Compute the least C for ``loss``: on the frontier (N_c/N)^p is 1/(1+p) and D_c/D is p/(1+p) of the bracket."""
     if not rule.proportional:
         return numeric.least_compute(_loss, v, loss, rule)
     p = v["alpha_N"] / v["alpha_D"]
@@ -48,7 +48,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """D that brings ``N`` parameters to ``loss``: D_c / (L^(1/alpha_D) - (N_c/N)^p), inf where no D does."""
+    """Return D for a model of ``N`` to reach ``loss``: D_c / (L^(1/alpha_D) - (N_c/N)^p), inf if no D does."""
     with np.errstate(all="ignore"):
         left = np.asarray(loss, float) ** (1 / v["alpha_D"]) - (v["N_c"] / N) ** (v["alpha_N"] / v["alpha_D"])
         return np.where(left > 0, v["D_c"] / left, np.inf)

@@ -1,4 +1,4 @@
-"""y = c + b ln x + a (ln x)^2: the plainest curve with an optimum (behavioural, Table 10)."""
+"""y = c + b ln x + a (ln x)^2: the simplest curve with an optimum (behavioural, Table 10)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from isoplan.engine.laws.terms import Log, LogSquared, Offset
 
 
 def optimum(v: Values) -> Floats:
-    """x* = exp(-b / (2 a)); NaN where the parabola opens downward and has no least value."""
+    """Return x* = exp(-b / (2 a)); NaN if the parabola opens downward and has no minimum."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["a"] > 0, np.exp(-v["b"] / (2 * v["a"])), np.nan)
 
 
 @lru_cache
 def log_parabola(axis: str) -> Law:
-    """The law over the column ``axis``."""
+    """Return the law over the column ``axis``."""
     x = symbol(axis)
     return Law(
         name="log-parabola",

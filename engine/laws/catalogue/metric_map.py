@@ -1,4 +1,4 @@
-"""R(L) = A e^(B L) + C: what a loss is worth in another metric (jets, sec. 4 and Fig. 5)."""
+"""R(L) = A e^(B L) + C: a loss converted to another metric (jets, sec. 4 and Fig. 5)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from isoplan.engine.laws.terms import Exponential, Offset
 
 
 def loss_for(v: Values, metric: Floats) -> Floats:
-    """L at which the map gives ``metric``: ln((R - C) / A) / B; NaN on the other side of its limit C."""
+    """Return L at which the map gives ``metric``: ln((R - C) / A) / B; NaN on the other side of its limit C."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log((np.asarray(metric, float) - v["C"]) / v["A"]) / v["B"]
 
 
 @lru_cache
 def metric_map(axis: str) -> Law:
-    """The map from the column ``axis``, the loss or a metric, to y. It is monotone for every A and B."""
+    """Return the map from the column ``axis``, the loss or a metric, to y. It is monotone for every A and B."""
     return Law(
         name="metric-map",
         title=f"A metric from {axis}",

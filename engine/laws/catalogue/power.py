@@ -13,12 +13,12 @@ from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Ratio
 
 SMALLEST = 0.01
-"""The least exponent: below it the scale X_c = a^(1/alpha) of the term overflows."""
+"""Smallest exponent; below it the scale X_c = a^(1/alpha) of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 
 
 def _inverse(v: Values, loss: Floats) -> Floats:
-    """X that reaches ``loss``: X_c (L-K)^(-1/alpha), inf at or below the floor."""
+    """Return X that reaches ``loss``: X_c (L-K)^(-1/alpha), inf at or below the floor."""
     excess = np.asarray(loss, float) - v["K"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = v["X_c"] * np.exp(-np.log(excess) / v["alpha"])
@@ -37,7 +37,7 @@ def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
-    """The point at ``x`` of an axis N, D or C; NaN for the other two."""
+    """Return the point at ``x`` of an axis N, D or C; NaN for the other two."""
     unknown = np.full_like(x, np.nan)
     at = {name: x if name == axis else unknown for name in ("N", "D", "C")}
     return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
@@ -45,7 +45,7 @@ def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
 
 @lru_cache
 def power_law(axis: str) -> Law:
-    """The one-axis law on the column ``axis``; one on N, D or C also says what a target costs."""
+    """Return the one-axis law on the column ``axis``; on N, D or C it can also compute the cost of a target."""
     x = symbol(axis)
     return Law(
         name="power",

@@ -1,4 +1,4 @@
-"""L = L_inf + B_rep / D^beta_rep: the best loss that repeating D unique samples reaches (jets, eqs. 4, 5, Table 2)."""
+"""L = L_inf + B_rep / D^beta_rep: the best loss from repeating D unique samples (jets, eqs. 4, 5, Table 2)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isoplan.engine.laws.terms import Const, Power
 
 
 def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
-    """omega(D): ``D`` unique samples, repeated until nothing more is gained, are worth omega D seen once.
+    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
 
-    ``repeated`` holds B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
-    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it
-    holds for models above the overfitting threshold.
+    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
+    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
+    valid for models above the overfitting threshold.
     """
     beta = one_pass["beta"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -26,7 +26,7 @@ def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
 
 
 def _samples(v: Values, loss: Floats) -> Floats:
-    """D that reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep), inf at or below the floor."""
+    """Return D that reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep), inf at or below the floor."""
     excess = np.asarray(loss, float) - v["L_inf"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         D = np.exp((np.log(v["B_rep"]) - np.log(excess)) / v["beta_rep"])
@@ -41,7 +41,7 @@ def _least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 @lru_cache
 def repetition(axis: str) -> Law:
-    """The law over unique samples: the column ``axis`` is D or U, or any that counts them."""
+    """Return the law over unique samples: the column ``axis`` is D or U, or another column that counts them."""
     return Law(
         name="repetition",
         title=f"Repeated data: loss against unique samples {axis}",

@@ -1,4 +1,6 @@
-"""sign y = E + a x^alpha + b x^-beta: too much of x starves one part, too little another (behavioural, eqs. 2, 6)."""
+"""sign y = E + a x^alpha + b x^-beta: an optimum between the costs of too large and too small x (behavioural, eqs. 2,
+6).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from isoplan.engine.laws.terms import Const, Power, Rising
 
 
 def optimum(v: Values) -> Floats:
-    """x* = (b beta / (a alpha))^(1/(alpha+beta)), where both slopes cancel.
+    """Return x* = (b beta / (a alpha))^(1/(alpha+beta)), where both slopes cancel.
 
-    0 where only the rising term is left, inf where only the falling one is, NaN where neither is.
+    0 if only the rising term is left, inf if only the falling one is, NaN if neither is.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log(v["b"]) + np.log(v["beta"]) - np.log(v["a"]) - np.log(v["alpha"])

@@ -1,4 +1,4 @@
-"""N = c D^lambda: the model size above which training on D unique samples ends in overfitting (jets, Fig. 3)."""
+"""N = c D^lambda: the model size above which training on D unique samples overfits (jets, Fig. 3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.engine.laws.terms import Rising
 
 
 def _samples(v: Values, N: Floats) -> Floats:
-    """D whose threshold is ``N``: (N / c)^(1/lambda)."""
+    """Return D whose threshold is ``N``: (N / c)^(1/lambda)."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.exp((np.log(np.asarray(N, float)) - np.log(v["c"])) / v["lambda"])
 

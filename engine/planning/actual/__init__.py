@@ -1,1 +1,1 @@
-"""A plan beside what came of it, and all plans beside their results."""
+"""Plans compared with their actual results."""

@@ -1,9 +1,9 @@
-"""Planned against actual: what came of a plan, beside what its law says of a run of that size.
+"""Comparison of a plan with the result of its run.
 
-The interval of a plan is that of the law: where the mean of many such runs lies. One run scatters around it, so it is
-held against its prediction interval, in which the law's own interval and the scatter of single runs (``scatter``) are
-added in quadrature, on the scale of the fit's residuals. Both are stated. The prediction is made where the run really
-was, with the N and D that were trained.
+The interval of a plan is that of the law, which contains the mean of many such runs. A single run scatters around this
+mean, so it is compared with its prediction interval. This interval adds the law's own interval and the scatter of
+single runs (``scatter``) in quadrature, on the scale of the fit's residuals. Both intervals are stated. The prediction
+is made for the N and D that were trained.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from isoplan.engine.schema import Runs
 LEVELS = (0.68, 0.95)
 SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"
 SAME = 0.005
-"""Relative difference from the plan up to which a size is that of the plan."""
+"""Largest relative difference between a trained and a planned size that counts as equal."""
 
 
 @dataclass(frozen=True)
 class Actual:
-    """What was measured: ``value`` of what the law describes, or of the ``metric`` that a map makes of it.
+    """A measured result: ``value`` of what the law describes, or of the ``metric`` that a map predicts from it.
 
-    N, D and C in FLOPs are what was trained, None for as planned. ``when`` is a date as people write it down. Raises
-    PlannerError for what is no number or not positive.
+    N, D and C in FLOPs are the trained sizes, None if they are as planned. ``when`` is a date as free text. Raises
+    PlannerError if a number is not finite or a size is not positive.
     """
 
     value: float
@@ -60,17 +60,17 @@ class Actual:
                 raise PlannerError(f"A run with {name} = {size:g} cannot be: give what was trained, or leave it out.")
 
     def to_json(self) -> dict[str, Any]:
-        """The result for JSON; what was not said is left out."""
+        """Return the result for JSON, without empty fields."""
         return {name: x for name, x in asdict(self).items() if x not in (None, "")}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An actual result beside its prediction.
+    """An actual result and its prediction.
 
-    ``fit`` is the hash of the fit behind the plan, ``y`` what was measured, ``at`` N, D and C as far as they are known.
-    ``planned`` is what the plan itself says of y (None where it says nothing), ``expected`` the law's value there with
-    the law's intervals, ``predicted`` the same with those of a single run.
+    ``fit`` is the hash of the fit behind the plan, ``y`` the measured quantity, and ``at`` the known sizes among N, D
+    and C. ``planned`` is the plan's own value of y (None if the plan has none). ``expected`` is the law's value at
+    these sizes with the law's intervals, ``predicted`` the same value with the intervals of a single run.
     """
 
     fit: str
@@ -82,12 +82,12 @@ class Outcome:
     predicted: Quantity
 
     def inside(self, level: float) -> bool | None:
-        """Whether the result lies in the prediction interval at 0.68 or 0.95; None where there is none."""
+        """Return whether the result lies in the prediction interval at 0.68 or 0.95; None if there is no interval."""
         ends = self.predicted.ci68 if level == LEVELS[0] else self.predicted.ci95
         return None if ends is None else ends[0] <= self.actual.value <= ends[1]
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome for JSON."""
+        """Return the outcome for JSON."""
         numbers = {"planned": self.planned, "expected": self.expected, "predicted": self.predicted}
         return {
             "fit": self.fit,
@@ -101,7 +101,7 @@ class Outcome:
 
 
 def read_actual(raw: Mapping[str, Any]) -> Actual:
-    """The result in a JSON object. Raises PlannerError where it is none."""
+    """Read a result from a JSON object. Raises PlannerError if the object is not a result."""
     try:
         sizes = {name: None if raw.get(name) is None else float(raw[name]) for name in ("N", "D", "C")}
         words = {name: str(raw.get(name, "")) for name in ("metric", "note", "when")}
@@ -111,11 +111,11 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 
 
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
-    """``actual`` beside what ``fit``, which made ``plan``, predicts of a run of its size.
+    """Compare ``actual`` with the prediction of ``fit``, which made ``plan``, for a run of its size.
 
-    A result in a metric needs the ``map`` (made of this fit by ``through``). With N and C but no D, D follows from the
-    plan's compute rule. Raises PlannerError for another fit than the plan's, for a metric without its map, and where
-    neither plan nor result says a size that the law reads.
+    A result in a metric needs ``map``, made from this fit by ``through``. If N and C are given without D, D follows
+    from the plan's compute rule. Raises PlannerError if the fit is not the plan's, if a metric has no map, and if
+    neither plan nor result gives a size that the law needs.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
@@ -136,7 +136,7 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 
 
 def _positive(measured: Fit, value: float) -> None:
-    """Raise PlannerError for what cannot be beside a fit of a logarithm, or beside runs that are all above zero."""
+    """Check that ``value`` is positive if the fit is of a logarithm or all its runs are; else raise PlannerError."""
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
         return
@@ -151,7 +151,7 @@ def _positive(measured: Fit, value: float) -> None:
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
-    """N, D and C of the run: as measured, else by the compute rule, else as planned; without what nobody says."""
+    """Return N, D and C of the run: as measured, else by the compute rule, else as planned; without unknown sizes."""
     N, D, C = (
         own if (own := getattr(actual, name)) is not None else plan.allocation[name].value for name in ("N", "D", "C")
     )
@@ -170,13 +170,13 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
 
 
 def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
-    """The law (less is better) at the sizes ``at`` for values of any shape."""
+    """Evaluate the law (lower is better) at the sizes ``at`` for parameter values of any shape."""
     columns = {name: np.asarray(x) for name, x in at.items()}
     return evaluate(fit.law, v, columns | {"U": np.asarray(plan.unique)})
 
 
 def _planned(plan: Plan, metric: str) -> Quantity | None:
-    """What the plan itself says of the quantity that was measured."""
+    """Return the plan's own value of the measured quantity."""
     if not metric:
         return plan.allocation["loss"]
     if plan.question.metric == metric:
@@ -185,7 +185,7 @@ def _planned(plan: Plan, metric: str) -> Quantity | None:
 
 
 def _through(map: Through, value: float) -> float | None:
-    """The scatter of a metric: of the law's runs through the slope of the map, and that of the runs around the map."""
+    """Return the scatter of a metric: the law's scatter times the map's slope, and the map's own, in quadrature."""
     law, own = scatter(map.law), scatter(map.map)
     if law is None or own is None:
         return None
@@ -197,7 +197,9 @@ def _through(map: Through, value: float) -> float | None:
 
 
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
-    """The same number with the intervals of a single run that scatters by ``sd`` on the residuals' scale of ``fit``."""
+    """Return ``expected`` with the intervals of a single run; ``sd`` is its scatter on the residual scale of
+    ``fit``.
+    """
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
     ci68, ci95 = (
@@ -208,7 +210,7 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
 
 
 def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
-    """An interval around ``value`` with ``by`` added in quadrature at both ends, in logarithms where ``log``."""
+    """Return the interval around ``value`` with ``by`` added in quadrature at both ends, in logarithms if ``log``."""
     if ends is None or value is None:
         return ends
     if not log or not (value > 0 and ends[0] > 0):
@@ -219,7 +221,7 @@ def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> 
 
 
 def differs(plan: Plan, actual: Actual) -> str:
-    """How the run differs from the plan, "N 1.2 B instead of 1 B"; empty where it was trained as planned."""
+    """Return how the run differs from the plan ("N 1.2 B instead of 1 B"); empty if it was trained as planned."""
     told = []
     for name in ("N", "D", "C"):
         own, planned = getattr(actual, name), plan.allocation[name].value
@@ -230,9 +232,9 @@ def differs(plan: Plan, actual: Actual) -> str:
 
 
 def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
-    """The result of the run at ``place`` in a table: its ``metric``, else its ``y``, and the N, D and C that it names.
+    """Return the result of the run at ``place`` in a table: its ``metric`` (else ``y``) and its N, D and C.
 
-    Raises PlannerError where the table does not hold what was planned for.
+    Raises PlannerError if the table has no column for the planned quantity.
     """
     wanted = metric or y
     if wanted not in runs:

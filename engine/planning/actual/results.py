@@ -1,4 +1,4 @@
-"""Plans beside their results, ready to show: a line a result and what follows from all of them."""
+"""Table of plans and their results, one line per result, and the conclusions from all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = ("Plan", "Predicted", "68 %", "95 %", "Actual", "Result", "Note")
 
 @dataclass(frozen=True)
 class Result:
-    """A plan under a ``name`` and what came of it."""
+    """A plan with its ``name`` and its outcome."""
 
     name: str
     plan: Plan
@@ -25,12 +25,12 @@ class Result:
 
 
 def table(found: Sequence[Result]) -> tuple[tuple[str, ...], ...]:
-    """The head and a line a result, all of them ready to show."""
+    """Return the head of the table and one line per result, ready to show."""
     return (HEAD, *(_line(one) for one in found))
 
 
 def verdict(found: Outcome) -> str:
-    """Where the result lies: "inside 68 %", "inside 95 %", "above 95 %", "below 95 %"; empty without an interval."""
+    """Return where the result lies: "inside 68 %", "inside 95 %", "above 95 %", "below 95 %"; empty if unknown."""
     ends = found.predicted.ci95
     if ends is None:
         return ""
@@ -42,7 +42,7 @@ def verdict(found: Outcome) -> str:
 
 
 def sentences(found: Sequence[Result]) -> tuple[str, ...]:
-    """How many results lie inside their intervals, at 68 % and at 95 %, and what that says."""
+    """Return how many results lie inside their 68 % and 95 % intervals, and what follows from these counts."""
     counts = [tally([one.outcome for one in found], level) for level in LEVELS]
     if not counts[0].total:
         return (counts[0].sentence,)
@@ -50,12 +50,12 @@ def sentences(found: Sequence[Result]) -> tuple[str, ...]:
 
 
 def as_text(found: Sequence[Result]) -> str:
-    """All results for a terminal."""
+    """Return all results as text for a terminal."""
     return "\n".join([*aligned(table(found)), "", *sentences(found)])
 
 
 def to_json(found: Sequence[Result]) -> dict[str, Any]:
-    """The object that ``isoplan actual --json`` prints; null where there is no interval."""
+    """Return the object that ``isoplan actual --json`` prints; null if there is no interval."""
     return {
         "schema": SCHEMA,
         "results": [{"name": one.name} | one.outcome.to_json() for one in found],

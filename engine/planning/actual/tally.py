@@ -1,4 +1,4 @@
-"""Over all plans: how many actual results lie inside their intervals, and whether chance explains that."""
+"""Number of actual results inside their intervals over all plans, and its probability by chance."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from isoplan.engine.planning.actual.outcome import Outcome
 
 RARE = 0.05
-"""A count that chance gives less often than this is said to be more than chance."""
+"""Probability below which a count is not explained by chance."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """``inside`` of ``total`` results lie in their prediction intervals at ``level``.
+    """Count of the results (``inside`` of ``total``) that lie in their prediction intervals at ``level``.
 
-    ``chance`` is the binomial probability of a count at least as far from what is expected, on the same side.
-    ``shared`` says that some results come from one fit, whose error they have in common.
+    ``chance`` is the binomial probability of a count at least as far from the expected one, on the same side.
+    ``shared`` states whether some results come from the same fit and so have its error in common.
     """
 
     level: float
@@ -28,19 +28,19 @@ class Tally:
 
     @property
     def expected(self) -> float:
-        """How many are inside on average where the intervals are right."""
+        """Mean number of results inside if the intervals are correct."""
         return self.level * self.total
 
     @property
     def few(self) -> bool:
-        """Whether so few results could not show a fault: even none of them inside would be no rare chance."""
+        """Whether the results are too few to judge the intervals: a count of 0 would not be rare by chance."""
         from scipy.stats import binom
 
         return float(binom.pmf(0, self.total, self.level)) >= RARE
 
     @property
     def sentence(self) -> str:
-        """The count in words, and what follows from it."""
+        """The count and its interpretation as a sentence."""
         if not self.total:
             return "No result has a prediction interval to be held against."
         what = "actual result lies" if self.total == 1 else "actual results lie"
@@ -56,12 +56,12 @@ class Tally:
         return f"{text}, which agrees with the intervals."
 
     def to_json(self) -> dict[str, Any]:
-        """The count for JSON."""
+        """Return the count for JSON."""
         return asdict(self) | {"expected": self.expected, "sentence": self.sentence}
 
 
 def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
-    """The count at 0.68 or 0.95 over the outcomes that have a prediction interval."""
+    """Count the outcomes inside their prediction interval at 0.68 or 0.95, among those that have one."""
     from scipy.stats import binom
 
     known = [(o.fit, held) for o in outcomes if (held := o.inside(level)) is not None]
@@ -72,7 +72,7 @@ def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
 
 
 def shared(found: Tally) -> str:
-    """The sentence on results that are not independent; empty where they are."""
+    """Return a sentence if results share a fit and so are not independent, else an empty string."""
     return "Results of one fit share its error, so they weigh less than as many independent ones." * found.shared
 
 

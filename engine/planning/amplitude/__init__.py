@@ -1,4 +1,4 @@
-"""Amplitude precision before training: what a surrogate of n_f final-state particles needs, from one cheap anchor."""
+"""Amplitude precision before training: the size of a surrogate of n_f final-state particles, from one cheap anchor."""
 
 from isoplan.engine.planning.amplitude.anchors import Anchor
 from isoplan.engine.planning.amplitude.answer import plan_amplitude

@@ -11,9 +11,11 @@ from isoplan.engine.errors import PlannerError
 
 Axis = Literal["D", "N", "C"]
 ONSET = {"D": 1e3, "C": 1e12}
-"""Where the published power laws have set in (amplitudes, Secs. 4.1 and 5); below, losses fall more slowly."""
+"""Smallest D and C (FLOPs) at which the published power laws hold (amplitudes, Secs. 4.1 and 5). Below them losses fall
+more slowly.
+"""
 LIMITED = 0.10
-"""Relative change of the loss, when the other axes are doubled, below which an axis limits the run."""
+"""Relative change of the loss on doubling the other axes, below which an axis limits the run."""
 LOSS_ERROR = 0.10
 """Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
@@ -21,12 +23,12 @@ UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 
 @dataclass(frozen=True)
 class Anchor:
-    """A run limited by ``axis``: ``loss`` (MSE of the standardised log amplitude) at ``x`` points, parameters or FLOPs.
+    """A run limited by ``axis``, with ``loss`` at ``x`` points, parameters or FLOPs.
 
-    ``doubled`` is by which part of itself the loss fell when the other axes were doubled, negative where it rose, None
-    where nobody tried. A data anchor carries ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one
-    point once; None: 6 N).
-    Raises PlannerError for an anchor that is not limited by its axis, or lies before the onset of the power law.
+    ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss fell when the
+    other axes were doubled. It is negative if the loss rose, and None if this was not tried. A data anchor also has
+    ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one pass over one point; None: 6 N). Raises
+    PlannerError if the anchor is not limited by its axis, or lies before the onset of the power law.
     """
 
     axis: Axis
@@ -58,7 +60,7 @@ class Anchor:
 
 
 def _unconverged(axis: Axis, x: float, fell: float) -> str:
-    """Why an anchor whose loss ``fell`` by this part of itself is refused, and what to do."""
+    """Return why an anchor whose loss ``fell`` by this fraction is refused, and what to do."""
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
         return f"doubled: {fell:g} is no change of a loss. Give the part by which it fell, such as 3 %, or -3 %."
@@ -74,5 +76,5 @@ def _unconverged(axis: Axis, x: float, fell: float) -> str:
 
 
 def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
-    """The anchors on ``axis``, by rising x."""
+    """Return the anchors on ``axis``, sorted by x."""
     return tuple(sorted((a for a in anchors if a.axis == axis), key=lambda a: a.x))

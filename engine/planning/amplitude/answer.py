@@ -1,10 +1,10 @@
-"""Question 7: what an amplitude surrogate of a stated precision takes, before anything big is trained.
+"""Question 7: resources for an amplitude surrogate of a given precision, before any large training.
 
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
-(amplitudes, Secs. 2 and 5); one cheap run on an axis fixes the scale. With a data anchor alone D follows from the
-exponent, N is kept at the anchor's (sizes beyond 1e4 parameters gain nothing, Sec. 5), and C is what one point costs
-times D times the epochs that the anchor needed (eq. 7, per epoch). C and N get laws of their own from anchors on them,
-or from the published laws of the same process and network.
+(amplitudes, Secs. 2 and 5). One cheap run on an axis fixes the scale. If there is only a data anchor, D follows from
+the exponent, N stays at that of the anchor (more than 1e4 parameters improve nothing, Sec. 5), and C is the cost of one
+point times D times the epochs of the anchor (eq. 7, per epoch). C and N have their own laws if there are anchors on
+them, or published laws of the same process and network.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isoplan.engine.planning.amplitude.sizes import AXES, of_anchors, of_law, pu
 from isoplan.engine.planning.amplitude.support import SECOND, supported
 
 WIDE = 2.0
-"""Decades of a range beyond which one more anchor is asked for."""
+"""Width of a range in decades above which one more anchor is requested."""
 UNCHECKED, WIDE_RANGE, RAW = "unchecked-anchor", "wide-range", "raw-targets"
 BOUND_FAILS, NO_OTHER, UNBOUNDED, UNSEEN = "bound-fails", "one-end", "unbounded", "beyond-published-particles"
 ONE_BY_ONE = "laws-one-by-one"
@@ -41,7 +41,7 @@ def plan_amplitude(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """What ``scaled`` finds, as far as the runs support it: beyond three decades it is stopped."""
+    """Plan with ``scaled``; the answer is withheld if it lies more than three decades beyond the runs."""
     return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
 
 
@@ -55,12 +55,12 @@ def scaled(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """D, N and C for ``n_f`` final-state particles at ``target``, from anchors or from one published ``law``.
+    """Compute D, N and C for ``n_f`` final-state particles at ``target``, from anchors or a published ``law``.
 
-    ``published`` are laws of other processes, of which those with the same n_f give the other end of a range.
-    ``floor`` is the noise of the amplitudes themselves, zero for tree level (amplitudes, eq. 2). Raises PlannerError
-    without an anchor or a law, for both, for a law of another n_f or with a floor, for a relative error by a law of raw
-    amplitudes, and for a target at or below the floor.
+    ``published`` are laws of other processes; those with the same n_f give the other end of a range. ``floor`` is the
+    noise of the amplitudes themselves, zero at tree level (amplitudes, eq. 2). Raises PlannerError if neither or both
+    of anchors and a law are given, if a law is for another n_f or comes with a floor, for a relative error by a law of
+    raw amplitudes, for a target that needs no surrogate or is at or below the floor, and for a negative floor.
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
@@ -83,7 +83,7 @@ def scaled(
 def _needs(
     anchors: Sequence[Anchor], mse: float, slow: Exponent, same: Sequence[PublishedLaw], floor: float
 ) -> dict[Axis, Need]:
-    """What ``mse`` needs of every axis that has an anchor."""
+    """Return the need of ``mse`` for each axis that has an anchor."""
     needs = {axis: from_anchors(anchors, axis, mse, slow, same, floor) for axis in AXES}
     return {axis: need for axis, need in needs.items() if need is not None}
 
@@ -140,7 +140,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """A note of each anchor of which nobody knows whether its axis limits it."""
+    """Return a note for each anchor that was not tested to be limited by its axis."""
     text = (
         "Nobody checked that {axis} limits the anchor at {axis} = {x:g}: double the other axes and see that its loss "
         "changes by less than 10 %."
@@ -149,7 +149,7 @@ def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
 
 
 def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """What is to be said of the ranges: one end alone, many decades, no end at all."""
+    """Return the warnings about the ranges: only one end, many decades, or no finite end."""
     notes = []
     for axis, need in found.items():
         if need.fast is None:

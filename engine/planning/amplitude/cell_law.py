@@ -1,4 +1,4 @@
-"""K + (X_c / X)^alpha through trained cells, for losses known to 10 % (amplitudes, App. C) or as they scatter."""
+"""Law K + (X_c / X)^alpha through trained cells, with a loss error of 10 % (amplitudes, App. C) or their scatter."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from isoplan.engine.schema import Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
 AS_PUBLISHED = FitSpec(law="power", objective="ols-log", relative_error=LOSS_ERROR)
-"""How the paper fits along an axis: least squares of logs, for losses that are known to 10 % (amplitudes, App. C)."""
+"""Fit of the paper along an axis: least squares of logs for losses with an error of 10 % (amplitudes, App. C)."""
 FREE_FLOOR = 4
-"""Places from which on the floor is fitted; with fewer it is held at 0."""
+"""Smallest number of distinct places for which the floor is fitted; with fewer it is fixed at 0."""
 LEAST_PLACES, LEAST_RUNS = 3, 4
-"""Values of D and cells below which no exponent is said."""
+"""Smallest numbers of distinct D and of cells for which an exponent is stated."""
 WALK = 40
-"""Steps of the search for the end of an interval, each 1.6 times as long as the one before."""
+"""Maximum number of steps in the search for the end of an interval; each is 1.6 times as long as the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellLaw:
-    """``fit`` is the law power over ``axis`` through ``runs``, by least squares of logs with errors of 10 %."""
+    """A power law ``fit`` over ``axis`` through ``runs``, by least squares of logs with errors of 10 %."""
 
     axis: Axis
     fit: Fit
     runs: Runs
 
     def value(self, name: Name) -> float:
-        """A parameter of the best fit."""
+        """Return a parameter of the best fit."""
         return float(self.fit.values[name])
 
     @property
     def scatter(self) -> float:
-        """Relative scatter of the losses around the law, 0.1 where they are known as well as is assumed."""
+        """Relative scatter of the losses around the law; 0.1 if it equals the assumed error."""
         found = self.fit.chi2
         return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
 
     def interval(self, name: Name) -> Interval:
-        """The 68 % interval of a parameter: where chi^2, the others at their best, is 1 above its least.
+        """Return the 68 % interval of a parameter: profile chi^2 at most 1 above its minimum.
 
-        Losses are known to 10 %, or as well as they scatter around the law, whichever is worse.
+        The error of the losses is 10 %, or their scatter around the law if this is larger.
         """
         return _interval(self, name)
 
@@ -67,14 +67,14 @@ class CellLaw:
         return low, high
 
     def _rise(self, name: Name, value: float) -> float:
-        """By how much chi^2 rises where a parameter is held at ``value``, for the error that the losses have."""
+        """Return the increase of chi^2 if a parameter is fixed at ``value``, for the actual error of the losses."""
         spec = self.fit.spec
         held = fit(spec.model_copy(update={"fixed": spec.fixed | {name: value}}), self.runs)
         wider = max(self.scatter / LOSS_ERROR, 1.0) ** 2
         return (float(held.objective or 0.0) - float(self.fit.objective or 0.0)) / wider
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
-        """The value ``at`` (t), which leaves the best as t grows, where chi^2 has risen by 1; inf where it does not."""
+        """Return the value ``at`` (t) at which chi^2 has risen by 1, or inf; t = 0 is the best fit."""
         from scipy.optimize import brentq
 
         near, far = 0.0, 0.25
@@ -93,9 +93,9 @@ def _interval(law: CellLaw, name: Name) -> Interval:
 def fit_cells(
     axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float], *, floor: bool = True
 ) -> CellLaw:
-    """The law through the cells at ``x`` (n,) with ``loss`` (n,). Raises PlannerError for too few of them.
+    """Fit the law through the cells at ``x`` (n,) with ``loss`` (n,).
 
-    Without ``floor``, and for few places, K is held at 0.
+    Without ``floor``, or with few places, K is fixed at 0. Raises PlannerError for cells at fewer than two places.
     """
     places = len(np.unique(x))
     if places < 2:
@@ -108,18 +108,18 @@ def fit_cells(
 
 
 def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool = True) -> CellLaw | None:
-    """The law through the cells at ``x`` (n,) with ``loss`` (n,); None for too few to state an exponent."""
+    """Fit the law through the cells at ``x`` (n,) with ``loss`` (n,); None if they are too few to state an exponent."""
     enough = len(set(x)) >= LEAST_PLACES and len(x) >= LEAST_RUNS
     return fit_cells(axis, x, loss, floor=floor) if enough else None
 
 
 @lru_cache(maxsize=128)
 def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
-    """The law of D through the converged points; None for too few of them.
+    """Fit the law of D through the converged points; None if they are too few.
 
-    ``undecided`` points, whose loss rises with twice the compute, are added where asked for: their loss is an upper
-    limit of what D allows. Points whose loss still falls, or that nobody doubled, are always left out. Without
-    ``floor`` K is held at 0.
+    With ``undecided`` the points whose loss rises at twice the compute are added; their loss is an upper limit of the
+    loss at this D. Points whose loss still falls, or that were not doubled, are always left out. Without ``floor`` K is
+    fixed at 0.
     """
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]
@@ -127,14 +127,14 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
 
 
 def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
-    """(D, next D, exponent) between neighbouring places, from the geometric means of their losses, whatever state."""
+    """Return (D, next D, exponent) of neighbouring places, from the geometric means of the losses in all states."""
     means = [(D, mean_loss(own)) for D, own in by_points(found).items()]
     return tuple((D, E, math.log(low / high) / math.log(E / D)) for (D, low), (E, high) in pairwise(means))
 
 
 @lru_cache(maxsize=16)
 def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tuple[tuple[Point, ...], CellLaw], ...]:
-    """The points of each process of which D limits cells at three values of D or more, and their law; by d and name."""
+    """Return the points and the law of each process with D-limited cells at three or more D, by d and name."""
     every = [cell for cell in cells if cell.target == target]
     kinds = sorted({(cell.d, cell.process) for cell in every})
     series = [most_anchors(every, process, target) for process in dict.fromkeys(name for _, name in kinds)]
@@ -143,7 +143,7 @@ def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tupl
 
 @dataclass(frozen=True)
 class DataExponent:
-    """The exponent of D of a process with ``d`` dimensions, and its 68 % interval."""
+    """Exponent of D of a process with ``d`` dimensions, and its 68 % interval."""
 
     process: str
     d: int
@@ -152,6 +152,6 @@ class DataExponent:
 
 
 def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
-    """The exponents of all processes of which D limits cells at three values of D or more, by d and name."""
+    """Return the exponents of all processes with D-limited cells at three or more values of D, by d and name."""
     found = [(own[0].cell, law) for own, law in data_laws(tuple(cells), target)]
     return tuple(DataExponent(cell.process, cell.d, law.value("alpha"), law.interval("alpha")) for cell, law in found)

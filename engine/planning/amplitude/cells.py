@@ -1,4 +1,4 @@
-"""Trained cells as anchors: D limits a cell whose loss changes by less than 10 % when its compute is doubled."""
+"""Trained cells as anchors: a cell is limited by D if twice the compute changes its loss by less than 10 %."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
 
 NEEDED = ("N", "D", "C", "d", "loss", "seen")
-"""Columns without which a table holds no cells of amplitudes."""
+"""Columns that a table of amplitude cells must have."""
 HELD = {
     "network": "mlp", "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0",
     "activation": "silu", "l2": "0", "width_used": "", "layers_used": "", "rate_used": "",
 }  # fmt: skip
-"""Columns that cells have in common where only points, compute and seed differ, and what they are by default."""
+"""Columns that are equal in cells that differ only in points, compute and seed, with their defaults."""
 MADE = ("simulated", "")
 TOY = "toy"
 ERRORS = {"median": "relative_median", "99": "relative_99"}
-"""Columns of |A_NN / A - 1| on test points, by the kind of error that a target asks for besides the RMS."""
+"""Columns of |A_NN / A - 1| on test points, by the kinds of target error other than the RMS."""
 State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
-"""Relative error of the factor of 2 between two computes: iterations are whole."""
+"""Tolerance of the factor of 2 between two computes, because the number of iterations is an integer."""
 
 
 @dataclass(frozen=True)
 class TrainedCell:
-    """A cell: ``process`` (or file) with ``d`` dimensions, the ``setting`` it shares with others, and what it reached.
+    """A cell: its ``process`` (or file) with ``d`` dimensions, the ``setting`` shared with others, and its results.
 
-    d is 3 n_f - 4 where sqrt(s) varies and 3 n_f - 5 where it is fixed (amplitudes, Sec. 2), so it says both.
-    ``loss`` is the MSE of the standardised ``target`` (log or raw), ``spread`` the standard deviation of the target
-    before that (NaN where it is not known), ``seen`` the points seen in training, ``C`` in FLOPs, ``batch`` the points
-    of an update (0 where it is not known). ``median`` and ``most`` are the relative errors |A_NN / A - 1| that half and
-    99 % of the test points stay below (NaN where the table does not say).
+    d is 3 n_f - 4 if sqrt(s) varies and 3 n_f - 5 if it is fixed (amplitudes, Sec. 2), so it determines both. ``loss``
+    is the MSE of the standardised ``target`` (log or raw). ``spread`` is the standard deviation of the target before
+    standardising (NaN if unknown). ``seen`` is the number of points seen in training, ``C`` is in FLOPs, and ``batch``
+    is the number of points per training step (0 if unknown). ``median`` and ``most`` are the relative errors |A_NN / A
+    - 1| below which 50 % and 99 % of the test points lie (NaN if the table does not have them).
     """
 
     process: str
@@ -55,20 +55,21 @@ class TrainedCell:
 
     @property
     def fixed_energy(self) -> bool:
-        """Whether all events have one sqrt(s)."""
+        """Whether all events have the same sqrt(s)."""
         return self.d % 3 == 1
 
     @property
     def n_f(self) -> int:
-        """Final-state particles."""
+        """Number of final-state particles."""
         return (self.d + 4 + self.fixed_energy) // 3
 
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of some points and seed, and by which part twice its compute lowers the loss there.
+    """A cell of one D and seed, and the fraction by which twice its compute lowers the loss.
 
-    That is the geometric mean over the ``seeds`` that have both, since those of one scatter; None where none has both.
+    ``fell`` is the geometric mean over the ``seeds`` that have both computes, because single seeds scatter. It is None
+    if no seed has both.
     """
 
     cell: TrainedCell
@@ -82,16 +83,16 @@ class Point:
 
     @property
     def state(self) -> State:
-        """What twice the compute does to the loss: it falls or rises by 10 % or more, or the cell is converged."""
+        """Effect of twice the compute on the loss: "falls" or "rises" (by 10 %), "converged", or "not doubled"."""
         if self.fell is None:
             return "not doubled"
         return "converged" if abs(self.fell) < LIMITED else "falls" if self.fell > 0 else "rises"
 
 
 def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
-    """The cells trained on the MSE in a table, one a row; rows without a loss and toys are left out.
+    """Read the cells trained on the MSE from a table, one per row; rows without a loss and toy data are left out.
 
-    Raises PlannerError, which names ``source``, where a column is missing and for a number that no cell has.
+    Raises PlannerError, which names ``source``, if a column is missing or a number is not valid for a cell.
     """
     found = []
     for i, row in enumerate(rows, 1):
@@ -133,7 +134,7 @@ def _read(row: Mapping[Any, Any]) -> TrainedCell:
 
 
 def _error(row: Mapping[Any, Any], kind: str) -> float:
-    """The relative error of a kind; NaN where the row has none or it is no positive number."""
+    """Return the relative error of a kind; NaN if the row has none or it is not a positive number."""
     try:
         found = float(_text(row, ERRORS[kind], "nan"))
     except ValueError:
@@ -142,10 +143,10 @@ def _error(row: Mapping[Any, Any], kind: str) -> float:
 
 
 def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
-    """The cells with the square of their relative error of ``kind`` ("median", "99") in place of the loss.
+    """Return the cells with the square of their relative error of ``kind`` ("median", "99") in place of the loss.
 
-    The square falls with D as the MSE does, by the bound 4/d or faster, so that one law serves all kinds. "rms" leaves
-    the MSE. Raises PlannerError where no cell has such an error.
+    The square falls with D like the MSE, by the bound 4/d or faster, so the same law describes all kinds. "rms" returns
+    the cells unchanged. Raises PlannerError if no cell has such an error.
     """
     every = tuple(cells)
     if kind == "rms":
@@ -161,7 +162,7 @@ def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]
 
 
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
-    """What a row says in a column; numbers in the same words wherever they come from."""
+    """Return the value of a column in a row as text; numbers in ``HELD`` columns have one format for all sources."""
     value = row.get(name, "")
     if value is None or value == "" or value != value:
         return default
@@ -172,10 +173,11 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """The longest cell that was doubled of each process, setting, N, D, batch and seed; by process, N, D and seed.
+    """Return the longest doubled cell for each process, setting, N, D, batch and seed, sorted by these.
 
-    What was trained for longer than is needed says less: with few points its loss rises again. A batch is at most D, so
-    that a scan of D has several; but a cell of another batch has not the same updates twice.
+    Longer training than needed is less informative, because with few points the loss rises again. The batch is part of
+    the key because two cells of different batches do not make the same training steps. A scan of D has several batches,
+    since a batch is at most D.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
@@ -184,9 +186,9 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
 
 
 def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
-    """A point of each seed, of cells that differ in compute and seed alone.
+    """Yield one point per seed, from cells that differ only in compute and seed.
 
-    Where no cell of a seed was doubled it is the longest, beside half of its compute if that is known.
+    If no cell of a seed was doubled, the longest one is used. It is compared with half of its compute if that is known.
     """
     for seed in sorted({cell.seed for cell in alike}):
         own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)
@@ -195,7 +197,7 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
 
 
 def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
-    """``cell`` with what twice the compute ``C`` does to the loss, over the seeds of ``alike`` that have both."""
+    """Return ``cell`` with the effect of doubling ``C``, over the seeds of ``alike`` that have both computes."""
     half, whole = ({one.seed: one.loss for one in alike if abs(one.C / at - 1) < TWICE} for at in (C, 2 * C))
     rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
     fell = 1 - math.exp(math.fsum(rises) / len(rises)) if rises else None
@@ -203,7 +205,7 @@ def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
 
 
 def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]]:
-    """Points that differ in D and seed alone, by process, target, d, N and setting."""
+    """Group points that differ only in D and seed, by process, target, d, N and setting."""
     grouped: dict[tuple[object, ...], list[Point]] = defaultdict(list)
     for point in found:
         cell = point.cell
@@ -212,7 +214,7 @@ def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]
 
 
 def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
-    """The points that D limits, from the onset of the power law on, as anchors of a plan."""
+    """Return the points limited by D, from the onset of the power law on, as anchors of a plan."""
     return tuple(
         Anchor("D", one.cell.D, one.cell.loss, N=one.cell.N, epochs=one.cell.seen / one.cell.D,
                flops_per_sample=one.cell.C / one.cell.seen, doubled=one.fell)
@@ -222,9 +224,9 @@ def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
 
 
 def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log") -> tuple[Point, ...]:
-    """The points of ``process`` in the setting with the most that D limits, the largest D among equals.
+    """Return the points of ``process`` in the setting with the most D-limited points; ties go to the largest D.
 
-    Raises PlannerError where there are no such cells, with the processes that have some.
+    Raises PlannerError if there are no such cells; the message lists the processes that have some.
     """
     every = [cell for cell in cells if cell.target == target]
     own = series(points(cell for cell in every if cell.process == process))
@@ -235,7 +237,7 @@ def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log"
 
 
 def by_points(found: Iterable[Point]) -> dict[float, tuple[Point, ...]]:
-    """Points of a series by D, which rises."""
+    """Group the points of a series by D, in increasing order."""
     grouped: dict[float, list[Point]] = defaultdict(list)
     for one in sorted(found, key=lambda one: one.cell.D):
         grouped[one.cell.D].append(one)
@@ -243,11 +245,11 @@ def by_points(found: Iterable[Point]) -> dict[float, tuple[Point, ...]]:
 
 
 def mean_loss(found: Sequence[Point]) -> float:
-    """The geometric mean of the losses."""
+    """Return the geometric mean of the losses."""
     return math.exp(math.fsum(math.log(one.cell.loss) for one in found) / len(found))
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """The standard deviation of log A of a series, as its largest cell has it; None where none says."""
+    """Return the standard deviation of log A of a series, from its cell of largest D; None if no cell has it."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

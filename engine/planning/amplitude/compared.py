@@ -1,4 +1,4 @@
-"""The laws of trained cells along D, N and C beside the published ones (amplitudes, Tables 2 to 15)."""
+"""Laws of trained cells along D, N and C compared with the published ones (amplitudes, Tables 2 to 15)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from isoplan.engine.planning.amplitude.cells import TrainedCell
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
-"""The networks of the paper that our cells are; every process was trained with the first."""
+"""Networks of the paper that Isoplan trains; all processes were trained with the first."""
 NEAR = 1.5
-"""How far apart what was held may be, as a ratio, in laws that stand side by side."""
+"""Largest ratio of the fixed sizes of two laws that are compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Cells of a process against ``axis``, N or C, at ``D`` points, and their law; None where there are too few."""
+    """Cells of a process against ``axis`` (N or C) at ``D`` points, and their law (None if they are too few)."""
 
     process: str
     raw: bool
@@ -33,9 +33,9 @@ class Along:
 
 @dataclass(frozen=True, eq=False)
 class TrainedLaw:
-    """The ``law`` of trained cells against ``axis``; ``held`` are parameters for D, and points for N and C.
+    """A ``law`` of trained cells against ``axis`` at a fixed size ``held``: N for a law of D, D for one of N or C.
 
-    ``network`` is what the paper calls it and the loss it was trained on, ``raw`` marks raw amplitudes as targets.
+    ``network`` is the paper's name of the network and its training loss. ``raw`` marks raw amplitudes as targets.
     """
 
     process: str
@@ -47,7 +47,7 @@ class TrainedLaw:
 
 
 def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
-    """The scan of N or C in ``cells`` that differ in nothing else but seed, process and D: one for each D."""
+    """Return the scans of N or C, one per process and D, from ``cells`` that otherwise differ only in seed."""
     grouped: dict[tuple[str, bool, float], list[TrainedCell]] = defaultdict(list)
     for cell in cells:
         grouped[cell.process, cell.target == "raw", cell.D].append(cell)
@@ -61,7 +61,7 @@ def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
 def trained_laws(
     cells: Sequence[TrainedCell], sizes: Iterable[TrainedCell] = (), budgets: Iterable[TrainedCell] = ()
 ) -> tuple[TrainedLaw, ...]:
-    """The laws of D through ``cells``, as ``data_laws`` finds them, and those of the scans of N and C."""
+    """Return the laws of D through ``cells``, as ``data_laws`` finds them, and those of the scans of N and C."""
     found = [
         TrainedLaw(own[0].cell.process, target == "raw", "D", own[0].cell.N, law, _network(own[0].cell))
         for target in ("log", "raw")
@@ -74,8 +74,10 @@ def trained_laws(
 def side_by_side(
     published: Sequence[PublishedLaw], ours: Sequence[TrainedLaw]
 ) -> list[tuple[PublishedLaw | None, TrainedLaw | None]]:
-    """Ours, each beside the published law of the same process, axis, target and about the same that was held, or
-    nothing; then all other published ones in their order."""
+    """Pair each law of ``ours`` with the published law of the same process, axis, target and similar fixed size.
+
+    A law of ours without such a partner is paired with None. All other published laws follow in their order.
+    """
     pairs = [(_nearest(published, one), one) for one in ours]
     taken = {id(law) for law, _ in pairs}
     return [*pairs, *((law, None) for law in published if id(law) not in taken)]

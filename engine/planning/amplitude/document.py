@@ -1,4 +1,4 @@
-"""An amplitude plan as a document."""
+"""Document of an amplitude plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOMES |= {name: "isoplan.data.amplitudes" for name in ("best_laws", "published_l
 
 
 def document(plan: AmplitudePlan) -> Document:
-    """``plan``, made with the bundled laws beside it, as a document; each range has a line for each of its ends."""
+    """Return ``plan``, made with the bundled laws, as a document; each range has one line per end."""
     notes = warned(plan.warnings)
     return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
 
@@ -41,13 +41,13 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
 
 
 def _exponents(need: Need, first: Exponent) -> list[Line]:
-    """The exponents of an axis, the conservative one where it is not the ``first`` of the plan."""
+    """Return the exponents of an axis; the conservative one only if it is not ``first``, that of the plan."""
     named = {"Conservative": need.slow if need.slow != first else None, "Optimistic": need.fast}
     return [(f"{name} exponent of {need.axis}", Quantity(e.value, note=e.source)) for name, e in named.items() if e]
 
 
 def _ends(label: str, size: Size) -> list[Line]:
-    """A size that is one number in one line, a range in two."""
+    """Return one line for a size that is a single number, two for a range."""
     if size.least is None or size.least == size.most:
         at_most = f"{label}, at most" if size.least is None and size.most is not None else label
         return [(at_most, _end(size.most, size))]

@@ -1,4 +1,4 @@
-"""The law of anchors in place of the bound: several of one process tell its exponent themselves."""
+"""Fitted law of anchors in place of the bound: several anchors of one process determine its exponent."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def plan_fitted(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """D, N and C for ``target`` by the law of the data ``anchors``; the range of D is its 68 % interval.
+    """Compute D, N and C for ``target`` by the law of the data ``anchors``; the range of D is its 68 % interval.
 
-    They are cells of ``process``, or runs without a name where it is empty. ``change`` of the plan says what the bound
-    asked for, from the cheapest place alone. Anchors of N and C, and all that lie at one D, are planned from as
-    ``plan_amplitude`` does. Raises PlannerError as that does, and where the loss does not fall with D.
+    The anchors are cells of ``process``, or unnamed runs if it is empty. ``change`` of the plan compares the result
+    with that of the bound from the cheapest place alone. Anchors of N and C, and data anchors that all have the same D,
+    are used as in ``plan_amplitude``. Raises PlannerError as ``plan_amplitude`` does, and if the loss does not fall
+    with D.
     """
     data = along(anchors, "D")
     if anchors and not process:
@@ -93,7 +94,7 @@ def _mean(losses: Sequence[float], floor: float) -> float:
 
 
 def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
-    """What the law changed, in a sentence."""
+    """Return a sentence on what the law changed."""
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     cheapest = "anchors" if sum(anchor.axis == "D" for anchor in first.anchors) > 1 else "anchor"

@@ -1,4 +1,4 @@
-"""A straight line through anchors: ln(loss - floor) against ln X, with the band that their errors leave."""
+"""Straight line through anchors, ln(loss - floor) against ln X, with its confidence band."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.planning.amplitude.anchors import LOSS_ERROR, Anchor
 
 @dataclass(frozen=True)
 class Line:
-    """ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``): a straight line through n anchors.
+    """Straight line ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``) through n anchors.
 
     ``error`` is the relative error of one loss, ``lever`` the sum of (ln X - middle)^2.
     """
@@ -30,41 +30,41 @@ class Line:
 
     @property
     def alpha_error(self) -> float:
-        """The standard error of the exponent."""
+        """Standard error of the exponent."""
         return self.error / math.sqrt(self.lever)
 
     def at(self, x: float) -> float:
-        """loss - floor at ``x``."""
+        """Return loss - floor at ``x``."""
         return math.exp(self.height - self.alpha * (math.log(x) - self.middle))
 
     def ends(self, x: Floats) -> tuple[Floats, Floats]:
-        """The 68 % band of loss - floor at ``x`` (k,): its upper and lower end, each (k,)."""
+        """Return the upper and the lower end of the 68 % band of loss - floor at ``x`` (k,), each of shape (k,)."""
         off = np.log(x) - self.middle
         middle, half = self.height - self.alpha * off, self.error * np.sqrt(1 / self.n + off**2 / self.lever)
         return np.exp(middle + half), np.exp(middle - half)
 
     def solve(self, excess: float) -> Interval:
-        """Where the lower and the upper end of the band come down to ``excess`` (Fieller).
+        """Return where the lower and the upper end of the band reach ``excess`` (Fieller's theorem).
 
-        The upper end is inf where the exponent is not told from 0, since the band's upper end rises again; the lower
-        end is the middle of the anchors then where the band is that low there already.
+        If the exponent is compatible with 0, the band's upper end rises again and the upper value is inf. In this case
+        the lower value is the middle of the anchors if the band is already that low there.
         """
         gap, square = self.height - math.log(excess), self.error**2
         a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
         root = math.sqrt(max(b * b - a * c, 0.0))
         if a <= 0 and (gap <= 0 or c <= 0):
             return math.exp(self.middle), math.inf
-        low = c / (b + root) if b > 0 else (b - root) / a  # without the difference of two like numbers
+        low = c / (b + root) if b > 0 else (b - root) / a  # avoids the difference of two similar numbers
         with np.errstate(over="ignore"):
             ends = np.exp(self.middle + np.array([low, (b + root) / a if a > 0 else math.inf]))
         return float(ends[0]), float(ends[1])
 
 
 def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
-    """The line through the ``anchors`` of one axis by least squares of logs, K held at ``floor``.
+    """Fit the line through the ``anchors`` of one axis by least squares of logs, with K fixed at ``floor``.
 
-    Losses are known to 10 % (amplitudes, App. C), or as well as they scatter around the line, whichever is worse.
-    Raises PlannerError for fewer than two places, for a loss at the floor, and where the loss does not fall.
+    The error of the losses is 10 % (amplitudes, App. C), or their scatter around the line if this is larger. Raises
+    PlannerError for fewer than two places, for a loss at or below the floor, and if the loss does not fall.
     """
     axis = anchors[0].axis
     if any(a.loss <= floor for a in anchors):

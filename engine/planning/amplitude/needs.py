@@ -1,4 +1,4 @@
-"""What a target needs of one axis: a range, from a conservative exponent to a fitted or published one."""
+"""Range of one axis that a target needs, from a conservative exponent to a fitted or published one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 POINTS = 41
 ROUNDING = 1e-9
-"""Relative difference of two losses that rounding explains: they count as equal."""
+"""Relative difference of two losses up to which they count as equal, because of rounding."""
 
 
 TWO_PARTICLES = 1.5
-"""For n_f = 2, where the bound fails: below every published exponent of WZ and Zg (1.565 is the least)."""
+"""Exponent for n_f = 2, for which the bound fails: below all published exponents of WZ and Zg (the least is 1.565)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,12 @@ class Need:
 
     @property
     def decades(self) -> float:
-        """How many decades the range spans; 0 where only one end is known."""
+        """Width of the range in decades; 0 if only one end is known."""
         return math.log10(self.most / self.least) if self.least else 0.0
 
     @property
     def origin(self) -> str:
-        """Where its ends come from: one anchor, or a law through several."""
+        """Source of the ends: one anchor, or a law through several."""
         if self.reached:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
@@ -70,29 +70,29 @@ class Need:
 
     @property
     def inside(self) -> bool:
-        """Whether the target lies within what was measured, so that nothing is extrapolated."""
+        """Whether the target lies within the measured range, so that nothing is extrapolated."""
         return math.isclose(self.most, self.start[0], rel_tol=1e-9)
 
     @property
     def farthest(self) -> float:
-        """The conservative end, or where that is endless the other one; infinite where no end is a number."""
+        """The conservative end, or the other end if the conservative one is infinite; infinite if neither is finite."""
         if math.isfinite(self.most):
             return self.most
         return self.least if self.least is not None else math.inf
 
     @property
     def beyond(self) -> float:
-        """Decades from the start to the farthest end that is a number; infinite without one."""
+        """Decades from the start to the farthest finite end; infinite if there is none."""
         return max(math.log10(self.farthest / self.start[0]), 0.0)
 
 
 def from_anchors(
     anchors: Sequence[Anchor], axis: Axis, mse: float, slow: Exponent, others: Sequence[PublishedLaw], floor: float
 ) -> Need | None:
-    """What ``mse`` needs of ``axis`` by the anchors on it; None without any.
+    """Return the range of ``axis`` that ``mse`` needs by the anchors on it; None without anchors.
 
-    It starts from the geometric mean of the losses at the largest place, where there are several.
-    The fast exponent is fitted through anchors at two places, else the median of the published ``others`` on that axis.
+    The range starts from the geometric mean of the losses at the largest place. The fast exponent is fitted through
+    anchors at two or more places. Without these it is the median of the published ``others`` on that axis.
     """
     own = along(anchors, axis)
     if not own:
@@ -133,7 +133,7 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
 def _need(
     axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
 ) -> Need:
-    """Return the range that is extrapolated from ``start``; its upper end is the start if this reaches ``mse``."""
+    """Return the range extrapolated from ``start``; its upper end is the start if this reaches ``mse``."""
     ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
     ratio = ratio if ratio > 1 + ROUNDING else 1.0
     with np.errstate(over="ignore"):
@@ -153,7 +153,7 @@ def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
 
 
 def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
-    """The median of published exponents; None without any."""
+    """Return the median of published exponents; None without any."""
     if not published:
         return None
     values = [law.alpha for law in published]
@@ -163,21 +163,21 @@ def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
 
 @dataclass(frozen=True)
 class Exponent:
-    """``value`` of the loss against D, N or C, and where it comes from; relative errors fall with half of it."""
+    """Exponent ``value`` of the loss against D, N or C, and its source. Relative errors fall with half of it."""
 
     value: float
     source: str
 
     @property
     def halved(self) -> float:
-        """The exponent of the typical relative error."""
+        """Exponent of the typical relative error."""
         return self.value / 2
 
 
 def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
-    """The exponent of a conservative plan for ``n_f`` final-state particles: 4/d with d = 3 n_f - 4, 1.5 for n_f = 2.
+    """Return the conservative exponent for ``n_f`` final-state particles: 4/d with d = 3 n_f - 4; 1.5 for n_f = 2.
 
-    At a fixed collision energy d is one less. Raises PlannerError for fewer than two particles.
+    At a fixed collision energy d is smaller by one. Raises PlannerError for fewer than two particles.
     """
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
     bound = least_exponent(d)

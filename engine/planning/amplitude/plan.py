@@ -1,4 +1,4 @@
-"""The plan of an amplitude surrogate: the target, the ranges of D, N and C, and their evidence."""
+"""Plan of an amplitude surrogate: the target, the ranges of D, N and C, and their evidence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from isoplan.engine.planning.amplitude.sizes import Size
 
 @dataclass(frozen=True, eq=False)
 class AmplitudePlan:
-    """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
+    """Answer of an amplitude plan: D, N and C as ranges. ``needs`` has the laws behind those that have one.
 
-    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to anchors,
-    or to trained cells of ``process``, ``change`` says what that changed; ``measured`` holds the errors of these cells.
-    ``stopped`` is the sentence in place of an answer where the cells allow none; D, N and C are unknown then.
-    ``reached`` marks an answer that is trained cells themselves.
+    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are the inputs. If a law was fitted to anchors or to trained
+    cells of ``process``, ``change`` describes its effect. ``measured`` has the errors of these cells. ``stopped`` is
+    the sentence in place of an answer if the cells do not support one; D, N and C are then unknown. ``reached`` marks
+    an answer that consists of trained cells.
     """
 
     n_f: int
@@ -44,7 +44,7 @@ class AmplitudePlan:
 
     @property
     def runs(self) -> str:
-        """The runs that the plan is scaled from, within a sentence."""
+        """Name of the runs from which the plan is scaled, for use within a sentence."""
         if self.process:
             return f"the cells of {self.process}"
         if self.law is not None:

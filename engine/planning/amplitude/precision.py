@@ -1,9 +1,10 @@
-"""A precision target: mean squared error of the standardised log amplitude, or a relative error of a stated kind.
+"""Precision target: mean squared error of the standardised log amplitude, or a relative error of a stated kind.
 
-The surrogate learns (log A - mean) / sigma(log A) (amplitudes, Sec. 3), so an MSE there is an RMS error of
-sigma(log A) sqrt(MSE) of log A, which for small errors is the RMS relative error of A. It falls with half the
-exponents. A few points make up the RMS: the median of the relative errors is 2 to 200 times less, by process and D, so
-the kind of an error is always stated. Trained cells measure median and 99 % errors; no published law describes them.
+The surrogate learns (log A - mean) / sigma(log A) (amplitudes, Sec. 3). An MSE of this is an RMS error of sigma(log A)
+sqrt(MSE) of log A, which for small errors is the RMS relative error of A. It falls with half the exponents. A few
+points dominate the RMS: the median of the relative errors is smaller by a factor of 2 to 200, which depends on process
+and D. So the kind of an error is always stated. Trained cells measure median and 99 % errors; no published law
+describes them.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ NAMES: dict[Kind, str] = {
     "median": "median relative error",
     "99": "relative error of 99 % of the points",
 }
-"""What each kind of error is called within a sentence; the last is the error that 99 % of the points stay below."""
+"""Names of the kinds of error within a sentence. The last is the error below which 99 % of the points lie."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """``mse`` has no unit; ``sigma`` is the standard deviation of log A over the phase space, None where unknown.
+    """A precision target. ``mse`` has no unit; ``sigma`` is the standard deviation of log A, None if unknown.
 
-    ``raw`` marks the MSE of A itself, as some published laws have it. Where ``kind`` is not "rms", ``mse`` is the
-    square of the relative error of that kind, and ``sigma`` is 1.
+    ``sigma`` is taken over the phase space. ``raw`` marks the MSE of A itself, used by some published laws. If ``kind``
+    is not "rms", ``mse`` is the square of the relative error of that kind, and ``sigma`` is 1.
     """
 
     mse: float
@@ -39,24 +40,24 @@ class Precision:
 
     @property
     def name(self) -> str:
-        """What the relative error is called within a sentence."""
+        """Name of the relative error within a sentence."""
         return NAMES[self.kind]
 
     @property
     def measure(self) -> str:
-        """What its numbers are: the MSE of what."""
+        """Name of the quantity that ``mse`` gives, such as the MSE of the standardised log amplitude."""
         if self.kind != "rms":
             return f"squared {self.name}"
         return f"MSE of the {'raw' if self.raw else 'standardised log'} amplitude"
 
     @property
     def relative(self) -> float | None:
-        """The relative error of its kind (0.001 is 0.1 %); None without sigma(log A)."""
+        """Relative error of its kind (0.001 is 0.1 %); None without sigma(log A)."""
         return None if self.sigma is None else self.sigma * math.sqrt(self.mse)
 
 
 def of_mse(mse: float, sigma: float | None = None) -> Precision:
-    """The target as an MSE. Raises PlannerError for what is not positive."""
+    """Return the target for an MSE. Raises PlannerError if a number is not positive."""
     _positive(mse, "target MSE", "such as 1e-6")
     if sigma is not None:
         _positive(sigma, "standard deviation of log A", "measured on the training points, such as 1.5")
@@ -64,9 +65,9 @@ def of_mse(mse: float, sigma: float | None = None) -> Precision:
 
 
 def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precision:
-    """The target as a relative error of a ``kind``; only the RMS needs sigma(log A).
+    """Return the target for a relative error of a ``kind``; only the RMS needs sigma(log A).
 
-    Raises PlannerError for an RMS without sigma(log A) and for no positive number.
+    Raises PlannerError for an RMS without sigma(log A) and if a number is not positive.
     """
     _positive(relative, "target relative error", "such as 0.001 for 0.1 %")
     if kind != "rms":
@@ -80,7 +81,7 @@ def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precis
 
 
 def check_kind(text: str, what: str) -> Kind:
-    """The kind of error that ``text`` names. Raises PlannerError that names the field ``what``."""
+    """Return the kind of error that ``text`` names. Raises PlannerError for the field ``what`` if it is unknown."""
     plain = text.strip().removesuffix("%").strip().lower()
     if plain not in get_args(Kind):
         raise PlannerError(f"{what}: {text!r} is not known. Use rms, median or 99%.")
@@ -88,7 +89,7 @@ def check_kind(text: str, what: str) -> Kind:
 
 
 def check_worth(target: Precision) -> None:
-    """Raise PlannerError for a target that a constant prediction reaches, because it needs no surrogate.
+    """Raise PlannerError if a constant prediction reaches the target, because it then needs no surrogate.
 
     The mean of standardised log amplitudes has an MSE of 1, because their variance is 1. The variance of raw amplitudes
     is not known, so every raw target passes. A prediction of zero has a relative error of 100 % at every point.
@@ -108,7 +109,7 @@ def check_worth(target: Precision) -> None:
 
 
 def only_rms(target: Precision, what: str) -> None:
-    """Raise PlannerError for a target of another kind than the MSE of ``what``, which has no other."""
+    """Raise PlannerError if the target is not an RMS error; ``what`` names the data, which only have an MSE."""
     if target.kind != "rms":
         raise PlannerError(
             f"Kind of error: {what} have an MSE and no {target.name}. Ask for an RMS error, or scale from trained "

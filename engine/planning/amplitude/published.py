@@ -1,4 +1,4 @@
-"""A published amplitude law: one of the 81 fits of amplitudes, Tables 2 to 15, as a bundled card."""
+"""Published amplitude law: one of the 81 fits in amplitudes, Tables 2 to 15, as a bundled card."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ RAW_TARGETS = (
 
 @dataclass(frozen=True)
 class PublishedLaw:
-    """``fit`` is the law power of the MSE against ``axis``; ``held`` says what was held, as in ``N = 1e6``.
+    """A published power law ``fit`` of the MSE against ``axis``. ``held`` gives the fixed size, as in ``N = 1e6``.
 
-    ``network`` is its architecture and training loss; ``raw`` marks networks trained on raw amplitudes.
-    ``table`` is the number of the table that prints it.
-    ``beside`` are the laws of the same process and network against the other axes, with the most of what was held.
+    ``network`` is its architecture and training loss. ``raw`` marks networks trained on raw amplitudes. ``table`` is
+    the number of the table that prints it. ``beside`` are the laws of the same process and network against the other
+    axes, at their largest fixed size.
     """
 
     process: str
@@ -34,20 +34,20 @@ class PublishedLaw:
 
     @property
     def held_value(self) -> float:
-        """What was held as a number: parameters for a law against D, points for one against N or C."""
+        """Fixed size as a number: parameters for a law against D, points for a law against N or C."""
         return float(self.held.partition("=")[2])
 
     @property
     def alpha(self) -> float:
-        """The published exponent."""
+        """Published exponent."""
         return float(self.fit.values["alpha"])
 
     @property
     def floor(self) -> float:
-        """K: what the loss levels off to at what was held."""
+        """K, the limit of the loss at the fixed size."""
         return float(self.fit.values["K"])
 
     @property
     def measured(self) -> Interval:
-        """The range of the axis behind the fit."""
+        """Range of the axis in the fitted data."""
         return self.fit.data.ranges[self.axis]

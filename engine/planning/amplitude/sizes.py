@@ -1,4 +1,4 @@
-"""D, N and C of an amplitude plan: from laws of their own, from the published run behind a law, or from an anchor."""
+"""D, N and C of an amplitude plan: from their own laws, from the published run behind a law, or from an anchor."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 SMALLEST_N = 1e4
-"""Parameters below which size limits a surrogate (amplitudes, Sec. 5)."""
+"""Number of parameters below which the size limits a surrogate (amplitudes, Sec. 5)."""
 PER_PARAMETER = 6.0
-"""FLOPs for one parameter and one point (zeta of amplitudes, eq. 7) where nobody says otherwise."""
+"""Default FLOPs per parameter and point (zeta of amplitudes, eq. 7)."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """A number that is a range: (``least``, ``most``), equal where it is one number; None where nothing says it."""
+    """A size as a range (``least``, ``most``). Both are equal for a single number; None if an end is not known."""
 
     least: float | None
     most: float | None
@@ -27,9 +27,10 @@ class Size:
 
 
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
-    """What ``mse`` needs along ``law`` and the laws beside it, and for every other axis why it is not known.
+    """Return what ``mse`` needs along ``law`` and its companion laws, and for each other axis why it is not known.
 
-    A law of N or C holds for the D at which it was measured, so it says nothing of a target that takes more points.
+    A law of N or C is valid for the D at which it was measured, so it does not apply to a target that needs more
+    points.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}
@@ -61,7 +62,7 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
 
 
 def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
-    """D, N and C by a published law and those beside it; N is else the one at which D was measured."""
+    """Return D, N and C by a published law and its companions; N without a law is the fixed N of the law of D."""
     laws = {one.axis: one for one in (*law.beside, law)}
     sizes = {}
     for axis in AXES:
@@ -79,7 +80,7 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
 
 
 def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
-    """D, N and C from anchors limited by them where there are any, else N and C from the last data anchor."""
+    """Return D, N and C from the anchors limited by them. Without these, N and C are from the last data anchor."""
     ranges = {axis: Size(need.least, need.most, need.unit, need.origin) for axis, need in found.items()}
     data = along(anchors, "D")
     last = data[-1] if data else None
@@ -96,7 +97,7 @@ def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[S
 
 
 def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
-    """FLOPs of one point times D times the anchor's epochs, at the N of the plan."""
+    """Compute C as FLOPs per point times D times the anchor's epochs, at the N of the plan."""
     epochs = anchor.epochs
     if anchor.N is None or epochs is None:
         lost = " and ".join(what for what, x in (("N", anchor.N), ("the epochs", epochs)) if x is None)

@@ -1,4 +1,4 @@
-"""How far beyond its runs a plan of amplitudes is an answer, and what the runs support where it is none."""
+"""Limit of extrapolation of amplitude plans, and what the runs support beyond this limit."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from isoplan.engine.planning.plan.answer import EXTRAPOLATED, FAR, UNSUPPORTED
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 
 SECOND = 10.0
-"""How far beyond the last run the next one is asked for."""
+"""Factor from the last run to the next recommended run."""
 FARTHEST = 100.0
-"""How far beyond the last run a run is named that would bring the target near enough."""
+"""Largest factor from the last run to a recommended run that makes the target near enough."""
 OF_RANGE = frozenset({"wide-range", "unbounded"})
-"""Codes of warnings about a range that is not stated."""
+"""Codes of warnings about a range, dropped if the range is not stated."""
 NOT_STATED = "not stated: too far beyond the runs"
 
 
 def supported(plan: AmplitudePlan) -> AmplitudePlan:
-    """``plan`` as it is stated: beyond one decade marked, beyond three with what the runs support instead of a range.
+    """Return ``plan`` with its support: beyond one decade it is marked, beyond three it has no range.
 
-    The end of a range that lies farther counts, the conservative one.
+    In place of the range it then states what the runs support. The largest distance of its ranges counts, each taken at
+    its conservative end.
     """
     if plan.stopped or not plan.needs:
         return plan
@@ -49,7 +50,7 @@ def supported(plan: AmplitudePlan) -> AmplitudePlan:
 
 
 def _in_place(plan: AmplitudePlan, need: Need) -> str:
-    """What the runs support, how far beyond them the target lies, and which run would reach further."""
+    """Return what the runs support, how far beyond them the target lies, and which run would extend the support."""
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     most = start * 10**ANSWERED
     down = lower_first(asked(replace(plan.target, mse=_reached(need, most))))
@@ -66,14 +67,14 @@ def _away(need: Need) -> str:
 
 
 def _reached(need: Need, x: float) -> float:
-    """The loss at ``x`` by the conservative curve."""
+    """Return the loss at ``x`` by the conservative curve."""
     if len(need.x) and need.x[-1] >= x:
         return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
     return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value
 
 
 def _next(plan: AmplitudePlan, need: Need) -> str:
-    """The run from which the target is near enough, or where that is far itself the one that measures the exponent."""
+    """Return the run that makes the target near enough; if it is too far, the run that measures the exponent."""
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     enough = need.farthest / 10**ANSWERED
     if enough <= start * FARTHEST:

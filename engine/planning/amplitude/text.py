@@ -1,4 +1,4 @@
-"""An amplitude plan in words, as rows for tables, and as JSON."""
+"""Text, table rows and JSON of an amplitude plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
-    """Return (quantity, range, unit, source) of target, exponents and sizes, ready to show."""
+    """Return (quantity, range, unit, source) of the target, the exponents and the sizes, ready to show."""
     found = [
         (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
         (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
@@ -44,7 +44,7 @@ def phase_space(plan: AmplitudePlan) -> str:
 
 
 def sentence(plan: AmplitudePlan) -> str:
-    """Return the answer in one sentence, or why the cells allow none."""
+    """Return the answer in one sentence, or why the cells do not support one."""
     if plan.stopped:
         return plan.stopped
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]

@@ -1,7 +1,7 @@
-"""Plans from trained cells: by their law, by the cells themselves where these reach the target, or none.
+"""Plans from trained cells: by their law, by the cells themselves if they reach the target, or no plan.
 
-Cells count where twice the compute changes their loss by less than 10 %, up or down. Cells whose loss rises are
-undecided: they enter no exponent, and only the question where the loss levels off.
+Converged cells are used: those whose loss changes by less than 10 % with twice the compute. Cells whose loss rises are
+undecided. They enter no exponent and are used only to find where the loss levels off.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def plan_trained(
 
 
 def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
-    """The points at the least D from which on the mean loss over seeds is at or below ``mse``; empty without any."""
+    """Return the points at the smallest D from which on the mean loss over seeds is at most ``mse``; empty if none."""
     best: tuple[Point, ...] = ()
     for own in reversed(by_points(found).values()):
         if mean_loss(own) > mse:
@@ -70,10 +70,10 @@ def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
 
 
 def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
-    """Why no D is stated: the law of the cells levels off above the target or near it; empty where it does not.
+    """Return why no D is stated if the law of the cells levels off above or near the target; else an empty string.
 
-    Near is within the 68 % interval of what it levels off to.
-    Undecided cells count here: that longer training makes them worse is a floor of the training at least.
+    "Near" means that the 68 % interval of the floor contains the target. Undecided cells are included: a loss that
+    rises with longer training shows at least a floor of the training.
     """
     law = data_law(tuple(found), undecided=True)
     if law is None:
@@ -96,7 +96,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
 def _bare(
     n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
 ) -> AmplitudePlan:
-    """A plan without D, N and C, whose cells level off above the target."""
+    """Return a plan without D, N and C, for cells that level off above the target."""
     cell = found[0].cell
     fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)
@@ -106,7 +106,7 @@ def _bare(
 
 
 def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
-    """The plan that trained cells are themselves: they have ``reached`` the target."""
+    """Return the plan that consists of the trained cells ``reached``, which reach the target."""
     cell = reached[0].cell
     cells = "1 cell" if len(reached) == 1 else f"{len(reached)} cells"
     note = f"{cells} of {cell.process}; nothing is extrapolated"
@@ -115,7 +115,7 @@ def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
 
 
 def _nothing(found: Sequence[Point], target: Precision) -> str:
-    """Why cells of which none is converged answer nothing, and what to do."""
+    """Return why cells of which none is converged give no answer, and what to do."""
     least = min(mean_loss(own) for own in by_points(found).values())
     best = f"MSE {least:.2g}" if target.kind == "rms" else f"{target.name} {percent(math.sqrt(least))}"
     return (
@@ -125,7 +125,7 @@ def _nothing(found: Sequence[Point], target: Precision) -> str:
 
 
 def _measured(found: Sequence[Point], target: Precision) -> str:
-    """The errors of the cells at the largest D, by kind: a few points make up the RMS."""
+    """Return the errors of the cells at the largest D, by kind, because a few points dominate the RMS."""
     D, own = list(by_points(found).items())[-1]
     cells = [one.cell for one in own]
     rms = [cell.spread * math.sqrt(cell.loss) for cell in cells] if target.kind == "rms" else []
@@ -139,7 +139,7 @@ def _measured(found: Sequence[Point], target: Precision) -> str:
 
 
 def _left_out(found: Sequence[Point]) -> list[FitWarning]:
-    """How many cells were not used, and why."""
+    """Return a warning with the number of cells that were not used, and why."""
     states = [one.state for one in found if not one.limited and one.cell.D >= ONSET["D"]]
     if not states:
         return []
@@ -154,9 +154,9 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
 
 
 def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWarning]:
-    """That the law of all cells, its K free, levels off where the target feels it.
+    """Return a warning if the law of all cells, fitted with a free K, levels off at a K that affects the target.
 
-    Twice the compute tells whether D or the training limits a cell, not whether D or N does.
+    Doubling the compute shows whether D or the training limits a cell. It does not show whether D or N limits it.
     """
     law = data_law(tuple(found), undecided=True)
     low, high = (0.0, 0.0) if law is None else law.interval("K")

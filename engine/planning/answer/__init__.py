@@ -1,1 +1,1 @@
-"""Any answer of the planner as a file: JSON, CSV, Markdown, LaTeX, and the Python that makes it again."""
+"""Export of any answer of the planner: JSON, CSV, Markdown, LaTeX, and Python that reproduces it."""

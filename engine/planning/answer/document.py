@@ -1,4 +1,4 @@
-"""An answer as a document: CSV with every digit, Markdown rounded as the intervals deserve."""
+"""Document of an answer: CSV with all digits, Markdown rounded as the intervals permit."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95"
 MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")
 
 Line = tuple[str, Quantity | str]
-"""A line of an answer's table: its label, and its number, or words where it is none."""
+"""A line of an answer's table: its label, and its number or a text if it has none."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """What every answer is written out from: a sentence, the lines of its table, and what stands beside them.
+    """Content from which every answer is exported: a sentence, the lines of its table, and its notes.
 
-    Without an answer there are no ``lines``: sentence and notes are written alone. ``body`` is its JSON object,
-    ``script`` the Python that makes it again.
+    Without an answer ``lines`` is empty and only sentence and notes are written. ``body`` is the JSON object of the
+    answer, ``script`` the Python that reproduces it.
     """
 
     sentence: str
@@ -38,14 +38,15 @@ class Document:
 
 
 def warned(warnings: Iterable[FitWarning]) -> tuple[str, ...]:
-    """Warnings as notes of a document: those after which the answer should not be used first and with their level."""
+    """Return warnings as notes of a document; those of level stop come first and show their level."""
     return tuple(w.line if w.level is Level.STOP else w.text for w in by_level(warnings))
 
 
 def to_csv(document: Document) -> str:
-    """The lines, a row each, with every digit; an endless bound is ``inf``, what is missing empty.
+    """Return the lines as CSV, one row per line, with all digits.
 
-    Without an answer a row says why, and each note has one.
+    An infinite end is ``inf``, a missing number is empty. Without an answer, one row states why and each note has a
+    row.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -64,7 +65,7 @@ def _digits(cell: Quantity | str) -> list[Any]:
 
 
 def to_markdown(document: Document) -> str:
-    """The answer as Markdown: its sentence, its table, and what stands beside it."""
+    """Return the answer as Markdown: its sentence, its table and its notes."""
     sentence, notes = escape(document.sentence), [f"- {escape(text)}" for text in document.notes]
     if not document.lines:
         return "\n".join([sentence, "", *notes, ""])

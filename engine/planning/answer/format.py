@@ -13,17 +13,17 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.quantities import count, digits, duration, power10, to_places
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
-"""Units of numbers that are shown with k, M or B: 1.9 B."""
+"""Units of numbers that are shown with k, M or B, such as 1.9 B."""
 MONEY = ("EUR", "USD")
 MILLION = 1e6
 """Smallest amount of money that is shown in millions, 1.4 M EUR; a smaller one is grouped, 402,000 EUR."""
 SECONDS = "s"
-"""The unit of a time. Its text contains the unit that suits it: 4.2 min."""
+"""Unit of times. The text of a time contains its own unit, such as 4.2 min."""
 UNREACHABLE = "not reachable"
 FAR_END = 10.0
-"""Smallest ratio of an interval's end to the value at which the end has two significant digits of its own."""
+"""Smallest ratio of an interval's end to the value for which the end has two significant digits of its own."""
 SURE = 0.999
-"""Largest probability that a finite number of resamples gives."""
+"""Largest probability that a finite number of resamples can show."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     keep = keep or significant(q)
     if q.unit in COUNTED:
         known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
-        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 beside 950 would stand outside
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 would lie outside an end of 950
     if q.unit == "FLOPs":
         return power10(x, keep)
     if q.unit == SECONDS:
@@ -102,7 +102,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 beside 49,000 is not 0
+    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 is not 0 at 49,000
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)
@@ -117,7 +117,7 @@ def significant(q: Quantity) -> int:
 
 
 def between(q: Quantity, ends: Interval | None) -> str:
-    """Return an interval of ``q`` as text: "1.7 B to 2.1 B", "at least 1.7 B" where it has no upper end."""
+    """Return an interval of ``q`` as text: "1.7 B to 2.1 B", or "at least 1.7 B" if it has no upper end."""
     return "" if ends is None else span(ends, partial(number, q))
 
 
@@ -129,7 +129,7 @@ def span(ends: Interval, show: Callable[[float], str]) -> str:
 def with_interval(q: Quantity) -> str:
     """Return a value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)".
 
-    The interval is left out if both of its ends read like the value, such as that of a number at its limit.
+    The interval is left out if both of its ends are shown as the value itself, as for a number at its limit.
     """
     known = q.ci68 is not None and q.note != "given" and any(number(q, end) != number(q) for end in q.ci68)
     spread = f" (68 %: {between(q, q.ci68)})" if known else ""
@@ -137,7 +137,7 @@ def with_interval(q: Quantity) -> str:
 
 
 def shown_unit(q: Quantity) -> str:
-    """Return the unit to write behind the number; empty for a time, whose text contains its unit."""
+    """Return the unit to write after the number; empty for a time, whose text contains its unit."""
     return "" if q.unit == SECONDS else q.unit
 
 
@@ -148,7 +148,7 @@ def decades(x: float) -> str:
 
 
 def probability(p: float | None) -> str:
-    """Return a probability as text, with no more certainty and digits than a finite number of resamples gives."""
+    """Return a probability as text, with the certainty and digits that a finite number of resamples permits."""
     p = p or 0.0
     if p > SURE:
         return f"above {100 * SURE:g} %"

@@ -1,4 +1,4 @@
-"""An answer as a LaTeX table, its numbers rounded as the intervals deserve."""
+"""LaTeX table of an answer, with numbers rounded as the intervals permit."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.quantities import digits
 
 PLAIN = (1e-2, 1e4)
-"""Sizes between which LaTeX needs no power of ten."""
+"""Range of numbers that are printed in LaTeX without a power of ten."""
 SPECIAL = str.maketrans(
     {c: f"\\{c}" for c in "%_&#${}"}
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"$\times$", "∞": r"$\infty$"}
 )
-"""Characters that LaTeX reads otherwise, or that its text fonts lack."""
+"""Characters that have a special meaning in LaTeX, or that its text fonts lack."""
 POWER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 WIDE = 2.0
-"""An end further from the value than by this factor is printed itself: as a difference it would read as near zero."""
+"""Factor from the value beyond which an end is printed itself: as a difference it would look close to zero."""
 
 
 def to_latex(document: Document) -> str:
-    """The table of an answer: a value with its 68 % interval as ends above and below, both rounded alike.
+    """Return the table of an answer in LaTeX: each value has its 68 % interval as super- and subscript differences.
 
-    Without an answer its sentence and its notes, a paragraph each.
+    Value and differences are rounded alike. Without an answer, return its sentence and its notes as paragraphs.
     """
     if not document.lines:
         return "\n\n".join(map(_text, (document.sentence, *document.notes))) + "\n"
@@ -43,7 +43,7 @@ def _cells(cell: Quantity | str) -> tuple[str, str]:
 
 
 def latex(q: Quantity) -> str:
-    """One number in LaTeX: $8.5^{+0.4}_{-0.3} \\times 10^{8}$, with a wide interval $8$ ($2$ to $30$)."""
+    """Return a number in LaTeX: $8.5^{+0.4}_{-0.3}$ times a power of ten, or $8$ ($2$ to $30$) for a wide interval."""
     if q.value is None:
         return "---" if q.ci68 is None else UNREACHABLE
     if q.ci68 is not None and q.note != "given" and _wide(q.value, q.ci68):
@@ -59,7 +59,7 @@ def latex(q: Quantity) -> str:
 
 
 def _wide(value: float, ends: Interval) -> bool:
-    """Whether an end of the interval is endless, of the other sign, or a factor of two away."""
+    """Return whether an end of the interval is infinite, has the other sign, or is off by more than a factor of two."""
     return any(
         math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)
         for end in ends
@@ -67,7 +67,7 @@ def _wide(value: float, ends: Interval) -> bool:
 
 
 def _one(x: float, keep: int) -> str:
-    """A number alone, with so many significant digits."""
+    """Return a number without its interval, with ``keep`` significant digits."""
     x = float(f"{x:.{keep - 1}e}")
     power = _power(x)
     value = x / 10.0**power
@@ -75,7 +75,7 @@ def _one(x: float, keep: int) -> str:
 
 
 def _power(x: float) -> int:
-    """The power of ten that is drawn out of ``x``."""
+    """Return the power of ten to factor out of ``x``."""
     return 0 if x == 0 or PLAIN[0] <= abs(x) < PLAIN[1] else math.floor(math.log10(abs(x)))
 
 
@@ -95,5 +95,5 @@ def _fixed(x: float, places: int) -> str:
 
 
 def _text(plain: str) -> str:
-    """Plain text for LaTeX's text mode; powers of ten become mathematics."""
+    """Return plain text for LaTeX's text mode; powers of ten become mathematics."""
     return POWER.sub(lambda m: f"$^{{{unicodedata.normalize('NFKC', m[0])}}}$", plain.translate(SPECIAL))

@@ -1,4 +1,4 @@
-"""One number of an answer: its value, its intervals, and how far beyond the data it lies."""
+"""A number of an answer: its value, its intervals, and its distance from the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.fitting.types.possible_values import least_of
 from isoplan.engine.fitting.types.result import Fit, Interval
 
 BAND_DRAWS = 400
-"""Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
+"""Number of resamples for bands, so that sliders respond at once. Numbers of a plan use all resamples."""
 STATED = 3.0
 """Largest distance from the runs, in decades, at which a number is stated."""
 UNPUBLISHED = "no interval: correlations unpublished"
@@ -25,23 +25,23 @@ FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
 NOT_RESAMPLED = "no interval: the fit was made without resampling"
 
 IMPOSSIBLE = "not possible"
-"""How the note of a number begins that the law gives and that cannot be."""
+"""Start of the note of a number that the law gives but that is impossible."""
 WITHHELD = "not stated: too far beyond the runs"
-"""The note of a number that the runs do not support."""
+"""Note of a number that the runs do not support."""
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
-"""An interval whose lower end cannot be reached either."""
+"""Interval of which even the lower end cannot be reached."""
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number that a plan states.
 
-    ``value`` is None where the best fit has none (a target it cannot reach, an axis the law says nothing of).
-    An interval is None where there is none; an infinite end is unbounded, and both ends +inf mean that even its lower
-    end cannot be reached. ``beyond`` counts decades outside the range of the runs, 0 inside it and where the range is
-    not known. ``note`` says why something is missing.
+    ``value`` is None if the best fit has none: it cannot reach the target, or the law does not determine the axis. An
+    interval is None if there is none. An infinite end is unbounded, and both ends +inf mean that even the lower end
+    cannot be reached. ``beyond`` is the distance from the range of the runs in decades, 0 inside it and if the range is
+    not known. ``note`` states why something is missing.
     """
 
     value: float | None
@@ -53,12 +53,12 @@ class Quantity:
 
 
 def kept(r: int, most: int) -> Ints:
-    """Which of ``r`` resamples stay when at most ``most`` of them do: evenly spaced, all where there are no more."""
+    """Return the indices of at most ``most`` of ``r`` resamples, evenly spaced; all if there are no more."""
     return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
 
 
 def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
-    """The fit with at most ``most`` of its resamples, evenly spaced."""
+    """Return the fit with at most ``most`` of its resamples, evenly spaced."""
     r, how = len(fit.resamples), fit.resampling
     if r <= most:
         return fit
@@ -68,7 +68,7 @@ def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
 
 
 def beyond(value: float | None, span: Interval | None) -> float:
-    """Decades that ``value`` lies outside ``span`` = (low, high), either way; 0 inside it or where one is unknown."""
+    """Return the distance in decades of ``value`` from ``span`` = (low, high); 0 inside it or if one is unknown."""
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0
     at, low, high = (math.log10(x) for x in (value, *span))
@@ -78,12 +78,13 @@ def beyond(value: float | None, span: Interval | None) -> float:
 def measure(
     fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None, within: Interval | None = None
 ) -> Quantity:
-    """A number from its best-fit ``value`` and its ``draws`` (r,), one a resample of ``fit``.
+    """Return a number from its best-fit ``value`` and its ``draws`` (r,), one per resample of ``fit``.
 
-    Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
-    NaN draws are resamples for which it does not exist, and are left out. The interval ends where the number itself
-    must: at the ends of ``within``, by default at one parameter or one sample. A value outside it is none, and the note
-    says so. If there is a value, an end more than ``STATED`` decades outside ``span``, the range of the runs, is open.
+    Infinite draws are resamples that cannot reach it; an end of an interval is infinite if it falls among them. NaN
+    draws are resamples for which the number does not exist; they are left out. The interval is cut to the limits of the
+    number, ``within``, by default one parameter or one sample. A value outside ``within`` becomes None, and the note
+    states this. If there is a value, an end more than ``STATED`` decades outside ``span``, the range of the runs, is
+    open.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -99,23 +100,23 @@ def measure(
 
 
 def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
-    """A number that the question states: no uncertainty, so both ends are the value itself."""
+    """Return a number that the question states. It has no uncertainty, so both ends are the value itself."""
     ends = (value, value) if len(fit.resamples) else None
     return Quantity(value, ends, ends, unit, beyond(value, span), "given")
 
 
 def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
-    """A number that the law says nothing of."""
+    """Return the empty quantity of a number that the law does not determine."""
     return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
 
 
 def withheld(q: Quantity) -> Quantity:
-    """``q`` without its numbers, where the runs do not support them."""
+    """Return ``q`` without its numbers, for an answer that the runs do not support."""
     return replace(q, value=None, ci68=None, ci95=None, note=WITHHELD)
 
 
 def no_interval(fit: Fit) -> str:
-    """Why the numbers of ``fit`` have no interval."""
+    """Return why the numbers of ``fit`` have no interval."""
     if len(fit.resamples):
         few = len(fit.resamples) < FEWEST
         return FEW_RESAMPLES if few else "no interval: too few resamples give this number"
@@ -123,7 +124,7 @@ def no_interval(fit: Fit) -> str:
 
 
 def reach(span: Interval | None) -> Interval:
-    """Return the smallest and largest number that runs of the range ``span`` support; no limits without a range."""
+    """Return the smallest and largest number that runs of the range ``span`` support; without a range, (0, inf)."""
     if span is None or not 0 < span[0] <= span[1] < math.inf:
         return (0.0, math.inf)
     return (span[0] / 10**STATED, span[1] * 10**STATED)
@@ -145,7 +146,7 @@ def _impossible(value: float, within: Interval) -> str:
 
 
 def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
-    # Where the best fit itself is infinite, its place among the resamples says nothing of their bias.
+    # If the best fit itself is infinite, its rank among the resamples does not measure their bias.
     how = replace(how, method="percentile") if math.isinf(value) else how
     ends = how.interval(value, draws, level)
     if ends is None:
@@ -157,10 +158,10 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 
 
 def to_json(q: Quantity) -> dict[str, Any]:
-    """A quantity for JSON; null is an unbounded end, a missing interval or a missing value.
+    """Return a quantity for JSON; null is an unbounded end, a missing interval or a missing value.
 
-    An interval of two nulls is one that cannot be reached where there is no value, else unbounded at both ends; where
-    it is the other way round the key ``unreachable`` names the intervals that cannot be reached.
+    An interval of two nulls cannot be reached if there is no value, else it is unbounded at both ends. In the opposite
+    cases the key ``unreachable`` names the intervals that cannot be reached.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]
@@ -176,7 +177,7 @@ def to_json(q: Quantity) -> dict[str, Any]:
 
 
 def from_json(raw: Mapping[str, Any]) -> Quantity:
-    """The quantity in a JSON object. Raises PlannerError where it is none."""
+    """Read a quantity from a JSON object. Raises PlannerError if the object is not a quantity."""
     try:
         value = None if raw["value"] is None else float(raw["value"])
         out = raw.get("unreachable", INTERVALS if value is None else ())

@@ -1,1 +1,1 @@
-"""Saved plans side by side under one scenario of prices."""
+"""Comparison of saved plans under one scenario of prices."""

@@ -1,4 +1,4 @@
-"""A saved plan asked again of its fit: the answer of every resample, which the plan itself does not keep."""
+"""Re-evaluation of a saved plan with its fit, for the answers of all resamples, which the plan does not contain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.solve import task_of
 
 SAME = 1e-6
-"""Relative difference up to which a fit gives the answer that a plan states."""
+"""Largest relative difference between the answer of a fit and that of the plan."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
+    """Answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
 
     fit: Fit
     best: Point
@@ -26,10 +26,10 @@ class Answer:
 
 
 def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
-    """The question of ``plan`` answered by ``fit``, the one that it was made with.
+    """Answer the question of ``plan`` again with ``fit``, with which it was made.
 
     None for a target in a metric without its ``map``, and for a plan that the runs do not support. Raises PlannerError
-    for another fit or map, and where they no longer give the answer that the plan states.
+    for another fit or map, and if they no longer give the answer of the plan.
     """
     if fit.hash != plan.fit:
         raise PlannerError(

@@ -1,9 +1,9 @@
 """Question 8, compare: saved plans side by side, all priced by one scenario.
 
-A saved plan keeps its numbers and their intervals, not its resamples. Where its fit is at hand it is asked again, and
-the bill carries the resamples through, totals included. Without it each line is a constant times C, N or the unique
-samples, so it has the interval of that number; a total of several lines has none, because how its parts move together
-is not kept. A scenario prices the plans as they were saved: it plans nothing anew.
+A saved plan has its numbers and their intervals, but not its resamples. If its fit is available, the plan is computed
+again and the bill propagates the resamples, also to totals. Without the fit, each line is a constant times C, N or the
+unique samples, so it has the interval of that number. A total of several lines then has no interval, because the
+correlation of its parts is not saved. A scenario prices the plans as they were saved; it does not plan again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MONEY = ", money"
 
 @dataclass(frozen=True)
 class Saved:
-    """A plan under the name that it was saved as, with the ``answer`` of its fit where that is at hand."""
+    """A saved plan with its name, and the ``answer`` of its fit if that is available."""
 
     name: str
     plan: Plan
@@ -51,10 +51,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Risk:
-    """What may go wrong: ``p_reach`` of a target (None: a budget, or no resamples), decades ``beyond`` the runs.
+    """Risk of a plan: probability ``p_reach`` of reaching a target, and decades ``beyond`` the runs.
 
-    ``spread`` is the upper end of the 68 % interval of C over its lower one (None without; inf where some resamples
-    cannot reach the target), ``warnings`` are the plan's own sentences.
+    ``p_reach`` is None for a budget or without resamples. ``spread`` is the ratio of the upper to the lower end of the
+    68 % interval of C. It is None without an interval, and inf if some resamples cannot reach the target. ``warnings``
+    are the plan's own sentences.
     """
 
     p_reach: float | None
@@ -65,7 +66,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Side:
-    """One plan of the comparison: its allocation, its bill by the scenario, its risk."""
+    """A plan of the comparison: its allocation, its bill by the scenario, and its risk."""
 
     name: str
     plan: Plan
@@ -75,20 +76,23 @@ class Side:
 
     @property
     def money(self) -> dict[str, Quantity]:
-        """The lines of the bill that are money, by their part: training, simulation, inference, total."""
+        """Lines of the bill in money, by their part: training, simulation, inference, total."""
         return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Plans in the order in which they were given, under one scenario of prices (None: nothing is priced)."""
+    """Plans in their given order under one scenario of prices (None: without prices)."""
 
     sides: tuple[Side, ...]
     prices: Prices | None = None
 
 
 def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
-    """Allocation, bill by ``prices`` and risk of every plan. Raises PlannerError for no plans and for a name twice."""
+    """Compare allocation, bill by ``prices`` and risk of all plans.
+
+    Raises PlannerError if there are no plans or a name occurs twice.
+    """
     if not saved:
         raise PlannerError("There is no plan to compare: save one first.")
     names = [one.name for one in saved]
@@ -101,9 +105,9 @@ def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Compar
 def scenario(
     prices: Prices, *, hour: float | None = None, utilisation: float | None = None, speed: float = 1.0
 ) -> Prices:
-    """``prices`` with another price of a device ``hour``, ``utilisation`` (a share), or faster simulation.
+    """Return ``prices`` with another price of a device ``hour``, ``utilisation`` (a share), or faster simulation.
 
-    ``speed`` divides CPU time and price of a sample. Raises PlannerError for what is not positive.
+    ``speed`` divides the CPU time and the price of a sample. Raises PlannerError for a number that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
         raise PlannerError(f"A simulation {speed:g} times as fast makes no sense: give a positive factor.")
@@ -120,7 +124,7 @@ def scenario(
 
 
 def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
-    """A head of names, then a line a number, ready to show: allocation, bill, risk."""
+    """Return a head of plan names, then one line per number, ready to show: allocation, bill, risk."""
     sides = found.sides
     lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
     lines.append(("Question", *(_question(side.plan) for side in sides)))
@@ -137,7 +141,7 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 
 
 def sentence(found: Comparison) -> str:
-    """Which plan costs least and which most, in money or else in compute; empty for fewer than two that are known."""
+    """Return which plan costs least and which most, in money or else in compute; empty if fewer than two are known."""
     sides = [side for side in found.sides if side.plan.answers]
     paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
     costs = [(side.name, side.money["total"] if paid else side.allocation["C"]) for side in sides]
@@ -149,7 +153,7 @@ def sentence(found: Comparison) -> str:
 
 
 def as_text(found: Comparison) -> str:
-    """The comparison for a terminal."""
+    """Return the comparison as text for a terminal."""
     said = [text, ""] if (text := sentence(found)) else []
     machine = [] if found.prices is None else ["", f"All priced on {found.prices.machine.text}."]
     notes = [f"\n{side.name}: {text}" for side in found.sides for text in side.risk.warnings]
@@ -157,7 +161,7 @@ def as_text(found: Comparison) -> str:
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """The object that ``isoplan plans --json`` prints; null where a number does not exist or is unbounded."""
+    """Return the object that ``isoplan plans --json`` prints; null if a number does not exist or is unbounded."""
     return {
         "schema": SCHEMA,
         "machine": found.prices.machine.text if found.prices else None,
@@ -194,7 +198,7 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Label -> amount of every line of the bill; a line whose size the plan does not say has no value."""
+    """Return label -> amount of each line of the bill; a line has no value if the plan does not state its size."""
     if one.answer is None:
         return _scaled(one, prices)
     asked, found = one.plan.question, one.answer
@@ -208,7 +212,7 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """The bill from the numbers of the plan alone."""
+    """Compute the bill from the numbers of the plan alone."""
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
     def lines(pick: Callable[[Quantity], float | None]) -> tuple[Line, ...]:
@@ -236,19 +240,19 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
 
 
 def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
-    """The interval of one line from the lines at both ends of its size."""
+    """Return the interval of one line from the lines at both ends of its size."""
     return float(ends[0][place].amount), float(ends[1][place].amount)
 
 
 def _capped(one: Saved) -> Quantity:
-    """The samples that must be simulated: D, at most the unique ones."""
+    """Return the number of samples to simulate: D, limited to the unique samples."""
     D = one.plan.allocation["D"]
     if "U" in one.plan.derived:
         return one.plan.derived["U"]
     most = one.plan.unique
 
     def capped(x: float) -> float:
-        """At most the unique samples, and still infinite where nothing reaches the target."""
+        """Limit to the unique samples; inf stays inf, because nothing reaches the target."""
         return x if math.isinf(x) else min(x, most)
 
     ends = [ci and (capped(ci[0]), capped(ci[1])) for ci in (D.ci68, D.ci95)]
@@ -275,7 +279,7 @@ def _chance(risk: Risk) -> str:
 
 
 def _cell(q: Quantity) -> str:
-    """A value with its 68 % interval, unless both ends are shown as the value itself."""
+    """Return a value with its 68 % interval, unless both ends are shown as the value itself."""
     row = as_row("", q)
     wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)
     spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE and wide else ""

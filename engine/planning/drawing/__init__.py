@@ -1,1 +1,1 @@
-"""What the figures of surfaces, sweeps and plans draw, as arrays."""
+"""Arrays for the figures of surfaces, sweeps and plans."""

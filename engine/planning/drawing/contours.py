@@ -1,4 +1,4 @@
-"""Iso-loss lines of a surface, read off its grid: the (N, D) that reach each level."""
+"""Iso-loss lines of a surface, interpolated on its grid: the (N, D) that reach each level."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.drawing.curves import Surface
 
 POINTS = 160
-"""Vertices of a line: enough to break it closely around a label."""
+"""Number of vertices of a line, enough to interrupt it closely around a label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contour:
-    """The line on which the law gives ``level``: N and D in order of N."""
+    """Line on which the law equals ``level``: N and D sorted by N."""
 
     level: float
     N: Floats
@@ -23,10 +23,10 @@ class Contour:
 
 
 def contours_of(surface: Surface) -> tuple[Contour, ...]:
-    """The line of each of the surface's levels, where it crosses the window in two points at least.
+    """Return the line of each of the surface's levels that crosses the window in at least two points.
 
-    Loss is interpolated in log D along every N of the grid and in log N along every D, so that neither the steep nor
-    the flat part of a line is coarse.
+    The loss is interpolated in log D along every N of the grid and in log N along every D, so that both the steep and
+    the flat part of a line are smooth.
     """
     lines = (_line(surface, level) for level in surface.levels)
     return tuple(line for line in lines if line is not None)
@@ -45,14 +45,14 @@ def _line(surface: Surface, level: float) -> Contour | None:
 
 
 def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """N and D of ``POINTS`` vertices at even distances along a line of ln N and ln D."""
+    """Return N and D of ``POINTS`` vertices, evenly spaced along a line of ln N and ln D."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     at = np.linspace(0.0, along[-1], POINTS)
     return np.exp(np.interp(at, along, x)), np.exp(np.interp(at, along, y))
 
 
 def _crossing(level: float, loss: Floats, at: Floats) -> float:
-    """Where ``loss``, which falls or rises all along ``at``, passes ``level``; NaN where it does not."""
+    """Return where ``loss``, monotone in ``at``, crosses ``level``; NaN if it does not."""
     if not np.all(np.isfinite(loss)):
         return float("nan")
     rising = loss[-1] > loss[0]

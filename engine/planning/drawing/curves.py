@@ -1,9 +1,9 @@
-"""What the figures draw, as arrays: surface, iso-FLOP curves, frontier, one axis. Figures do no arithmetic.
+"""Arrays for the figures: surface, iso-FLOP curves, frontier, one axis. Figures do no arithmetic.
 
-Bands come from at most 400 resamples (100 under a typed compute formula, which is solved numerically), evenly spaced
-over all of them, so that a slider answers at once; the numbers of a plan use every resample. ``inside`` marks points
-where every axis lies in the range of the runs. Losses are in their own direction (a metric where larger is better
-rises).
+Bands use at most 400 resamples, evenly spaced over all of them, so that sliders respond at once. Under a typed compute
+formula, which is solved numerically, they use 100. The numbers of a plan use all resamples. ``inside`` marks points at
+which every axis lies in the range of the runs. Losses keep their own direction: a metric of which larger is better
+rises.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Pointwise 68 % and 95 % ends along a line, each (s,): NaN where there is no interval, infinite if unbounded."""
+    """Pointwise 68 % and 95 % ends along a line, each (s,): NaN if there is no interval, infinite if unbounded."""
 
     low68: Floats
     high68: Floats
@@ -44,7 +44,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class IsoFlop:
-    """The (N, D) that spend ``C``: a line in the plane."""
+    """Line of the (N, D) that spend ``C``."""
 
     C: float
     N: Floats
@@ -53,7 +53,7 @@ class IsoFlop:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Loss against N at a fixed budget ``C``, every array (s,), and the minimum."""
+    """Loss against N at a fixed budget ``C``, all arrays (s,), and its minimum."""
 
     C: float
     N: Floats
@@ -68,7 +68,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The compute-optimal trajectory: every array (s,). N and D are NaN where the law says nothing of them.
+    """Compute-optimal frontier, all arrays (s,). N and D are NaN if the law does not determine them.
 
     ``limit`` is the symbol of the floor, empty without one.
     """
@@ -86,7 +86,7 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Ribbon:
-    """The trajectory's uncertainty in the (N, D) plane: at each C the ends of N*, with the D that spends C there."""
+    """Uncertainty of the frontier in the (N, D) plane: the ends of N* at each C, and the D that spends C there."""
 
     N_low: Floats
     D_low: Floats
@@ -96,7 +96,7 @@ class Ribbon:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """The loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)); ``region`` is the runs' box."""
+    """Loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)); ``region`` is the range of the runs."""
 
     N: Floats
     D: Floats
@@ -112,7 +112,7 @@ class Surface:
 
 @dataclass(frozen=True)
 class Best:
-    """The place on an axis where a law is best, what the law is there, and whether the sweep holds it."""
+    """Optimum of a law on an axis, its value there, and whether the sweep contains it."""
 
     x: Quantity
     loss: float
@@ -121,10 +121,10 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class AxisCurve:
-    """Loss against the one axis of a law, every array (s,), its floor and its optimum, None where it has none.
+    """Loss against the axis of a one-axis law, all arrays (s,), with its floor and optimum (None if it has none).
 
-    ``log`` says whether the axis is logarithmic; ``realised`` is where runs at zero on it are fitted, None for nowhere;
-    ``limit`` is the symbol of the floor.
+    ``log`` states whether the axis is logarithmic. ``realised`` is the value at which runs at zero are fitted, None if
+    they are not fitted. ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -142,9 +142,9 @@ class AxisCurve:
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
-    """The loss over (N, D), one decade beyond ``ranges`` (the runs' by default) on every side, on an n x n grid.
+    """Compute the loss over (N, D) on an n x n grid, one decade beyond ``ranges`` (default: those of the runs).
 
-    Raises PlannerError for a law that is no surface over N and D.
+    Raises PlannerError if the law is not a surface over N and D.
     """
     _needs_plane(fit)
     rule, region = rule or fit.compute, region_of(fit, ranges, rule or fit.compute)
@@ -170,9 +170,10 @@ def surface(
 def isoflop_curves(
     fit: Fit, budgets: tuple[float, ...] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS // 2
 ) -> tuple[Curve, ...]:
-    """Loss against N at each of ``budgets`` (by default round numbers within the runs'), with bands and minima.
+    """Compute loss against N at each of ``budgets``, with bands and minima.
 
-    Raises PlannerError for a law that is no surface over N and D.
+    By default, ``budgets`` are round numbers within the range of the runs. Raises PlannerError if the law is not a
+    surface over N and D.
     """
     _needs_plane(fit)
     rule = rule or fit.compute
@@ -182,9 +183,10 @@ def isoflop_curves(
 
 
 def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | None = None, n: int = POINTS) -> Frontier:
-    """Loss, N* and D* against ``C`` (by default the runs' range and a decade on either side), with bands.
+    """Compute loss, N* and D* against ``C``, with bands.
 
-    Raises PlannerError for a law without a frontier.
+    By default, ``C`` covers the range of the runs and a decade on either side. Raises PlannerError for a law without a
+    frontier.
     """
     rule = rule or fit.compute
     C = budgets_over(fit, region_of(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
@@ -210,7 +212,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
 
 
 def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
-    """The laws through an envelope over the compute of its points."""
+    """Compute the laws through an envelope over the compute of its points."""
     return frontier_curve(fit, np.geomspace(found.C.min(), found.C.max(), 2 * POINTS))
 
 
@@ -249,7 +251,7 @@ def _best(fit: Fit, axis: str) -> Best | None:
 
 
 def _linear(span: Interval, n: int) -> Floats:
-    """``n`` points over ``span`` and a sixth of it on either side, above zero where the span is."""
+    """Return ``n`` points over ``span`` and a sixth of it on either side; above zero if the span is."""
     room = (span[1] - span[0]) / 6
     low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
     return with_points(np.linspace(low, span[1] + room, n), *span)
@@ -268,7 +270,7 @@ def _axis(fit: Fit) -> str:
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
-    """The box of the runs in N, D and C; for a law without runs the frontier between 1e15 and 1e21 FLOPs."""
+    """Return the range of the runs in N, D and C; without runs, the frontier between 1e15 and 1e21 FLOPs."""
     known = {name: span for name, span in (ranges or spans(fit)).items() if 0 < span[0] <= span[1]}
     if "C" not in known and {"N", "D"} <= set(known):
         known["C"] = (float(rule.flops(known["N"][0], known["D"][0])), float(rule.flops(known["N"][1], known["D"][1])))
@@ -281,35 +283,35 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
 
 
 def around(fit: Fit) -> Interval:
-    """Where a one-axis law without runs is worth drawing: three decades on either side of where its term is one."""
+    """Return the range to draw of a one-axis law without runs: three decades on either side of its scale X_c."""
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)
 
 
 def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
-    """About ``n`` points, evenly spaced in the logarithm, from below ``span`` to above it, its ends among them."""
+    """Return about ``n`` points, evenly spaced in the logarithm, from below to above ``span``, including its ends."""
     return with_points(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
 
 
 def with_points(x: Floats, *points: float) -> Floats:
-    """``x`` with those of ``points`` that lie in its range, ascending, so that a line changes its dash just there."""
+    """Return ``x`` and those of ``points`` in its range, sorted, so that a line changes its dash exactly there."""
     return np.unique(np.r_[x, [p for p in points if x[0] < p < x[-1]]])
 
 
 def stretch(span: Interval, value: float | None) -> Interval:
-    """``span`` with ``value`` in it."""
+    """Return ``span``, extended to contain ``value``."""
     return span if value is None else (min(span[0], value), max(span[1], value))
 
 
 def within(x: Floats, span: Interval | None) -> Bools:
-    """Which of ``x`` lie in ``span``, give or take rounding; all where it is unknown."""
+    """Return which of ``x`` lie in ``span`` up to rounding; all if it is unknown."""
     if span is None:
         return np.ones(np.shape(x), bool)
     return np.asarray((x >= span[0] * (1 - 1e-9)) & (x <= span[1] * (1 + 1e-9)))
 
 
 def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
-    """The part of the line that crosses the window of N and D."""
+    """Return the part of the iso-FLOP line that crosses the window of N and D."""
     line = np.logspace(np.log10(N[0]), np.log10(N[-1]), 4 * len(N))
     at = rule.samples(C, line)
     seen = (at >= D[0]) & (at <= D[-1])
@@ -317,7 +319,7 @@ def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
 
 
 def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
-    """The curve over the N of the runs, two decades around the minimum at least."""
+    """Compute the curve over the N of the runs and a decade on either side, denser close to the minimum."""
     best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
     around = np.geomspace(best.N / 5, best.N * 5, n // 2)
     N = with_points(grid(stretch(region["N"], float(best.N)), n), *around, *_crossings(C, region["D"], rule))
@@ -330,7 +332,7 @@ def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRu
 
 
 def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
-    """Budgets over ``span``, among them those at which the frontier enters and leaves the runs' range of N or of D."""
+    """Return budgets over ``span``, with those at which the frontier enters and leaves the runs' range of N or D."""
     C = grid(span, n, decades)
     at = paid(fit, frontier(fit.law, fit.values, C, rule), rule)
     edges = [
@@ -342,7 +344,7 @@ def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: f
 
 
 def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
-    """The N at which spending ``C`` enters and leaves the range of D (proportional rules; none for a formula)."""
+    """Return the N at which spending ``C`` enters and leaves the range of D; only for proportional rules."""
     return tuple(C / (rule.per_pair * D) for D in span) if rule.proportional else ()
 
 
@@ -356,6 +358,6 @@ def loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
 
 
 def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
-    """Ends at 68 % and 95 % of ``draws`` (r, s) around ``centre`` (s,)."""
+    """Return the 68 % and 95 % ends of ``draws`` (r, s) around ``centre`` (s,)."""
     ends = [fit.resampling.band(centre, draws, level) for level in (0.68, 0.95)]
     return Band(*ends[0], *ends[1])

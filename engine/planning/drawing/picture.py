@@ -1,4 +1,4 @@
-"""What the picture of a plan draws: the frontier, loss against N within its limits, or its one axis."""
+"""Arrays for the figure of a plan: the frontier, loss against N within its limits, or its one axis."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from isoplan.engine.planning.scenario.limits import FeasibleRegion, LimitName, r
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What the picture of a plan shows; None where the law has no such curve.
+    """Content of the figure of a plan; None for a curve that the law does not have.
 
-    ``isoflop`` is the loss against N for the compute of the plan; with limits for as much of it as they allow, and
-    ``free`` is then the same without them. ``room`` is what the limits leave of N, D and C.
+    ``isoflop`` is the loss against N for the compute of the plan. With limits, it spends as much of this compute as
+    they allow, and ``free`` is the same curve without them. ``room`` are the largest N, D and C that the limits allow.
     """
 
     frontier: Frontier | None
@@ -45,7 +45,7 @@ class Picture:
 
 
 def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
-    """What the picture of ``plan`` draws: frontier and iso-FLOP curve through its answer, or its one axis."""
+    """Compute the figure of ``plan``: the frontier and the iso-FLOP curve through its answer, or its one axis."""
     if fit.law.axis in ("N", "D"):
         span = spans(fit).get(fit.law.axis) or around(fit)
         return Picture(None, None, one_axis_curve(fit, grid(stretch(span, plan.allocation[fit.law.axis].value), n)))
@@ -70,7 +70,7 @@ def _room(plan: Plan, fit: Fit) -> FeasibleRegion | None:
 
 
 def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
-    """The loss against N with as many samples as compute and limits allow, and the plan's own answer."""
+    """Compute the loss against N with as many samples as compute and limits allow, and the plan's own answer."""
     N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
     region = region_of(fit, None, plan.compute)
     rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None

@@ -1,4 +1,4 @@
-"""A law along each of its axes, the others held in the middle of the runs: what the page draws with bands."""
+"""Sections of a law along each axis, with bands, at the middle of the runs in the other axes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from isoplan.engine.schema import Runs
 
 POINTS = 60
 UNKNOWN = (1e6, 1e12)
-"""Where an axis is drawn when the runs are not known."""
+"""Range of an axis if that of the runs is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """y along ``axis``, every array (s,), at the values ``others`` of the other axes.
+    """y along ``axis``, all arrays (s,), at the values ``others`` of the other axes.
 
-    ``x_runs`` and ``y_runs`` (n,) are the runs brought to the slice along the law: each keeps its distance from the
-    law, as a ratio where losses are compared by ratios. Empty where the ``runs`` are not known.
+    ``x_runs`` and ``y_runs`` (n,) are the runs moved to the section along the law: each keeps its distance from the
+    law, as a ratio if losses are compared by ratios. They are empty if the ``runs`` are not known.
     """
 
     axis: str
@@ -39,7 +39,7 @@ class Slice:
 
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
-    """The law of ``fit`` along each axis, a little beyond the runs on either side."""
+    """Compute the law of ``fit`` along each axis, slightly beyond the runs on either side."""
     ranges = {axis: fit.data.ranges.get(axis, UNKNOWN) for axis in fit.law.axes}
     middle = {a: float(np.sqrt(low * high) if low > 0 else (low + high) / 2) for a, (low, high) in ranges.items()}
     return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
@@ -67,7 +67,7 @@ def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None
 
 
 def _window(span: tuple[float, float], log: bool) -> Floats:
-    """From half a decade below the runs to one above; a fifth of their width on either side of a linear axis."""
+    """Return points from half a decade below to one decade above the runs; a fifth of their width on a linear axis."""
     low, high = span
     if low > 0 and log:
         return np.geomspace(low / 3, high * 10, POINTS)

@@ -1,4 +1,4 @@
-"""Round numbers to draw: budgets and contour levels."""
+"""Round numbers for figures: budgets and contour levels."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from isoplan.engine.arrays import Floats
 
 LEVELS = 9
 NARROWEST = 1e-300
-"""Gaps between losses below this have no decimal places that a double could be rounded to."""
+"""Smallest gap between losses; below it a double has no decimal places to round to."""
 
 
 def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
-    """Round budgets between ``low`` and ``high``: powers of ten, or 1, 2, 5 (1, 3) times them where few fit."""
+    """Return round budgets between ``low`` and ``high``: powers of ten, times 1, 2, 5 or 1, 3 if these are few."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         found = [s * 10.0**k for k in range(first, last + 1) for s in steps if low <= s * 10.0**k <= high]
@@ -25,7 +25,7 @@ def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
 
 
 def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
-    """Round levels that share out the area of the picture about evenly; at most ``most``, none for a flat surface."""
+    """Return at most ``most`` round levels that divide the figure into about equal areas; none for a flat surface."""
     values = loss[np.isfinite(loss)]
     if values.size == 0 or np.ptp(values) < NARROWEST:
         return ()
@@ -37,7 +37,7 @@ def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
 
 
 def _round_to(x: float, gap: float) -> float:
-    """``x`` as a multiple of the largest 1, 2 or 5 times a power of ten that is not wider than ``gap``."""
+    """Round ``x`` to a multiple of the largest 1, 2 or 5 times a power of ten that is at most ``gap``."""
     power = 10.0 ** math.floor(math.log10(gap))
     unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))
     places = max(0, -math.floor(math.log10(unit)))

@@ -1,4 +1,4 @@
-"""Updates to a target against batch size, as arrays: the law with its bands, the plateau and where it begins."""
+"""Training steps to a target against batch size, as arrays: the law with its bands, the plateau and its start."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from isoplan.engine.fitting.types.result import Fit, Parameter
 from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
 
 ROOM = 1.5
-"""Batch sizes are drawn from this factor below the smallest to this factor above the largest."""
+"""Factor by which the drawn batch sizes extend below the smallest and above the largest."""
 POINTS = 80
 
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """The law S(B) with its bands, its least updates S_min and samples E_min, and B_crit with its intervals.
+    """Law S(B) with its bands, its minimum steps S_min and samples E_min, and B_crit with its intervals.
 
-    ``slope`` (s,) is E_min / B, what S would be without a plateau. Where there is no plateau S_min is not above zero
-    and B_crit is infinite.
+    ``slope`` (s,) is E_min / B, the value of S without a plateau. Without a plateau, S_min is not above zero and B_crit
+    is infinite.
     """
 
     curve: AxisCurve
@@ -35,7 +35,7 @@ class Updates:
 
 
 def updates(fit: Fit) -> Updates:
-    """The picture of a fit of the law critical-batch, wide enough to hold its runs and B_crit."""
+    """Compute the figure of a fit of the law critical-batch, over a range that contains its runs and B_crit."""
     least = next(p for p in fit.parameters if p.name == "S_min")
     critical = next(p for p in fit.derived if p.name == "B_crit")
     low, high = fit.data.ranges[str(fit.law.axis)]

@@ -1,1 +1,1 @@
-"""The compute-optimal allocation of a law, with and without limits."""
+"""Compute-optimal allocation of a law, with and without limits."""

@@ -1,7 +1,8 @@
-"""The best that a law allows within limits, by search over N: any surface, any compute rule, every resample at once.
+"""Optimum of a law within limits, by search over N: any surface, any compute rule, all resamples at once.
 
-For each N the best D is known: as many samples as budget, money and limits allow, or as few as reach the target. Along
-N the loss of the former and the cost of the latter fall and then rise, so golden sections find where they are least.
+For each N the best D is known: the most samples that budget, money and limits allow, or the fewest that reach the
+target. Along N, the loss of the former and the cost of the latter fall and then rise. Golden-section search finds their
+minimum.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 
 def best_loss(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Point:
-    """The least loss within ``room``, whose C is finite; shape of ``v`` and ``room`` broadcast.
+    """Minimise the loss within ``room``, whose C is finite; the shapes of ``v`` and ``room`` broadcast.
 
-    ``rates`` say what the money of ``room`` pays for. NaN where the loss falls on beyond every N in reach (a vanished
-    term) and where nothing can be paid for.
+    ``rates`` are the prices that the money of ``room`` pays. NaN if the loss still falls at an end of the search in N
+    (a vanished term), and if no model is affordable.
     """
     v = {**v, "U": room.U} if law.repeats else v
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
@@ -57,10 +58,10 @@ def least_cost_within(
     aim: Rates = COMPUTE,
     rates: Rates | None = None,
 ) -> Point:
-    """What reaches ``loss`` within ``room`` at the least cost by ``aim``; inf where nothing in it does.
+    """Return the point that reaches ``loss`` within ``room`` at the least cost by ``aim``; inf if there is none.
 
-    Shapes as for ``best_loss``. Along the models of one loss the costs are convex in ln N, so where the cheapest takes
-    more compute than there is, or by ``rates`` more money, the nearest that takes just as much is the best.
+    Shapes as for ``best_loss``. Along the models of equal loss the costs are convex in ln N. So if the cheapest model
+    exceeds the compute, or by ``rates`` the money, the best one is the nearest that uses exactly the limit.
     """
     v = {**v, "U": room.U} if law.repeats else v
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
@@ -70,7 +71,7 @@ def least_cost_within(
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
     def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
-        """By rates, at most ``unique`` samples paid."""
+        """Return the cost by rates, with at most ``unique`` samples paid."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
         with np.errstate(all="ignore"):
@@ -94,7 +95,7 @@ def least_cost_within(
 
 
 def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Floats:
-    """The most D that C, money and samples in ``room`` allow ``N`` parameters; zero or less where there is none."""
+    """Return the largest D that C, money and samples in ``room`` allow for ``N`` parameters; at most 0 if none."""
     D = np.minimum(spending(rule, room.C, N), room.D)
     if rates is None:
         return D
@@ -103,7 +104,7 @@ def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rate
 
 
 def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -> Floats:
-    """D that costs ``left`` in training and simulation: first samples that are new, then repeated ones."""
+    """Return the D whose training and simulation cost ``left``: first new samples, then repeated ones."""
     if not rates.sample:
         return spending(rule, left / rates.flop, N)
     if rule.rule in ("powers", "formula"):
@@ -119,5 +120,5 @@ def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -
 
 
 def _known(there: Bools, *sizes: Floats) -> Point:
-    """The point of N, D, C, loss and U, NaN where it is not ``there``."""
+    """Return the point of N, D, C, loss and U, NaN if it is not ``there``."""
     return Point(*(np.where(there, x, np.nan) for x in sizes))

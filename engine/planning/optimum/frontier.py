@@ -1,8 +1,8 @@
-"""The compute-optimal frontier of any law under any compute rule.
+"""Compute-optimal frontier of any law under any compute rule.
 
-Where C is proportional to N D the laws know it in closed form. Under any other rule the optimum is where one more
-FLOP buys as much through N as through D: with N's term a N^-alpha, D's term b D^-beta and
-sigma = (dlnC/dlnN) / (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. That is one root in one variable.
+If C is proportional to N D, the laws have it in closed form. Under any other rule, at the optimum one more FLOP lowers
+the loss equally through N and through D. With the term a N^-alpha of N, the term b D^-beta of D and sigma = (dlnC/dlnN)
+/ (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. This is a root in one variable.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ STEP = 1e-4
 
 
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
-    """The least loss at ``C`` FLOPs: arrays of the shape that ``values`` and ``C`` broadcast to.
+    """Minimise the loss at ``C`` FLOPs; arrays have the shape to which ``values`` and ``C`` broadcast.
 
-    NaN where the law says nothing of N or D, where a term has vanished, or where no N and D spend ``C``. Raises
-    PlannerError for a law without a frontier.
+    NaN if the law does not determine N or D, if a term has vanished, or if no N and D spend ``C``. Raises PlannerError
+    for a law without a frontier.
     """
     if law.frontier is None:
         raise PlannerError(
@@ -34,12 +34,15 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
             "or fit chinchilla, isoflop or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
-    with np.errstate(all="ignore"):  # a vanished term: NaN, and said so
+    with np.errstate(all="ignore"):  # a vanished term gives NaN, which is reported
         return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
 
 
 def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """The least C that reaches ``loss``; inf where ``loss`` is at or below the floor. Shapes as for ``frontier``."""
+    """Return the least C that reaches ``loss``; inf if ``loss`` is at or below the floor.
+
+    Shapes as for ``frontier``. Raises PlannerError for a law without a least compute.
+    """
     if law.least_compute is None:
         raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
     closed = rule.proportional or not _two_axes(law)
@@ -48,7 +51,7 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
 
 
 def floor(law: Law, values: Values) -> Floats:
-    """The loss at infinite scale: the sum of the law's constants, or a formula's limit; zero where it has none."""
+    """Return the loss at infinite scale: the sum of the law's constants, or a formula's limit; zero if it has none."""
     if isinstance(law, FormulaLaw):
         return law.limit(values)
     consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
@@ -56,18 +59,21 @@ def floor(law: Law, values: Values) -> Floats:
 
 
 def _sound(at: Point) -> Point:
-    """NaN wherever a law has no optimum: a vanished term (A = 0) would put it at N = 0 and cost nothing."""
+    """Set NaN if a law has no optimum: a vanished term (A = 0) would put it at N = 0 without cost."""
     gone = (at.N == 0) | (at.D == 0) | np.isnan(at.loss)
     return Point(*(np.where(gone, np.nan, x) for x in (at.N, at.D, at.C, at.loss)))
 
 
 def _two_axes(law: Law) -> bool:
-    """Whether the law is a sum of terms that weighs N against D, so that the compute rule moves its optimum."""
+    """Return whether the law is a sum of terms in N and D, so that the compute rule affects its optimum."""
     return bool(law.terms) and set(law.axes) == {"N", "D"}
 
 
 def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Amplitude and exponent of the term in N and of the term in D. Raises PlannerError unless there is one of each."""
+    """Return amplitude and exponent of the term in N and of the term in D.
+
+    Raises PlannerError unless there is exactly one of each.
+    """
     found: dict[str, list[Term]] = {"N": [], "D": []}
     for term in law.terms:
         if term.axis is not None:
@@ -79,9 +85,9 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
 
 
 def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
-    """ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN where C does not grow with both.
+    """Return ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN if C does not increase with both.
 
-    Far out, where a search only passes through, it is what it is at 1e-9 and 1e40.
+    N and D are clipped to 1e-9 and 1e40, beyond which only intermediate steps of a search lie.
     """
     N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
     up, down = np.exp(STEP), np.exp(-STEP)
@@ -95,7 +101,7 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
     C = np.asarray(C, float)
 
     def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
-        """ln of what D buys over what N buys at ln N = x: grows with N."""
+        """Return ln of the gain from D over the gain from N at ln N = x; it increases with N."""
         N = np.exp(x)
         D = rule.samples(C, N)
         known = np.where(np.isnan(D), 1.0, D)
@@ -114,7 +120,7 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     excess = np.asarray(loss, float) - floor(law, values)
 
     def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
-        """N and D that reach the loss when N's term is u = 1/(1 + e^-t) of the excess."""
+        """Return N and D that reach the loss if the term of N is a fraction u = 1/(1 + e^-t) of the excess."""
         N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
         return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
 
@@ -130,20 +136,20 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:
-    """The points of a frontier with D = what ``rule`` pays for at N* and C; N, C and loss as they are.
+    """Return the points of a frontier with the D that ``rule`` pays for at N* and C; N, C and loss are unchanged.
 
-    For laws whose N* and D* were fitted apart (isoflop), so that a plan costs its budget by the rule named beside it.
-    The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
+    It is for laws whose N* and D* were fitted separately (isoflop), so that a plan costs its budget by the stated rule.
+    The loss remains that of the frontier, because the law has no other. NaN if ``rule`` pays for no sample.
     """
     return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
 
 
 def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
-    """The points ``at`` of the frontier of ``fit`` as ``rule`` pays for them; any shape.
+    """Return the points ``at`` of the frontier of ``fit`` with the D that ``rule`` pays for; any shape.
 
-    A law over N and D has weighed them by ``rule`` already. One that is read off C alone knows the D* of its runs: that
-    holds for the rule that the runs were costed by, and under any other D is what that rule pays for at N*. All NaN
-    where it pays for no sample there.
+    A law over N and D already uses ``rule``. A law on C alone gives the D* of its runs, which is valid for the rule by
+    which their costs were computed. Under any other rule D is what that rule pays for at N*. All are NaN if it pays for
+    no sample there.
     """
     if fit.law.axes != ("C",) or rule == fit.compute:
         return at

@@ -1,6 +1,7 @@
-"""Searches for the best model within limits: where they look, how far, and what a model costs.
+"""Searches for the best model within limits: their ranges, their precision, and the cost of a model.
 
-Golden sections need something that falls and then rises, so what is not possible counts as ever worse, from ``FAR`` on.
+Golden sections need a function that falls and then rises, so impossible points count as increasingly bad, from ``FAR``
+on.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.scenario.prices import Rates
 
 WIDTH = 40.0
-"""How far in ln N on either side of sqrt(C) the best N is looked for."""
+"""Half-width in ln N of the search for the best N around sqrt(C)."""
 SECTIONS = 58
-"""Golden sections: a bracket of 80 shrinks below 1e-10."""
+"""Number of golden sections, which reduce a bracket of 80 to below 1e-10."""
 NEAR = 1e-7
-"""Distance in ln N from an end of the search that counts as being there."""
+"""Distance in ln N from an end of the search below which a point counts as at the end."""
 ROUNDING = 1e-9
-"""Relative difference from a limit on C or D that is rounding."""
+"""Relative difference from a limit on C or D that counts as rounding."""
 FAR = 1e250
-"""What a point without any samples counts as, so that a search leaves it."""
+"""Value of an impossible point, so that a search leaves it."""
 
 
 def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
-    """What N parameters on D samples cost in all; D beyond the ``U`` unique samples are repeated and simulated once."""
+    """Return the total cost of N parameters on D samples; D beyond the ``U`` unique samples is simulated only once."""
     return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
 
 
 def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
-    """D that spends C: no sample where N alone costs more, endless where no D costs as much."""
+    """Return the D that spends C: 0 if N alone costs more, ``MOST_SAMPLES`` if no D costs as much."""
     D = rule.samples(C, N)
     too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C
     return np.where(np.isnan(D), np.where(too_large, 0.0, MOST_SAMPLES), D)
@@ -41,7 +42,7 @@ def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
 def allowed(
     x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
 ) -> tuple[Floats, Bools]:
-    """``x``, or where it is dearer than ``most`` the place nearest to it that is not, and where there is one."""
+    """Return ``x``, or the nearest affordable place if its price exceeds ``most``, and whether there is one."""
     dear = price(x) > most
     if not dear.any():
         return x, ~dear

@@ -1,8 +1,8 @@
-"""How many samples to simulate, where each has a price and the law says what repeated ones are worth.
+"""Number of samples to simulate if each has a price and the law describes the value of repeated ones.
 
-A limit on unique samples is then the most that may be simulated, and fewer of them, repeated more often, may cost less.
-For every N the number U that does best is looked for, down to one in e^25 of what a single pass would take: fewer cost
-less to simulate and more to train on, so what is asked for falls along ln U and then rises.
+A limit on unique samples is then the largest number that may be simulated. Fewer samples, repeated more often, may cost
+less. For each N the best number U is searched, down to e^-25 of what a single pass would take. Fewer samples cost less
+to simulate and more to train on, so the objective falls along ln U and then rises.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.planning.scenario.prices import Rates
 
 DEEP = 25.0
-"""How far below the most in ln U the best number is looked for."""
+"""Depth of the search for U in ln U, below its largest value."""
 SHARES, SIZES = 34, 42
-"""Golden sections in ln U and ln N: brackets shrink to 2e-6 and 1e-7, within which a least cost is flat to 1e-11."""
+"""Numbers of golden sections in ln U and ln N. They reduce brackets to 2e-6 and 1e-7, over which a minimum cost is flat
+to 1e-11.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """For N parameters the best number of unique samples U, the D that they are trained for, and what that is worth."""
+    """Best number of unique samples U for N parameters, the D to train on, and the value of the objective."""
 
     U: Floats
     D: Floats
@@ -38,9 +40,9 @@ class Mix:
 
 
 def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
-    """What reaches ``loss`` within ``room`` for the least money, U free below that of ``room``; inf where nothing does.
+    """Return the point that reaches ``loss`` within ``room`` for the least money; U is free up to that of ``room``.
 
-    Shape of ``v`` and ``room`` broadcast.
+    It is inf if there is none. The shapes of ``v`` and ``room`` broadcast.
     """
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
     first = np.log(size_for(law, {**v, "U": room.U}, room.D, goal))
@@ -65,7 +67,7 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
         return _best(cost, most)
 
     def compute(x: Floats) -> Floats:
-        """The least that the model takes, with all samples that it can use new."""
+        """Return the least compute of the model, which it needs if all samples it can use are new."""
         N = np.exp(x)
         D = samples_for(law, {**v, "U": room.U}, N, goal)
         with np.errstate(all="ignore"):
@@ -85,9 +87,9 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
 
 
 def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
-    """The least loss within ``room``, U free below that of ``room``; NaN where nothing can be paid for.
+    """Minimise the loss within ``room``, with U free up to that of ``room``; NaN if no model is affordable.
 
-    Shape of ``v`` and ``room`` broadcast.
+    The shapes of ``v`` and ``room`` broadcast.
     """
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
     centre = 0.5 * np.log(np.maximum(C, 1e-300) / rule.flops_anywhere(1.0, 1.0))
@@ -124,14 +126,14 @@ def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates
 
 
 def _epochs(room: FeasibleRegion) -> Floats:
-    """The most passes that ``room`` allows over unique samples; infinite where it does not say."""
+    """Return the largest number of passes over unique samples in ``room``; infinite if it is not limited."""
     with np.errstate(invalid="ignore"):
         found = room.D / room.U
     return np.where(np.isnan(found), np.inf, found)
 
 
 def _best(curve: Callable[[Floats], tuple[Floats, Floats]], most: Floats) -> Mix:
-    """The least ``curve`` (value, D) of ln U up to ``most``, which may be the best itself."""
+    """Minimise ``curve`` (value, D) over ln U up to ``most``, which may be the minimum itself."""
     u = least(lambda u: curve(u)[0], most - DEEP, most, SHARES)
     (value, D), (at_most, all_new) = curve(u), curve(most)
     full = at_most <= value

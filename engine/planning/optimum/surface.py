@@ -1,7 +1,7 @@
-"""A law over N and D as a surface: its loss anywhere, and the N or D at which it takes a given loss.
+"""Loss surface of a law over N and D, and the N or D at which it equals a given loss.
 
-Arrays broadcast element by element, so resamples (r,) and scenarios (k, 1) pass together. Values may hold U, the number
-of unique samples: a law that reads it credits repeated ones, any other counts every sample as new.
+Arrays broadcast element by element, so resamples (r,) and scenarios (k, 1) can be combined. Values may contain U, the
+number of unique samples. A law that uses U gives repeated samples less value; any other law counts every sample as new.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from isoplan.engine.laws.terms import Const
 
 ENDLESS_SAMPLES = np.asarray(np.inf)
 SMALLEST, LARGEST = np.log(1e-12), np.log(1e40)
-"""Between which ln N and ln D are looked for."""
+"""Range of ln N and ln D in the search."""
 
 
 def loss_at(law: Law, v: Values, N: Floats, D: Floats) -> Floats:
-    """The law at ``N`` and ``D`` (less is better); infinite where it is no number."""
+    """Return the law at ``N`` and ``D`` (lower is better); infinite if it is NaN."""
     found = evaluate(law, v, {"N": N, "D": D, "U": v.get("U", ENDLESS_SAMPLES)})
     return np.where(np.isnan(found), np.inf, found)
 
 
 def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
-    """The law element by element: row i of the values at row i of the ``columns``."""
+    """Evaluate the law element by element: row i of the values at row i of the ``columns``."""
     with np.errstate(all="ignore"):
         if isinstance(law, FormulaLaw):
             return value(law.formula.tree, {**v, **columns}) * (-1.0 if law.turned else 1.0)
@@ -40,24 +40,24 @@ def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
 
 
 def reducible(law: Law, v: Values) -> Values:
-    """The same values without the floor, so that a search sees what is left of the loss in all its digits."""
+    """Return the values without the floor, so that a search resolves the rest of the loss with all digits."""
     return {**v, **{t.amplitude: np.zeros(()) for t in law.terms if isinstance(t, Const)}}
 
 
 def samples_for(law: Law, v: Values, N: Floats, loss: Floats) -> Floats:
-    """The least D that brings ``N`` parameters to ``loss``; inf where none does."""
+    """Return the least D with which ``N`` parameters reach ``loss``; inf if none does."""
     if law.samples is not None:
         return law.samples(v, N, loss)
     return _reach(lambda some, at, x: loss_at(law, some, at, x), v, N, loss)
 
 
 def size_for(law: Law, v: Values, D: Floats, loss: Floats) -> Floats:
-    """The least N that ``D`` samples bring to ``loss``; inf where none does. Infinite ``D`` counts as endless."""
+    """Return the least N that reaches ``loss`` with ``D`` samples; inf if none does. ``D`` may be infinite."""
     return _reach(lambda some, at, x: loss_at(law, some, x, at), v, np.minimum(D, ENDLESS), loss)
 
 
 def _reach(curve: Callable[[Values, Floats, Floats], Floats], v: Values, at: Floats, loss: Floats) -> Floats:
-    """Where ``curve(v, at, x)``, which falls with x, takes the value ``loss``."""
+    """Return where ``curve(v, at, x)``, which falls with x, equals ``loss``."""
 
     def better(x: Floats, loss: Floats, at: Floats, *some: Floats) -> Floats:
         return loss - curve(dict(zip(v, some, strict=True)), at, np.exp(x))

@@ -1,4 +1,4 @@
-"""A plan: the question, the allocation that answers it, and everything that a reader must know beside it."""
+"""A plan: the question, the allocation that answers it, and its warnings and support."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
 )
 UNSUPPORTED, IMPOSSIBLE, RUN_IS_BETTER = "unsupported", "impossible", "run-is-better"
 BELOW_FLOOR = "below-floor"
-"""The code of the warning that runs lie below the floor of a fit."""
+"""Code of the warning that runs lie below the floor of a fit."""
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
 
 ABOUT_RUNS = "runs"
-"""The code of notes on how the runs were read (columns derived, rows left out): plans do not repeat them."""
+"""Code of notes on how the runs were read (columns derived, rows left out). Plans do not repeat them."""
 PUBLISHED = "published"
-"""The code of the warning by which a published law says itself that it has no intervals."""
+"""Code of the warning that a published law has no intervals."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An answer. ``allocation`` holds N, D, C and loss; ``derived`` D/N and, where the runs say U, epochs.
+    """An answer. ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known, epochs.
 
-    ``fit`` is the hash of the fit, ``y`` what the law describes, ``reach`` whether a target can be reached at all (None
-    for a budget and without resamples) and ``p_reach`` its probability, None where that is not known. ``bill`` is what
-    it costs by ``prices``, ``worth`` what its limits are worth, ``restated`` its cost by a second compute rule,
-    ``maps`` the hashes of the fits that map to its metrics, in their order; each is empty where nobody asked for it.
-    ``support`` says what the runs support, where the plan lies too far beyond them to be an answer.
+    ``fit`` is the hash of the fit and ``y`` what the law describes. ``reach`` states whether a target can be reached at
+    all (None for a budget and without resamples), and ``p_reach`` is its probability (None if not known). ``bill`` is
+    the cost by ``prices``, ``worth`` the value of its limits, ``restated`` the cost by a second compute rule, and
+    ``maps`` the hashes of the fits that map to its metrics, in their order. Each of these is empty if it was not
+    requested. ``support`` states what the runs support if the plan lies too far beyond them to be an answer.
     """
 
     question: Question
@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the plan: farther beyond them its numbers are marked and are no answer."""
+        """Whether the runs support the plan. Farther beyond them its numbers are marked and are not an answer."""
         return self.support is None and farthest(self.placed)[1] <= ANSWERED
 
     @property
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def shown(self) -> Plan:
-        """The plan as every output states it: without numbers where the runs do not support it."""
+        """The plan as shown in every output: without numbers if the runs do not support it."""
         if self.answers:
             return self
         allocation, derived = (
@@ -94,13 +94,13 @@ class Plan:
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
-        """The numbers whose distance from the runs counts: the allocation, and the metric that was asked for."""
+        """Numbers whose distance from the runs counts: the allocation, and the requested metric."""
         metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
         return {**self.allocation, **metric}
 
     @property
     def unique(self) -> float:
-        """How many samples are unique, D beyond them repeats: those that the plan simulates, else its limit, or inf."""
+        """Number of unique samples; D beyond it repeats them. It is that of the plan, else its limit, else inf."""
         simulated, most = self.derived.get("U"), self.question.limits.unique
         if simulated is not None and simulated.value is not None:
             return simulated.value
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """The answer as one sentence that needs no law to be understood."""
+        """The answer as one sentence that does not require knowledge of the law."""
         return _sentence(self)
 
 
@@ -169,14 +169,14 @@ def _not_reached(plan: Plan, target: str) -> str:
 
 def reach_text(plan: Plan) -> str:
     """Return whether the target can be reached, as a sentence; empty if that is certain or not known."""
-    if plan.reach is None:  # a plan of an older version
+    if plan.reach is None:  # a plan saved by an older version
         p = plan.p_reach
         return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
     return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
 
 
 def _unique_text(plan: Plan) -> str:
-    """Return how many of the samples are unique; empty if the plan did not choose that."""
+    """Return the number of unique samples and passes as text; empty if the plan did not choose them."""
     U, passes = plan.derived.get("U"), plan.derived.get("passes")
     return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
 
@@ -190,13 +190,13 @@ def _least_money(plan: Plan) -> Quantity | None:
 
 
 def spans(fit: Fit) -> Mapping[str, Interval]:
-    """The ranges of the runs by role, with "loss" for what the law describes."""
+    """Return the ranges of the runs by role, with "loss" for what the law describes."""
     own = fit.data.ranges.get(fit.spec.y)
     return {**fit.data.ranges, **({"loss": own} if own else {})}
 
 
 def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
-    """What every plan says where it applies: extrapolation, missing intervals and ranges, and then the fit's own."""
+    """Return the warnings of any plan: extrapolation, missing intervals and ranges, and then those of the fit."""
     found = [*(unsupported(quantities) if too_far(fit, quantities) else extrapolated(quantities))]
     found += better_run(fit, quantities["loss"]) if "loss" in quantities else ()
     if not fit.data.ranges:
@@ -216,7 +216,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
-    """A warning where ``quantities`` lie beyond the runs, by name and decades."""
+    """Return a warning if ``quantities`` lie beyond the runs, with their names and decades."""
     most = farthest(quantities)[1]
     if most <= 0.005:
         return ()
@@ -225,7 +225,7 @@ def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -
 
 
 def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
-    """A warning where the floor of ``fit`` is above its runs, and one of them is better than the plan."""
+    """Return a warning if the floor of ``fit`` is above some of its runs, and one of them is better than the plan."""
     best, planned = fit.best_run, loss.value
     if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):
         return ()
@@ -236,7 +236,7 @@ def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
 
 
 def unsupported(quantities: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
-    """The warning that a plan lies too far beyond the runs to be an answer."""
+    """Return the warning that a plan lies too far beyond the runs to be an answer."""
     text = f"The plan lies too far beyond the runs to be an answer: {_distances(quantities)}."
     return (FitWarning(UNSUPPORTED, text),)
 
@@ -246,13 +246,13 @@ def _distances(quantities: Mapping[str, Quantity]) -> str:
 
 
 def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
-    """A warning for each number that the law gives and that cannot be."""
+    """Return a warning for each number that the law gives but that is impossible."""
     found = {name: q.note for name, q in derived.items() if q.note.startswith(quantity.IMPOSSIBLE)}
     return tuple(FitWarning(IMPOSSIBLE, f"{name}: {note}. Do not use it.") for name, note in found.items())
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
-    """A warning where D asks for more samples than the runs had unique ones."""
+    """Return a warning if D exceeds the number of unique samples of the runs."""
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
@@ -263,7 +263,10 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
 
 
 def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
-    """A warning where unique samples are limited and the law credits none twice; ``D`` () is that of the best fit."""
+    """Return a warning if unique samples are limited and the law gives no credit for repeats.
+
+    ``D`` () is that of the best fit.
+    """
     if limits.unique is None or fit.law.repeats:
         return ()
     unit = sample_unit(fit)

@@ -23,25 +23,25 @@ from isoplan.engine.quantities import count
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
-"""The number that a part of the bill is proportional to."""
+"""Number to which each part of the bill is proportional."""
 
 SMALL_MODEL = "small-model"
 PRICE = "The price of a FLOP"
 OF_TIME = ("time", "device hours", "money", "energy", "CO2")
-"""Lines of a bill that follow from the time that a machine takes."""
+"""Lines of a bill that follow from the time on a machine."""
 FOLLOWS = "not known: it follows from the time"
 
 
 def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = False) -> tuple[CostLine, ...]:
-    """What an answer costs by ``prices``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
+    """Return the costs of an answer by ``prices``: ``best`` () of the best fit, ``draws`` (r,) of its resamples.
 
-    Every unique sample is simulated once: beyond them D repeats. Resamples that cannot reach a
-    target cost infinity. ``spent`` says that the compute is a given budget. A part whose size the law says nothing of
-    has no value and says so, and so has the time of a model that is too small for the machine's assumed share of its
-    peak.
+    Each unique sample is simulated once; D beyond them repeats samples. Resamples that cannot reach a target cost
+    infinity. ``spent`` states that the compute is a given budget. A part has no value, and a note, if the law does not
+    determine its size. The same is true for the time of a model that is too small for the machine's assumed share of
+    its peak.
     """
     central, resampled = (_lines(prices, at) for at in (best, draws))
-    alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
+    alone = prices.simulation is None and prices.inference is None  # the total is then the cost of training
     found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))
         for one, many in zip(central, resampled, strict=True)
@@ -51,14 +51,14 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = Fals
 
 
 def _lines(prices: Prices, at: Point) -> tuple[Line, ...]:
-    """The lines of answers; all of them infinite where there is none, those that no size is behind too."""
+    """Return the lines of answers; if there is no answer, all are infinite, including those without a size."""
     lines = prices.lines(at.C, at.N, np.minimum(at.D, at.U))
     never = np.isinf(at.C) | np.isinf(at.D) | np.isinf(at.N)
     return tuple(replace(line, amount=np.where(never, np.inf, line.amount)) for line in lines)
 
 
 def _unpowered(prices: Prices) -> list[CostLine]:
-    """The energy of machines whose power nobody states: a line without a value that says so."""
+    """Return energy lines without a value, and with a note, for machines of unknown power."""
     return [
         CostLine(part, "energy", Quantity(None, unit="kWh", note=UNPOWERED.format(machine.device.name)))
         for part, machine in machines(prices).items()
@@ -77,14 +77,14 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
 
 
 def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
-    """An amount that follows from a time that is not known."""
+    """Return an amount that follows from an unknown time."""
     return Quantity(None, unit=unit, note=note)
 
 
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
-    """``lines`` of the bill of a model of ``N`` parameters, without the amounts for which its time must be known.
+    """Return ``lines`` of the bill of a model of ``N`` parameters without the amounts that need its unknown time.
 
-    The total money is left out with them. Nothing changes where N is not known (None or NaN).
+    The total money is also left out. Nothing changes if N is not known (None or NaN).
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}
@@ -100,7 +100,7 @@ def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> 
 
 
 def machines(prices: Prices) -> dict[Part, Machine]:
-    """The machine behind each part of a bill that has one."""
+    """Return the machine of each part of a bill that has one."""
     found: dict[Part, Machine] = {"training": prices.machine}
     if prices.inference is not None:
         found["inference"] = prices.inference.machine or prices.machine
@@ -110,7 +110,7 @@ def machines(prices: Prices) -> dict[Part, Machine]:
 def converted(
     prices: Prices | None, limits: Mapping[LimitName, float], weighs: bool, N: float
 ) -> tuple[FitWarning, ...]:
-    """A warning where time or money limits the plan of such a model, or where money ``weighs`` in what is least."""
+    """Return a warning if time or money limits the plan of such a small model, or money ``weighs`` in its cost."""
     named = [name for name in ("hours", "money") if name in limits]
     if prices is None or not (named or weighs):
         return ()
@@ -118,14 +118,14 @@ def converted(
 
 
 def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[FitWarning, ...]:
-    """A warning that ``what`` counts on a share of the peak that no model of ``N`` parameters reaches."""
+    """Return a warning that ``what`` assumes a share of the peak that no model of ``N`` parameters reaches."""
     if machine is None or N is None or not N < machine.least:
         return ()
     return (FitWarning(SMALL_MODEL, f"{what} counts on {machine.share}; {_because(machine, N, 'it')}."),)
 
 
 def why_unknown(machine: Machine | None, N: float | None) -> str:
-    """Why the time of a model of ``N`` parameters on ``machine`` is not known; empty where its share is reached."""
+    """Return why the time of a model of ``N`` parameters on ``machine`` is not known; empty if its share is reached."""
     if machine is None or N is None or not N < machine.least:
         return ""
     return f"not known: {_because(machine, N, machine.share)}"

@@ -1,4 +1,4 @@
-"""Question 1: a budget -> N*, D*, the loss to expect, how flat the optimum is, and what limits make of it."""
+"""Question 1: a budget -> N*, D*, the expected loss, the flatness of the optimum, and the effect of limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from isoplan.engine.quantities import count
 ONE = 1 - 1e-9
 """One parameter or one sample, up to rounding."""
 BEYOND, POINTS = 10.0, 50
-"""Factor beyond the runs, and number of N, for the search of a loss without a minimum in N."""
+"""Factor beyond the runs, and number of N, for the search for a loss without a minimum in N."""
 
 
 def plan_budget(
@@ -47,11 +47,11 @@ def plan_budget(
     other: ComputeRule | None = None,
     maps: tuple[Through, ...] = (),
 ) -> Plan:
-    """The best use of ``C`` FLOPs by the law of ``fit``, under its compute rule or ``rule``, within ``limits``.
+    """Plan the best use of ``C`` FLOPs by the law of ``fit``, under its compute rule or ``rule``, within ``limits``.
 
-    ``prices`` add the bill, ``other`` the cost by a second compute rule, ``maps`` (made of this fit by ``through``) the
-    metrics to expect. Raises PlannerError for a budget that is no positive number, for a law that knows no frontier,
-    and for limits that it cannot keep.
+    ``prices`` add the bill, ``other`` the cost by a second compute rule, and ``maps`` (made from this fit by
+    ``through``) the expected metrics. Raises PlannerError if the budget is not a positive number, for a law without a
+    frontier, and for limits that cannot be applied.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"A budget of {C:g} FLOPs buys nothing: give a positive number, such as 1e20.")
@@ -101,7 +101,7 @@ def plan_budget(
 
 
 def nothing(fit: Fit, task: Task, C: float) -> str:
-    """Why a budget has no answer."""
+    """Return why a budget has no answer."""
     if set(task.limits) - {"budget"}:
         most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
         return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
@@ -111,10 +111,10 @@ def nothing(fit: Fit, task: Task, C: float) -> str:
 
 
 def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
-    """Raise PlannerError where the answer ``at`` of the best fit is less than one parameter or less than one sample.
+    """Raise PlannerError if the answer ``at`` of the best fit has less than one parameter or less than one sample.
 
-    The sentence names the limits where those are to blame, else the budget or target that was ``asked``. Runs that
-    have less than one themselves count in another unit, and refuse nothing.
+    The message names the limits if these are the cause, else the budget or target that was ``asked``. If the runs
+    themselves have sizes below one, they use another unit, and no answer is refused.
     """
     if _whole(fit, at):
         return
@@ -132,7 +132,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
 
 
 def _whole(fit: Fit, at: Point) -> bool:
-    """Whether there is at least one parameter and one sample, as far as the law says and the runs count in ones."""
+    """Return whether N and D are at least one; unknown sizes, and sizes whose runs are below one, pass."""
     spans = plans.spans(fit)
     return not any(x < ONE and spans.get(name, (1.0, 1.0))[0] >= 1 for name, x in (("N", at.N), ("D", at.D)))
 
@@ -146,7 +146,7 @@ def _answered(fit: Fit, task: Task, limits: Mapping[LimitName, float]) -> bool:
 
 
 def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """The subject of what limits leave: "The limit of 5 EUR leaves"."""
+    """Return the subject and verb of a sentence on limits: "The limit of 5 EUR leaves"."""
     return (
         f"The limits of {listed(most, prices)} leave"
         if len(most) > 1
@@ -155,7 +155,7 @@ def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
 
 
 def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
-    """Return the sentence for a law whose loss at ``C`` FLOPs falls all the way to one end of N; empty otherwise."""
+    """Return the sentence for a law whose loss at ``C`` FLOPs is monotone in N; otherwise an empty string."""
     ranges = fit.data.ranges
     vanished = any(t.axis is not None and not float(fit.values[t.amplitude]) for t in fit.law.terms)
     if not fit.law.is_surface or vanished or not {"N", "D"} <= ranges.keys():
@@ -173,7 +173,7 @@ def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
 
 
 def no_optimum(fit: Fit) -> str:
-    """The sentence for a best fit that has no optimum where it was asked."""
+    """Return the sentence for a best fit without an optimum at the requested point."""
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
         "This fit has no compute-optimal point there, because one of its terms has vanished or is out of all range "
@@ -182,7 +182,7 @@ def no_optimum(fit: Fit) -> str:
 
 
 def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
-    """N, D, C and loss with intervals from the best fit's point and the resamples' (r,)."""
+    """Return N, D, C and loss with intervals, from the point of the best fit and those of the resamples (r,)."""
     spans = plans.spans(fit)
     sizes = {
         "N": (best.N, draws.N, "parameters"),
@@ -200,10 +200,10 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
 
 
 def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
-    """D/N, passes over the unique samples (those of the plan, else the most that the runs had), and the training time.
+    """Return D/N, passes over the unique samples, and the training time.
 
-    How many samples are unique is told where the plan simulates fewer than the limits allow. The time is that on the
-    machine of the runs, where they say how long they took.
+    The unique samples are those of the plan, else the most that the runs had. Their number is included if the plan
+    simulates fewer than the limits allow. The time is that on the machine of the runs, if they have one.
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
@@ -223,9 +223,9 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
 
 
 def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
-    """The training time on the machine of the runs; its interval holds the scatter of the runs' times too.
+    """Return the training time on the machine of the runs; its interval includes the scatter of the runs' times.
 
-    None where the runs do not say how long they took.
+    None if the times of the runs are not known.
     """
     runtime = fit.data.runtime
     if runtime is None:
@@ -236,7 +236,7 @@ def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
 
 
 class Beside(TypedDict):
-    """The fields of a plan that are empty unless they were asked for."""
+    """Fields of a plan that are empty unless they were requested."""
 
     prices: Prices | None
     bill: tuple[CostLine, ...]

@@ -1,8 +1,8 @@
-"""One plan, one compute convention: N* from the frontier, D from the rule in use, and what another rule says of both.
+"""Compute convention of a plan: N* from the frontier, D from the rule in use, and both by another rule.
 
-The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1), by which the
-published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two: ``spend`` gives the D that the rule
-in use pays for, ``recost`` states the same plan by another rule.
+The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1). By this
+formula the published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two: ``spend`` gives the D
+that the rule in use pays for, and ``recost`` restates the same plan by another rule.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
 COSTS_APART = 0.05
-"""Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
+"""Relative difference between the budget and the cost of N* and D* above which a plan shows a warning."""
 
 
 @dataclass(frozen=True)
 class Recost:
-    """The same N and D by two rules; arrays of one shape, FLOPs and samples.
+    """Cost of the same N and D by two rules; arrays of one shape, FLOPs and samples.
 
-    ``C`` is the cost by ``rule``, ``other_C`` that by ``other``; ``other_D`` is what ``other`` pays for with ``C`` at
-    the same N (NaN where it pays for none).
+    ``C`` is the cost by ``rule``, ``other_C`` that by ``other``. ``other_D`` is the D that ``C`` pays for by ``other``
+    at the same N (NaN if none).
     """
 
     rule: ComputeRule
@@ -44,12 +44,12 @@ class Recost:
 
     @property
     def factor(self) -> Floats:
-        """How many times the cost by ``rule`` the plan costs by ``other``."""
+        """Ratio of the cost by ``other`` to the cost by ``rule``."""
         return self.other_C / self.C
 
     @property
     def sentence(self) -> str:
-        """The comparison in words, for a single plan."""
+        """The comparison as a sentence, for a single plan."""
         paid = float(self.other_D)
         instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
         ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
@@ -57,9 +57,9 @@ class Recost:
 
 
 def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> SecondRuleCost:
-    """An answer by ``other``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
+    """Restate an answer by ``other``; ``best`` is of the best fit, (), ``draws`` of its resamples, (r,).
 
-    Raises PlannerError where the law says nothing of N or D, or the best fit has no answer.
+    Raises PlannerError if the law does not determine N or D, or if the best fit has no answer.
     """
     if not (np.isfinite(best.N) and np.isfinite(best.D)):
         raise PlannerError(
@@ -81,7 +81,7 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
 
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
-    """What to know where N* and D* are power laws fitted one by one: which of them a plan takes, and what they cost.
+    """Return warnings for N* and D* that were fitted separately: which of them a plan uses, and what they cost.
 
     ``best`` is the answer of the best fit as ``paid`` by ``rule``, shape ().
     """
@@ -101,7 +101,7 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
 
 
 def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:
-    """What ``N`` parameters on ``D`` samples cost by ``rule`` and by ``other``; arrays broadcast, so resamples pass.
+    """Compute the cost of ``N`` parameters on ``D`` samples by ``rule`` and by ``other``; arrays broadcast.
 
     Raises PlannerError for a size that is not positive.
     """

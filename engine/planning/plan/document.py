@@ -30,19 +30,19 @@ HOMES = {
 
 
 def document(plan: Plan, fit: str = "fit.json", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
-    """``plan`` as a document whose script reads the file ``fit`` (what ``isoplan fit --json`` printed).
+    """Return ``plan`` as a document whose script reads the file ``fit`` (the output of ``isoplan fit --json``).
 
-    ``group`` is that of its groups which was planned for, ``maps`` the files of the fits that map to its metrics, in
-    the order in which they were given.
+    ``group`` is the planned group of that file. ``maps`` are the files of the fits that map to its metrics, in their
+    given order.
     """
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
     return Document(plan.sentence, _lines(plan), notes, to_json(plan), _script(plan, fit, group, maps))
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
-    """Every number of ``plan`` under its name: allocation, what follows, bill, worth of limits, second rule.
+    """Return all numbers of ``plan`` with their names; empty if the runs support no answer.
 
-    None where the runs support no answer.
+    These are the allocation, derived numbers, the bill, the worth of limits, and the cost by a second rule.
     """
     if not plan.answers:
         return ()
@@ -75,15 +75,15 @@ def _script(plan: Plan, fit: str, group: str, maps: tuple[str, ...]) -> str:
 
 
 def limits_literal(limits: Limits) -> str:
-    """Limits as Python."""
+    """Return limits as Python."""
     return f"Limits({', '.join(f'{name}={most!r}' for name, most in limits.given.items())})"
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """Return the object that ``plan --json`` prints.
 
-    What was not asked is left out, so that hashes of plans do not change. A plan that the runs do not support has no
-    numbers there.
+    Parts that were not requested are left out, so that hashes of plans do not change. A plan that the runs do not
+    support has no numbers in it.
     """
     plan = plan.shown
     asked = {
@@ -112,7 +112,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
 
 
 def read_plan(raw: Mapping[str, Any]) -> Plan:
-    """Return the plan in a JSON object. Raises PlannerError that names what is missing or wrong."""
+    """Read a plan from a JSON object. Raises PlannerError that names what is missing or wrong."""
     try:
         if raw["schema"] != SCHEMA:
             raise PlannerError(f"The plan has schema {raw['schema']}, this version reads schema {SCHEMA}.")
@@ -141,7 +141,7 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
 
 
 def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | None:
-    """Return whether the target can be reached; None for a plan of an older version, which has a probability alone."""
+    """Return whether the target can be reached; None for a plan of an older version, which has only a probability."""
     if raw is None:
         return None
     verdict = next((one for one in VERDICTS if one == raw["verdict"]), None)
@@ -177,6 +177,6 @@ def _read_flat(raw: Mapping[str, Any]) -> Flat:
 
 
 def _span(raw: list[float | None], rising: bool) -> Interval:
-    """Return an interval of ``flat`` with its null ends replaced: N runs from 0 to infinity, D from infinity to 0."""
+    """Read an interval of ``flat`` and replace its null ends: N goes from 0 to infinity, D from infinity to 0."""
     low, high = (0.0, float("inf")) if rising else (float("inf"), 0.0)
     return (low if raw[0] is None else float(raw[0]), high if raw[1] is None else float(raw[1]))

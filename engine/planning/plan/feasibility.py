@@ -1,4 +1,4 @@
-"""What can be reached at all: the floor of a law, and why a target is out of reach, in a sentence."""
+"""Feasibility of targets: the floor of a law, and the reason, as a sentence, why a target is out of reach."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from isoplan.engine.planning.scenario.prices import COMPUTE
 from isoplan.engine.quantities import count, flops, rounded
 
 OF_SIZES: tuple[LimitName, ...] = ("unique", "epochs", "parameters", "memory")
-"""The limits on N and D, which no amount of compute loosens."""
+"""Limits on N and D, which more compute cannot relax."""
 
 
 def floor_of(fit: Fit) -> Quantity:
-    """The floor (where larger is better, the ceiling) with its intervals, one-sided where it is not resolved."""
+    """Return the floor (the ceiling if larger is better) with its intervals, one-sided if it is not resolved."""
     value, draws = floor(fit.law, fit.values), np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
     found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y, within=possible(fit))
     if not fit.resampling.floorless:
@@ -39,24 +39,24 @@ def floor_of(fit: Fit) -> Quantity:
 
 
 def bound(fit: Fit) -> str:
-    """What the limit of a law at infinite scale is called."""
+    """Return the name of the limit of a law at infinite scale."""
     return "ceiling" if fit.larger_is_better else "floor"
 
 
 def bound_symbol(fit: Fit) -> str:
-    """The parameter that is the bound, E or L_inf; empty where the law has none or more than one."""
+    """Return the parameter of the bound, E or L_inf; empty if the law has none or more than one."""
     found = [term.amplitude for term in fit.law.terms if isinstance(term, Const)]
     return found[0] if len(found) == 1 else ""
 
 
 def met(map: Through, target: float) -> str:
-    """The sentence for a metric target that every loss meets."""
+    """Return the sentence for a metric target that every loss reaches."""
     metric = map.map.spec.y
     return f"By its map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder one."
 
 
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
-    """Why neither the best fit nor any resample of ``fit`` reaches ``target``, and what to do about it."""
+    """Return why neither the best fit nor any resample of ``fit`` reaches ``target``, and what to do."""
     wanted = f"A target {map.map.spec.y if map else fit.spec.y} of {target:g}"
     if map is not None and np.isneginf(goal.best):
         return f"{wanted} is out of reach: by its map no {fit.spec.y} gives it; ask for an easier one."
@@ -80,7 +80,7 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
 
 
 def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
-    """How the limits keep the best fit from a goal above its floor, by those of them alone that do."""
+    """Return how the limits exclude a goal above the floor of the best fit, naming only the limits that matter."""
 
     def reached(some: Mapping[LimitName, float]) -> bool:
         return bool(np.isfinite(solve(fit.law, fit.values, replace(task, limits=some), some, goal.best).C))
@@ -98,14 +98,14 @@ def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
         allow = "they allow" if len(most) > 1 else "it allows"
         return f"{contradicts}: {allow} {y} {rounded(value)} at best, whatever is spent; {instead}"
     within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
-    if len(others) > 1:  # each of them can be kept, so what the target takes of one says nothing of the other
+    if len(others) > 1:  # each can be kept alone: the need for one does not determine the other
         return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"
     takes = _takes(fit, task, goal, sizes, next(iter(others)))
     return f"{contradicts}: {within} takes at least {takes}; {instead}"
 
 
 def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], of: LimitName) -> str:
-    """The least that the goal takes of what the limit ``of`` limits, within limits on ``sizes``."""
+    """Return the least amount of the limited quantity ``of`` that the goal needs, within limits on ``sizes``."""
     prices = task.prices
     if of == "money" and prices is not None:
         aim = replace(task, aim=prices.rates)

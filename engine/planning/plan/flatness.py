@@ -1,4 +1,4 @@
-"""How flat the optimum is: how far N may leave it before the loss is 1 % worse, at the same cost and limits."""
+"""Flatness of the optimum: the range of N in which the loss is at most 1 % worse, at the same cost and limits."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from isoplan.engine.planning.scenario.limits import room, with_unique
 
 TOLERANCE = 0.01
 WIDEST = 20.0
-"""Decades on either side of N* within which the ends of the flat stretch are looked for."""
+"""Decades on either side of N* in which the ends of the flat range are searched."""
 DRAWS = 200
-"""Resamples that the intervals of the ends come from."""
+"""Number of resamples for the intervals of the ends."""
 SIDES = np.array([[-1.0], [1.0]])
 
 
 def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
-    """Where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None for a law that is no surface.
+    """Return where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None without a surface.
 
-    D follows N: as much as the budget and the limits of ``task`` allow.
+    D follows N: it is the largest that the budget and the limits of ``task`` allow.
     """
     if not fit.law.is_surface or not np.isfinite(best.N):
         return None
@@ -48,7 +48,7 @@ def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
 
 
 def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
-    """N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0, inf where never left."""
+    """Return N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0 or inf if never left."""
     at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
     whole = room(fit.law, task.limits, task.prices)
     rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
@@ -57,7 +57,7 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
-        """Loss over the limit at ln N = centre + side x."""
+        """Return the loss minus the limit at ln N = centre + side x."""
         N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
         D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
         found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))

@@ -1,4 +1,4 @@
-"""Which limits stand in the way of an answer: of all that were given the few that together allow none."""
+"""Infeasible limits: the smallest subset of the given limits that together allow no answer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from isoplan.engine.planning.scenario.prices import Prices
 
 OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
 AMPLE = 1e6
-"""How many times the budget counts as a budget that is no limit."""
+"""Factor on the budget that makes it large enough not to be a limit."""
 
 
 def clash(
     law: Law, limits: Mapping[LimitName, float], works: Callable[[Mapping[LimitName, float]], bool]
 ) -> dict[LimitName, float]:
-    """The limits that contradict: ``works`` with none of them loosened, and with any one of them gone.
+    """Return the limits that contradict: no answer with all of them, but one if any of them is removed.
 
-    ``works`` says whether limits leave an answer, and does not for all of ``limits``. Limits that only look on are
-    left out one by one, those on spending first, so that a size that no spending makes up for is what is named; a
-    budget, which no question goes without, becomes ample instead.
+    ``works`` returns whether limits allow an answer, and is false for all of ``limits``. Limits without an effect are
+    left out one by one, those on spending first, so that a size limit that no spending can offset is named. A budget is
+    part of every question, so it becomes very large instead of being removed.
     """
     left = dict(limits)
     found = dict(limits)
@@ -35,19 +35,19 @@ def clash(
 
 
 def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> dict[LimitName, float]:
-    """``limits`` with the one called ``name`` out of the way."""
+    """Return ``limits`` without the one called ``name``."""
     if name == "budget":
         return {**limits, name: AMPLE * limits[name]}
-    if name == "unique" and law.repeats:  # the law reads it
+    if name == "unique" and law.repeats:  # the law uses it
         return {**limits, name: np.inf}
     return {other: most for other, most in limits.items() if other != name}
 
 
 def listed(limits: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Limits as a sentence names them: "2 M unique samples and 100 M parameters"."""
+    """Return limits as a phrase for a sentence: "2 M unique samples and 100 M parameters"."""
     return " and ".join(named(name, most, prices) for name, most in limits.items())
 
 
 def loosen(limits: Mapping[LimitName, float]) -> str:
-    """What to do about them."""
+    """Return what to do about the limits."""
     return "loosen one of them" if len(limits) > 1 else "loosen it"

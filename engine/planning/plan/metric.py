@@ -1,7 +1,8 @@
-"""Targets in a metric: a map from what the law describes to the metric, with resamples that go together.
+"""Targets in a metric: a map from what the law describes to the metric, with paired resamples.
 
-Where law and map were fitted to the same runs with the same seed, resample i of both drew the same runs and row i goes
-with row i. Else the two are independent, and the rows of the map are shuffled so that equal seeds do not tie them.
+If law and map were fitted to the same runs with the same seed, resample i of both drew the same runs and row i is
+paired with row i. Otherwise the two are independent, and the rows of the map are shuffled so that equal seeds do not
+correlate them.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from isoplan.engine.planning.plan.solve import Goal
 from isoplan.engine.quantities import rounded
 
 CHECKED = 400
-"""Points at which a map is looked at for turns."""
+"""Number of points at which a map is tested for turning points."""
 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """A law and a map from its y to a metric. ``law`` and ``map`` have equally many resamples, that go together.
+    """A law and a map from its y to a metric; ``law`` and ``map`` have equally many, paired resamples.
 
-    ``kept`` (r,) are the places of these resamples among those of the law's fit.
+    ``kept`` (r,) are the indices of these resamples among those of the law's fit.
     """
 
     law: Fit
@@ -39,7 +40,7 @@ class Through:
 
     @property
     def draws(self) -> Values:
-        """Values of the map (r,), in the order of the resamples of the law."""
+        """Parameter values of the map (r,), in the order of the resamples of the law."""
         return self.map.draws
 
     def goal(self, target: float) -> Goal:
@@ -57,13 +58,16 @@ class Through:
         return Goal(possible_loss(self.map.values), possible_loss(self.draws))
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
-        """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""
+        """Return the metric at the law's values ``best`` () and ``draws`` (r,), with its intervals.
+
+        The values have the law's own sign.
+        """
         many = self._at(self.draws, draws)
         y = self.map.spec.y
         return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
 
     def at(self, best: Floats | float) -> float:
-        """The metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
+        """Return the metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
         return float(self._at(self.map.values, np.asarray(best)))
 
     def _at(self, v: Values, x: Floats) -> Floats:
@@ -83,10 +87,10 @@ class Through:
 
 
 def through(law: Fit, map: Fit, name: str = "") -> Through:
-    """``map`` read as the metric of what ``law`` describes; ``name`` is the metric that was asked for, "" for any.
+    """Pair ``map`` with ``law``, as the metric of what ``law`` describes.
 
-    Raises PlannerError where the map describes another metric or reads another column, has no runs, turns within the
-    range of its runs, or makes the metric worse where the law gets better.
+    ``name`` is the requested metric, "" for any. Raises PlannerError if the map describes another metric or another
+    column, has no runs, is not monotone within the range of its runs, or makes the metric worse as the law improves.
     """
     metric, axes = map.spec.y, map.law.axes
     if name and name != metric:
@@ -108,7 +112,7 @@ def through(law: Fit, map: Fit, name: str = "") -> Through:
 
 
 def same_runs(law: Fit, map: Fit) -> bool:
-    """Whether resample i of both drew the same runs."""
+    """Return whether resample i of both drew the same runs."""
     one, other = (
         (f.data.snapshot or f.data.sha256, f.data.where, f.n, f.spec.seed, f.resampling.method) for f in (law, map)
     )
@@ -120,7 +124,7 @@ def _range(law: Fit, map: Fit) -> Interval:
 
 
 def _monotone(law: Fit, map: Fit) -> None:
-    """Raise PlannerError where the map turns within its runs, or where a better law makes a worse metric."""
+    """Raise PlannerError if the map is not monotone within its runs, or if a better law gives a worse metric."""
     y, metric = law.spec.y, map.spec.y
     at = np.linspace(*_range(law, map), CHECKED)
     steps = np.diff(map.predict({y: at}))
@@ -141,12 +145,12 @@ def _monotone(law: Fit, map: Fit) -> None:
 
 
 def _direction(law: Fit) -> float:
-    """1 where less of what the law describes is better, -1 where more is."""
+    """Return 1 if smaller values of what the law describes are better, -1 if larger ones are."""
     return -1.0 if law.larger_is_better else 1.0
 
 
 def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:
-    """Where a one-axis ``law`` takes the value ``y``, by search within ``span`` alone; NaN where nowhere."""
+    """Return where a one-axis ``law`` equals ``y``, searched within ``span`` only; NaN if nowhere."""
     if law.inverse is not None:
         return law.inverse(v, y)
     low, high = span

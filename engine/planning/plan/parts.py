@@ -17,10 +17,10 @@ from isoplan.engine.planning.scenario.prices import Part
 
 @dataclass(frozen=True)
 class Flat:
-    """How flat the iso-FLOP curve is: N and D between which the loss is within ``tolerance`` of the best.
+    """Flatness of the iso-FLOP curve: N and D between which the loss is within ``tolerance`` of the best.
 
-    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the
-    68 % intervals of the two ends of N, None without resamples and where such an interval is unbounded.
+    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the 68
+    % intervals of the two ends of N. They are None without resamples and if such an interval is unbounded.
     """
 
     tolerance: float
@@ -32,7 +32,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class CostLine:
-    """One line of the bill: the part of the plan, what of it, and how much."""
+    """A line of the bill: the part of the plan, the kind of cost, and the amount."""
 
     part: Part
     what: str
@@ -40,21 +40,21 @@ class CostLine:
 
     @property
     def row(self) -> Row:
-        """The line ready to show."""
+        """The line as a table row, ready to show."""
         return as_row(f"{self.part.capitalize()}, {self.what}", self.amount)
 
     def to_json(self) -> dict[str, Any]:
-        """The line for JSON."""
+        """Return the line for JSON."""
         return {"part": self.part, "what": self.what, "amount": quantity.to_json(self.amount)}
 
 
 @dataclass(frozen=True)
 class Worth:
-    """A limit at its answer: how much there is, how much of it the answer uses, and what more of it is worth.
+    """A limit and its worth at the answer: its amount, the amount in use, and the gain from more of it.
 
-    ``slope`` is the gain for one more unit of the limit, ``ten`` the gain of ten per cent more: in y for a budget
-    (positive is better), in money, or FLOPs where nothing has a price, for a target. ``one_sided`` where less of it
-    costs at another rate than more of it gains, because another limit begins to bind.
+    ``slope`` is the gain per additional unit of the limit, ``ten`` the gain from ten per cent more. For a budget the
+    gain is in y (positive is better). For a target it is in money, or in FLOPs without prices. ``one_sided`` if less of
+    it costs at another rate than more of it gains, because another limit becomes active.
     """
 
     limit: LimitName
@@ -66,7 +66,7 @@ class Worth:
     one_sided: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The worth for JSON."""
+        """Return the worth for JSON."""
         gains = {"slope": quantity.to_json(self.slope), "ten": quantity.to_json(self.ten)}
         rest = {name: getattr(self, name) for name in ("limit", "most", "used", "binds", "one_sided")}
         return rest | gains
@@ -74,7 +74,7 @@ class Worth:
 
 @dataclass(frozen=True)
 class SecondRuleCost:
-    """The plan by another compute rule: what its N and D cost then, as FLOPs and as a ``factor`` of the plan's C.
+    """Cost of a plan by another compute rule, in FLOPs and as a ``factor`` of the plan's C.
 
     ``D`` is what that rule pays for with the plan's C at the same N.
     """
@@ -86,20 +86,20 @@ class SecondRuleCost:
     sentence: str
 
     def to_json(self) -> dict[str, Any]:
-        """The statement for JSON."""
+        """Return the cost for JSON."""
         numbers = {name: quantity.to_json(getattr(self, name)) for name in ("C", "D", "factor")}
         return {"compute": self.rule.to_json(), **numbers, "sentence": self.sentence}
 
 
 def read_line(raw: Mapping[str, Any]) -> CostLine:
-    """The line in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
+    """Read a line from a JSON object; raises KeyError, ValueError or PlannerError if it is not a line."""
     if raw["part"] not in get_args(Part):
         raise ValueError(f"part {raw['part']!r}")
     return CostLine(raw["part"], str(raw["what"]), quantity.from_json(raw["amount"]))
 
 
 def read_worth(raw: Mapping[str, Any]) -> Worth:
-    """The worth in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
+    """Read a worth from a JSON object; raises KeyError, ValueError or PlannerError if it is not a worth."""
     if raw["limit"] not in get_args(LimitName):
         raise ValueError(f"limit {raw['limit']!r}")
     slope, ten = (quantity.from_json(raw[name]) for name in ("slope", "ten"))
@@ -109,6 +109,6 @@ def read_worth(raw: Mapping[str, Any]) -> Worth:
 
 
 def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
-    """The statement in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
+    """Read the cost by a second rule from a JSON object; raises KeyError, ValueError or PlannerError if it is none."""
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))

@@ -1,9 +1,9 @@
-"""Which limits bind, and what more of them is worth.
+"""Active limits of a plan, and their shadow prices.
 
-The worth of a limit l is -dL/dl for a budget and -dC/dl for a target, or money in place of C where compute has a price
-(all of it where that is what is least): what the answer gains if the limit gives way by a little. The question is asked
-again with a little more and a little less of it. Where the two differ another limit begins to bind there, and the worth
-is that of more. A slack limit is worth nothing.
+The worth of a limit l is -dL/dl for a budget and -dC/dl for a target. If compute has a price, money replaces C; it is
+the total cost if that is minimised. The worth is the gain in the answer if the limit is relaxed slightly. The question
+is answered again with slightly more and slightly less of the limit. If the two slopes differ, another limit becomes
+active there, and the worth is that of more. A limit that is not active has no worth.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from isoplan.engine.planning.plan.solve import Goal, Task, solve
 from isoplan.engine.planning.scenario.limits import LimitName
 
 STEP = 1e-4
-"""Relative step for the slope."""
+"""Relative step of the slope."""
 MORE = 1.1
-"""Ten per cent more."""
+"""Factor of ten per cent more."""
 BINDS = 1e-6
-"""Relative distance of the use of a limit from the limit below which it binds."""
+"""Relative distance between use and limit below which the limit is active."""
 KINK = 0.05
-"""Relative difference of the slopes on either side from which on they are told apart."""
+"""Relative difference of the slopes on either side above which they count as different."""
 NOISE = 1e-11
-"""Relative gain below which nothing was gained."""
+"""Relative gain below which the gain counts as zero."""
 DRAWS = 200
-"""Resamples that the intervals of worths come from."""
+"""Number of resamples for the intervals of worths."""
 
 
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
-    """What each limit of ``task`` is worth to the answer ``at`` of ``fit``; empty where the best fit has no answer.
+    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty if there is no answer.
 
-    Intervals come from at most 200 resamples, of those that have an answer. Limits on hours and money are left out
-    where the model is too small for the machine's assumed share of its peak.
+    Intervals use at most 200 of the resamples that have an answer. Limits on hours and money are left out if the model
+    is too small for the machine's assumed share of its peak.
     """
     if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
@@ -66,7 +66,7 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """For each limit (m, r): the gain per unit of it, of ten per cent more, and whether less and more differ."""
+    """Gains of each limit (m, r): per unit, from ten per cent more, and whether the slopes to both sides differ."""
 
     slope: Floats
     ten: Floats
@@ -74,7 +74,7 @@ class _Gains:
 
 
 def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
-    """All limits at once: the question as it is, and for each limit with a little more, a little less and much more."""
+    """Compute the gains of all limits at once, by changing each a little up, a little down and ten per cent up."""
     steps = (1 + STEP, 1 - STEP, MORE)
     names, m = list(task.limits), len(task.limits)
     factors = np.ones((1 + len(steps) * m, m))
@@ -96,7 +96,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
 
 
 def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
-    """How much of each limit of ``task`` the point ``at`` of one plan uses."""
+    """Return the amount of each limit of ``task`` that the point ``at`` of one plan uses."""
     N, D, C = float(at.N), float(at.D), float(at.C)
     unique = float(at.U)
     found: dict[LimitName, float] = {

@@ -1,4 +1,4 @@
-"""A question and its answer as points: for the best fit and for every resample, with limits and without."""
+"""Solution of a question as points, for the best fit and for all resamples, with and without limits."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
+    """A question: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
 
-    A target is one of what the law describes, or of the ``metric`` that a map makes of it.
+    A target is a value of what the law describes, or of the ``metric`` that a map predicts from it.
     """
 
     kind: Kind
@@ -40,7 +40,7 @@ class Question:
     metric: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The question for JSON; what was not asked is left out."""
+        """Return the question for JSON, without empty fields."""
         limits = self.limits.to_json()
         more: dict[str, Any] = {"limits": limits} if limits else {}
         return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
@@ -48,9 +48,10 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What the law must reach in its own sign (less is better): ``best`` () for the best fit, ``draws`` for resamples.
+    """Value that the law must reach, in its own sign (lower is better).
 
-    ``draws`` is () where all have the same goal, (r,) where each has its own.
+    ``best`` () is the goal of the best fit. ``draws`` is () if all resamples have the same goal, (r,) if each has its
+    own.
     """
 
     best: Floats
@@ -59,10 +60,10 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked of a law: the least loss of a budget, or what reaches a ``goal`` at least cost; within ``limits``.
+    """A task for a law within ``limits``: the least loss of a budget, or the least cost that reaches a ``goal``.
 
-    Without a goal it is a budget, which is the limit "budget" in FLOPs. ``aim`` is the cost that is least: compute, or
-    money where more than training has a price (``Prices.aim``).
+    Without a goal it is a budget, which is the limit "budget" in FLOPs. ``aim`` is the cost to minimise: compute, or
+    money if more than training has a price (``Prices.aim``).
     """
 
     rule: ComputeRule
@@ -72,9 +73,9 @@ class Task:
     aim: Rates = COMPUTE
 
     def cost(self, at: Point) -> Floats:
-        """What the answers ``at`` cost: all money where that is the aim, else that of training.
+        """Return the cost of the answers ``at``: all money if that is the aim, else the cost of training.
 
-        FLOPs where an hour of the machine has no price. Shape of ``at``; infinite where nothing reaches the goal.
+        In FLOPs if an hour of the machine has no price. Shape of ``at``; infinite if nothing reaches the goal.
         """
         if self.prices is None or self.prices.machine.price is None:
             return at.C
@@ -85,12 +86,15 @@ class Task:
 
     @property
     def saved(self) -> str:
-        """The unit of ``cost``: the currency, or FLOPs without a price."""
+        """Unit of ``cost``: the currency, or FLOPs without a price."""
         priced = self.prices is not None and self.prices.machine.price is not None
         return self.prices.currency if priced and self.prices is not None else "FLOPs"
 
     def best(self, fit: Fit) -> Point:
-        """The answer of the best fit: shape (). Raises PlannerError where the rule pays for no sample at its N*."""
+        """Return the answer of the best fit, shape ().
+
+        Raises PlannerError if the rule pays for no sample at its N*.
+        """
         at = solve(fit.law, fit.values, self, self.limits, self.goal.best if self.goal else None)
         found = paid(fit, at, self.rule)
         if np.isnan(found.N) and np.isfinite(at.N):
@@ -101,14 +105,14 @@ class Task:
         return found
 
     def draws(self, fit: Fit) -> Point:
-        """The answer of every resample: shape (r,)."""
+        """Return the answers of all resamples, shape (r,)."""
         return paid(
             fit, solve(fit.law, fit.draws, self, self.limits, self.goal.draws if self.goal else None), self.rule
         )
 
 
 def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None = None) -> Task:
-    """The task of a question in what ``fit`` describes."""
+    """Return the task of a question about what ``fit`` describes."""
     limits: dict[LimitName, float] = dict(asked.limits.given)
     if asked.kind == "budget":
         return Task(rule, {"budget": asked.value, **limits}, prices=prices)
@@ -117,9 +121,9 @@ def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None 
 
 
 def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
-    """The answer to ``task`` under ``limits`` (arrays of one shape, which broadcasts with ``v``).
+    """Solve ``task`` under ``limits`` (arrays of one shape, which broadcasts with ``v``).
 
-    Raises PlannerError for a limit that the law or the prices cannot keep.
+    Raises PlannerError for a limit that cannot be applied to the law or the prices.
     """
     bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
     if bare or not law.is_surface:
@@ -140,13 +144,13 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
 
 
 def _either(at: Point, mix: Point, better: Bools) -> Point:
-    """``mix`` where it is ``better``, else ``at``: samples seen once, or as few as pay, seen again."""
+    """Return ``mix`` if it is ``better``, else ``at``: fewer samples that are repeated, or samples seen once."""
     pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
     return Point(*(np.where(better, two, one) for one, two in pairs))
 
 
 def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
-    """On the frontier, in closed form where the law has one; a limit on C alone ends it."""
+    """Solve on the frontier, in closed form if the law has one; only C can be limited."""
     C: Floats = room(law, limits, task.prices).C if limits else np.asarray(np.inf)
     if goal is None:
         return frontier(law, v, C, task.rule)

@@ -1,4 +1,4 @@
-"""How far the runs behind a law support plans, and which cells would support one that lies beyond."""
+"""Range in which the runs of a law support plans, and cells that would support a plan beyond it."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from isoplan.engine.planning.optimum.search import ROUNDING
 from isoplan.engine.quantities import count, power10
 
 UNKNOWN_C: Interval = (1e15, 1e21)
-"""Where budgets are looked at when nothing is known of the compute of the runs."""
+"""Range of budgets if the compute of the runs is not known."""
 ANSWERED = STATED
-"""Decades beyond the runs up to which a plan is an answer."""
+"""Largest distance of an answer above the runs, in decades."""
 BELOW = 1.0
-"""The same for sizes smaller than those of the runs, where a loss meets that of a model which has learned nothing."""
+"""Largest distance of sizes below the runs, in decades. Smaller models may have the loss of an untrained one."""
 MARKED = 1.0
-"""Decades beyond the runs from which on the sentence of an answer says so."""
+"""Distance from the runs, in decades, above which the sentence of an answer states it."""
 FARTHER = 1.0
-"""Decades beyond the supported range up to which cells are named."""
+"""Largest distance beyond the supported range, in decades, for which cells are named."""
 SIZES = ("N", "D", "C")
 REACH, STEP = 40, 0.1
-"""Decades of compute around the runs that are looked at, and the distance of two budgets."""
+"""Search for supported budgets: decades of compute around the runs, and the step between two budgets."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """What the runs support: plans from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
+    """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
 
-    Both are None where they support no plan of the law. ``cells`` are the N, D and C of cells which would bring the
-    plan that was asked for within ``ANSWERED`` decades of the runs; empty where these lie more than ``FARTHER`` decades
-    beyond the range too.
+    Both are None if no plan of the law is supported. ``cells`` are the N, D and C of cells with which the requested
+    plan would lie within ``ANSWERED`` decades of the runs. They are empty if they also lie more than ``FARTHER``
+    decades beyond the range.
     """
 
     axis: str
@@ -50,18 +50,18 @@ class Support:
     cells: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The support for JSON."""
+        """Return the support for JSON."""
         return {"axis": self.axis, "low": self.low, "high": self.high, "cells": dict(self.cells)}
 
 
 def read_support(raw: Mapping[str, Any]) -> Support:
-    """The support in a JSON object."""
+    """Read the support from a JSON object."""
     low, high = (None if raw[end] is None else float(raw[end]) for end in ("low", "high"))
     return Support(str(raw["axis"]), low, high, {str(name): float(x) for name, x in raw["cells"].items()})
 
 
 def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
-    """The quantity that lies farthest beyond the runs, and by how many decades; "" and 0 where none does."""
+    """Return the quantity farthest beyond the runs and its distance in decades; "" and 0 if none lies beyond."""
     name = max(quantities, key=lambda one: quantities[one].beyond, default="")
     far = quantities[name].beyond if name else 0.0
     return (name, far) if far > 0 else ("", 0.0)
@@ -97,14 +97,14 @@ def _cells_text(support: Support, units: Mapping[str, str]) -> str:
 
 
 def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
-    """Whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
+    """Return whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
     if farthest(quantities)[1] > ANSWERED:
         return True
     return any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
 
 
 def _size_too_far(q: Quantity, span: Interval | None) -> bool:
-    """Whether a size lies too far above or below the runs."""
+    """Return whether a size lies too far above or below the runs."""
     return q.beyond > ANSWERED or (span is not None and any(x < _least(span) for x in _stated(q)))
 
 
@@ -120,7 +120,7 @@ def _least(span: Interval) -> float:
 
 
 def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> Support | None:
-    """What the runs of ``fit`` support, where a plan of these ``quantities`` lies too far beyond them; else None."""
+    """Return what the runs of ``fit`` support if a plan of these ``quantities`` lies too far beyond them; else None."""
     if not too_far(fit, quantities):
         return None
     axis, (low, high) = _supported(fit, rule)
@@ -147,7 +147,7 @@ def within_reach(fit: Fit, draws: Point) -> Point:
 
 
 def budgets(fit: Fit) -> Interval:
-    """The least and the largest C of the runs, by the compute rule from their N and D where they have no C."""
+    """Return the smallest and the largest C of the runs; without a column C, from N and D by the compute rule."""
     spans = fit.data.ranges
     if "C" in spans or not {"N", "D"} <= set(spans):
         return spans.get("C", UNKNOWN_C)
@@ -156,7 +156,7 @@ def budgets(fit: Fit) -> Interval:
 
 
 def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | tuple[None, None]]:
-    """The axis of plans and its range: budgets whose N, D and C are near enough to the runs."""
+    """Return the axis of plans and its range: budgets whose N, D and C are near enough to the runs."""
     spans = {name: fit.data.ranges[name] for name in SIZES if name in fit.data.ranges}
     if fit.law.frontier is None:
         axis = str(fit.law.axis)
@@ -170,7 +170,7 @@ def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | 
 
 
 def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
-    """A budget in the middle of the runs."""
+    """Return a budget in the middle of the runs."""
     middle = {name: math.sqrt(low * high) for name, (low, high) in spans.items()}
     if "C" in middle or not {"N", "D"} <= set(middle):
         return middle.get("C", 1e15)
@@ -178,7 +178,7 @@ def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
 
 
 def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Bools:
-    """Which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs: (k,)."""
+    """Return which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs, (k,)."""
     at = frontier(fit.law, fit.values, C, rule)
     sizes = {"N": at.N, "D": at.D, "C": C}
     near = np.isfinite(at.loss)
@@ -189,7 +189,7 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 
 
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
-    """Sizes from which the plan is near enough for an answer; empty where one would be less than one."""
+    """Return sizes of cells from which the plan is near enough for an answer; empty if a size would be below one."""
     known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
     if {"N", "D"} <= set(found):
@@ -198,8 +198,10 @@ def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> d
 
 
 def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
-    """N, D and C of ``found``; both sizes moved by one factor where they cost less than a C above ``span`` or more than
-    one below it."""
+    """Return N, D and C of ``found``, with N and D scaled by one factor to match a C outside ``span``.
+
+    The factor is at least 1 for a C above ``span`` and at most 1 for a C below it.
+    """
     N, D = found["N"], found["D"]
     times = 1.0
     if span is not None and "C" in found and not span[0] <= found["C"] <= span[1]:
@@ -213,7 +215,7 @@ def _outermost(stated: list[float], span: Interval) -> float:
 
 
 def _toward(value: float, span: Interval) -> float:
-    """The place nearest to the runs from which ``value`` is near enough for an answer."""
+    """Return the place nearest to the runs from which ``value`` is near enough for an answer."""
     low, high = span
     if value > high:
         return max(high, value / 10**ANSWERED)

@@ -1,4 +1,4 @@
-"""Question 2: a target -> the least compute or money that reaches it, and the probability that anything does."""
+"""Question 2: a target -> the least compute or money that reaches it, and the probability of reaching it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""How many times the plan's money the least compute must cost for the plan to say so."""
+"""Ratio of the money of the least compute to that of the plan above which the plan states it."""
 
 
 def plan_target(
@@ -46,15 +46,15 @@ def plan_target(
     map: Through | None = None,
     aim: Rates | None = None,
 ) -> Plan:
-    """The least cost that brings what the law describes to ``target``, under the fit's compute rule or ``rule``.
+    """Plan the least cost at which ``target`` is reached, under ``rule`` or the fit's compute rule.
 
-    That is the least compute, or the least money where ``prices`` pay for more than training (``Prices.aim``); ``aim``
-    is another cost to be least.
+    The cost is the compute, or the money if ``prices`` pay for more than training (``Prices.aim``); ``aim`` is another
+    cost to minimise.
 
-    With a ``map`` (made of this fit by ``through``) ``target`` is one of its metric, and the plan has as many resamples
-    as the map has. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the bill,
-    ``other`` the cost by a second compute rule. Raises PlannerError for a target that is no number, that the quantity
-    cannot take, that every loss meets, or that neither the best fit nor any resample reaches.
+    With a ``map`` (made from this fit by ``through``), ``target`` is a value of its metric, and the plan has as many
+    resamples as the map. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the
+    bill, ``other`` the cost by a second compute rule. Raises PlannerError for a target that is not a number, that the
+    quantity cannot take, that every loss reaches, or that neither the best fit nor any resample reaches.
     """
     _check(fit, target, map)
     known, rule = fit.hash, rule or fit.compute
@@ -78,7 +78,7 @@ def plan_target(
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     near = within_reach(fit, draws)
     extra = derived(fit, best, draws, limits) if reached else {}
-    if not many.all():  # where it costs infinity, ratios do not exist
+    if not many.all():  # ratios do not exist where the cost is infinite
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     placed = quantities
     if map is not None:
@@ -111,7 +111,7 @@ def plan_target(
 def _of_answer(
     fit: Fit, task: Task, best: Point, reached: bool, limits: Limits, extra: Mapping[str, Quantity]
 ) -> tuple[FitWarning, ...]:
-    """What is said of the numbers of an answer; nothing where the runs support none."""
+    """Return the warnings about the numbers of an answer; empty if the runs support no answer."""
     return (
         *(_least_money(fit, task, best) if reached else ()),
         *converted(task.prices, task.limits, task.aim.weighs, float(best.N)),
@@ -121,7 +121,7 @@ def _of_answer(
 
 
 def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
-    """What the least compute would cost, where the plan takes less money with more of it."""
+    """Return what the least compute would cost, if the plan saves money by using more compute."""
     if task.prices is None or not task.aim.weighs or not fit.law.is_surface:
         return ()
     at = replace(task, aim=COMPUTE).best(fit)
@@ -138,7 +138,7 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
 
 
 def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, Bools]:
-    """Whether the best fit reaches the goal, and which resamples do (r,)."""
+    """Return whether the best fit reaches the goal, and which resamples do (r,)."""
     if task.limits:
         able, many = np.isfinite(best.C), np.isfinite(draws.C)
     else:
@@ -147,7 +147,7 @@ def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple
 
 
 def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
-    """The loss of the plan: the target itself, or what the map asks for."""
+    """Return the loss of the plan: the target itself, or the loss that the map gives for it."""
     span = plans.spans(fit).get("loss")
     if map is None:
         return given(fit, target, fit.spec.y, span)
@@ -169,7 +169,7 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
 
 
 def _best_run(fit: Fit, target: float) -> str:
-    """What the best run of the table has, "a loss of 0.09", where it meets ``target``; else empty."""
+    """Return the result of the best run of the table ("a loss of 0.09") if it reaches ``target``; else empty."""
     best = fit.best_run
     if best is None or not (best >= target if fit.larger_is_better else best <= target):
         return ""
@@ -177,9 +177,9 @@ def _best_run(fit: Fit, target: float) -> str:
 
 
 def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
-    """What resamples that do not reach the target do to the intervals; none where all of them do.
+    """Return the effect on the intervals of resamples that do not reach the target; empty if all reach it.
 
-    ``far``: the runs do not support the plan, so that it has no intervals.
+    ``far``: the runs do not support the plan, so it has no intervals.
     """
     if many.all():
         return ()
@@ -194,7 +194,7 @@ def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, fa
 
 
 def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
-    """A warning that resamples of a law of minima reach targets too often, which is why it has no probability."""
+    """Return a warning that resamples of a law of minima reach targets too often, so that it has no probability."""
     if fit.law.estimator != "parabola":
         return ()
     side = "high" if fit.larger_is_better else "low"

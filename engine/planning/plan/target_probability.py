@@ -1,12 +1,15 @@
-"""Whether a target can be reached at all: a verdict, a probability where one is known, and a sentence.
+"""Reachability of a target: a verdict, a probability if one is known, and a sentence.
 
-The floor decides. Where the runs resolve it (its 95 % interval has two ends, and the lower one is above zero), its
-confidence curve gives the probability that it lies below the target; with limits on the plan, the share of the
-resamples that reach the target. Where the runs do not resolve it there is no probability: half of the resamples have no
-floor, which says nothing of how likely that is. A verdict is still given where the floor is below the target with 95 %
-confidence. A law without a confidence curve (iso-FLOP minima, a published law) has no probability either: the share of
-its resamples is none, as simulations of minima show. Nor is one stated where a run of the table already meets a target
-that the law does not reach for sure: a single run may be lucky, and a law that its runs beat is wrong there.
+The floor decides. It is resolved if its 95 % interval has two ends and the lower end is above zero. Then its confidence
+curve gives the probability that it lies below the target. With limits on the plan, the probability is the share of the
+resamples that reach the target.
+
+If the runs do not resolve the floor, there is no probability: half of the resamples have no floor, but this share is
+not a probability. A verdict is still given if the floor is below the target with 95 % confidence. A law without a
+confidence curve (iso-FLOP minima, a published law) has no probability either, because the share of its resamples does
+not measure it, as simulations of minima show. No probability is stated either if a run of the table already reaches a
+target that the law does not reach with certainty: a single run may be a positive fluctuation, and a law that its runs
+surpass is wrong there.
 """
 
 from __future__ import annotations
@@ -31,12 +34,10 @@ VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not 
 
 @dataclass(frozen=True)
 class Reachability:
-    """Whether a target can be reached: ``verdict``, ``probability`` where one is known, and ``text`` for a reader.
+    """Answer to whether a target can be reached: ``verdict``, ``probability`` if it is known, and ``text`` to show.
 
-    The text is empty where nothing is to be said.
-
-    "reachable" and "out of reach" are stated with at least 95 % confidence, "uncertain" comes with a probability, "not
-    determined" without.
+    The text is empty if there is nothing to report. "reachable" and "out of reach" are stated with at least 95 %
+    confidence. "uncertain" has a probability, "not determined" has none.
     """
 
     verdict: Verdict
@@ -47,11 +48,11 @@ class Reachability:
 def reachability(
     fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools, best_run: str = ""
 ) -> Reachability | None:
-    """Whether ``fit`` reaches ``asked`` (such as "loss 0.1"); None for a fit without resamples.
+    """Return whether ``fit`` reaches ``asked`` (such as "loss 0.1"); None for a fit without resamples.
 
-    ``goals`` () or (r,) are what the law must reach, less being better; ``reached`` (r,) says which resamples do.
-    ``limited``: the plan has limits, within which the resamples are counted. ``best_run`` is what the best run of the
-    table has, such as "a loss of 0.09", where that meets the target.
+    ``goals`` () or (r,) are the values that the law must reach (lower is better). ``reached`` (r,) states which
+    resamples do. ``limited``: the plan has limits, within which the resamples are counted. ``best_run`` is the result
+    of the best run of the table, such as "a loss of 0.09", if it reaches the target.
     """
     if not len(fit.resamples):
         return None
@@ -65,7 +66,7 @@ def reachability(
 
 
 def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) -> Reachability:
-    """The verdict of the law alone."""
+    """Return the verdict of the law alone."""
     known = fit.confidence
     if known is None or limited:
         return _by_resamples(fit, asked, limited, reached)
@@ -82,7 +83,10 @@ def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) 
 
 
 def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reachability:
-    """The share of the resamples that reach the target; where the floor is open, what both kinds of them agree on."""
+    """Return the verdict from the share of resamples that reach the target.
+
+    If the floor is not resolved, it is the verdict on which resamples with and without a floor agree.
+    """
     within = " within the limits" if limited else ""
     if fit.confidence is None:
         return _unanimous(fit, f"{asked}{within}", reached)
@@ -101,7 +105,7 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
 
 
 def _unanimous(fit: Fit, what: str, reached: Bools) -> Reachability:
-    """The verdict of a law without a confidence curve: what all resamples agree on, without a probability."""
+    """Return the verdict of a law without a confidence curve: what all resamples agree on, without a probability."""
     if reached.all():
         return Reachability("reachable", None, "")
     bound = "ceiling" if fit.larger_is_better else "floor"
@@ -117,7 +121,7 @@ def _stated(p: float, able: str) -> Reachability:
 
 
 def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, float]) -> Reachability:
-    """The verdict where the objective of the fit and least squares differ about the floor: what ``both`` agree on."""
+    """Return the verdict if the objective of the fit and least squares differ on the floor: what ``both`` agree on."""
     name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
     text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."
     if min(both) >= SURE:
@@ -132,7 +136,7 @@ def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, f
 
 
 def _what_to_train(fit: Fit) -> str:
-    """Which runs would resolve the floor."""
+    """Return which runs would resolve the floor."""
     ends = {axis: span[1] for axis, span in fit.data.ranges.items() if axis in fit.law.axes}
     if not ends or not any(isinstance(t, Const) for t in fit.law.terms):
         return "Train larger runs to resolve the floor."

@@ -85,7 +85,7 @@ def beside(plan: Plan) -> list[str]:
 
 
 def worth_sentence(plan: Plan, worth: Worth) -> str:
-    """Return one limit in words: whether it is active (binds), and the gain of ten per cent more of it."""
+    """Return a sentence on one limit: whether it is active, and the gain of ten per cent more of it."""
     limit = named(worth.limit, worth.most, plan.prices)
     if not worth.binds:
         return f"The limit of {limit} is slack: the plan uses {100 * worth.used / worth.most:.2g} % of it."
@@ -103,7 +103,7 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
 
 
 def flatness(plan: Plan) -> list[str]:
-    """Return the range of N around the optimum as a sentence; empty if it is not known or has no end."""
+    """Return the range of N around the optimum as a sentence; empty if it is not known or is infinite."""
     if plan.flat is None or not plan.answers or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat

@@ -1,4 +1,4 @@
-"""The recommender recipe: s, B, N, D, K and the learning rate for a budget and the metric that is served."""
+"""Recommender recipe: s, B, N, D, K and the learning rate for a budget and the serving metric."""
 
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.document import read_evidence

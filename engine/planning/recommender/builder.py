@@ -1,4 +1,4 @@
-"""The evidence of a recipe from a run table: the one way from runs to laws that page, terminal and documents share."""
+"""Evidence of a recipe from a run table, used by page, terminal and documents."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
 Progress = Callable[[str, float], None]
-"""Receives what is fitted and the finished part, between 0 and 1."""
+"""Callback that receives the name of the current fit and the completed fraction, between 0 and 1."""
 OBJECTIVE: ObjectiveName = "ols"
 REFITS = 200
 FULL = 10
-"""Values of a setting from which on the five parameters of two costs (behavioural, eqs. 2, 6) are fitted; the three of
-a parabola in the logarithm with fewer, of which two costs leave hardly one over for the noise."""
+"""Smallest number of values of a setting for which the five parameters of two costs (behavioural, eqs. 2, 6) are
+fitted. With fewer values, a parabola in the logarithm (three parameters) is fitted, because two costs leave too few
+degrees of freedom for the noise.
+"""
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 
@@ -65,11 +67,14 @@ class Job:
     progress: Progress | None
 
     def spec(self, law: str, y: str, axis: str | None = None) -> FitSpec:
-        """The specification of a fit of ``law`` to ``y``."""
+        """Return the specification of a fit of ``law`` to ``y``."""
         return FitSpec(law=law, axis=axis, y=y, objective=OBJECTIVE, bootstrap=self.refits, seed=self.seed)
 
     def measured(self, metric: Metric, *needed: str) -> Runs:
-        """The runs with ``metric``, and no other, and every ``needed`` value. Raises PlannerError without any."""
+        """Return the runs that have ``metric``, as their only metric, and all ``needed`` values.
+
+        Raises PlannerError if there are none.
+        """
         missing = next((name for name in needed if name not in self.runs), None)
         if missing is not None:
             raise PlannerError(f"{missing}: the table has no such column. Add it, or name the column that holds it.")
@@ -83,7 +88,7 @@ class Job:
 
     @property
     def scored(self) -> str:
-        """The column with the number of events that the metrics are means over; empty where there is none."""
+        """Column of the number of events over which the metrics are averaged; empty if there is none."""
         return self.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
@@ -121,7 +126,7 @@ def build_evidence(
         fitted = {LOSS: loss} if setting == "N" and loss is not None and not asked else asked
         said = table.remarks[swept]
         try:
-            if setting != "B" or curves is None:  # on the way of its curve a cell may have been better than at its end
+            if setting != "B" or curves is None:  # a cell may have been better earlier on its curve than at its end
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)
             job = Job(
@@ -171,7 +176,7 @@ def _negatives(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
-    """The optima of every metric at every budget, and remarks on the budgets that cannot be fitted."""
+    """Return the optima of every metric at every budget, and remarks on the budgets that cannot be fitted."""
     found: list[Optimum] = []
     failed: dict[float, str] = {}
     for i, (name, metric) in enumerate(_asked(job).items()):
@@ -193,7 +198,7 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
 
 
 def _asked(job: Job) -> Mapping[str, Metric]:
-    """The metrics that are asked for. Raises PlannerError where the table has none of them."""
+    """Return the requested metrics. Raises PlannerError if the table has none of them."""
     if not job.metrics:
         known = ", ".join(job.columns.metrics) or "no column that is known as a metric"
         raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
@@ -201,7 +206,7 @@ def _asked(job: Job) -> Mapping[str, Metric]:
 
 
 def _law_of(x: Floats) -> str:
-    """The law of a sweep over ``x`` (n,); a run at zero has no place on a logarithm."""
+    """Return the law for a sweep over ``x`` (n,); runs at zero do not count, because the axis is logarithmic."""
     return "starvation" if len(np.unique(x[x > 0])) >= FULL else "log-parabola"
 
 
@@ -211,7 +216,7 @@ def _budgets(runs: Runs) -> list[float]:
 
 
 def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    """N* and D* through the minima of iso-FLOP curves, under the powers of N and D with which measured C grows."""
+    """Fit N* and D* to the minima of iso-FLOP curves, with the powers of N and D by which the measured C grows."""
     return Evidence(allocation=_each(job, lambda name, metric: _frontier(job, metric))), ()
 
 
@@ -220,7 +225,7 @@ def _frontier(job: Job, metric: Metric) -> Fit:
 
 
 def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
-    """A fit of each metric; the first reason where there is none of any."""
+    """Fit each metric; raise the first error if no metric can be fitted."""
     found, reasons = dict[str, Fit](), list[PlannerError]()
     for i, (name, metric) in enumerate(_asked(job).items()):
         job.tell(i / len(job.metrics))
@@ -234,7 +239,7 @@ def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
 
 
 def _measured_rule(runs: Runs) -> Runs:
-    """The runs under the compute rule that their measured C follows; as they are where no column measures it."""
+    """Return the runs under the compute rule that their measured C follows; unchanged if no column measures C."""
     if runs.roles.C is None:
         return runs
     try:
@@ -245,7 +250,7 @@ def _measured_rule(runs: Runs) -> Runs:
 
 
 def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    """The critical batch by metric: from the updates that curves need to a target, or from a column of updates."""
+    """Fit the critical batch by metric, from curves that reach a target, or from a column of training steps."""
     over = job.columns.settings["B"]
     get_law("critical-batch", over)
     if job.curves is not None:
@@ -264,7 +269,7 @@ def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def of_metric(runs: Runs, metric: str) -> Runs:
-    """The rows of ``metric`` in a table whose groups are metrics; all rows of another table."""
+    """Return the rows of ``metric`` in a table whose groups are metrics; all rows of another table."""
     if "group" not in runs.labels:
         return runs
     named = [label == metric or metric_name(label) == metric for label in runs.labels["group"].tolist()]
@@ -272,7 +277,7 @@ def of_metric(runs: Runs, metric: str) -> Runs:
 
 
 def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
-    """The law of S(B). Raises PlannerError where S rises with B, which the law does not describe."""
+    """Fit the law of S(B). Raises PlannerError if S rises with B, which the law does not describe."""
     assert job.curves is not None
     runs = job.measured(metric, over)
     made = fit(job.spec("critical-batch", metric.column, over), runs, curves=job.curves(runs))

@@ -1,4 +1,4 @@
-"""Columns of a run table that hold the settings and metrics of a recommender, found by their names."""
+"""Columns of a run table with the settings and metrics of a recommender, found by their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isoplan.engine.planning.recommender.metric_names import (
 from isoplan.engine.schema import Metric, Roles
 
 Field = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
-"""What a recipe reads from a run table besides its metrics."""
+"""Columns of a run table that a recipe uses besides its metrics."""
 FIELDS: tuple[Field, ...] = get_args(Field)
 SIZES: tuple[Field, ...] = ("N", "D", "C", "budget")
 _EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
@@ -39,22 +39,25 @@ NAMES: Mapping[Field, tuple[str, ...]] = {
     "scored": ("scored", rf"{_COUNT}_(?:scored|eval(?:uated)?|held_out)(?:_(?:users|events))?",
                r"(?:scored|eval|held_out|test|val(?:idation)?)_(?:users|events)"),
 }  # fmt: skip
-"""Patterns of ``plain_name`` of a column, best first. ``C_step`` is the compute that sizes Isoplan's own cells."""
+"""Patterns of ``plain_name`` of a column, best first; ``C_step`` is the compute that sizes Isoplan's cells."""
 STARTS = {"guess": "all candidates alike", "popularity": "popularity", "last_items": "counts after the last items"}
-"""What the name of a column begins with that holds what guessing or counting reaches, and no cell."""
+"""Prefixes of the columns of baselines, which are not results of a cell."""
 COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10": "MRR@10"}
-"""The metrics by what the name of such a column ends with."""
+"""Metrics by the suffixes of the columns of baselines."""
 PASSES = "passes"
 REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
-"""Columns of recommender cells, as trainers/behavior/scores/baselines.py names them: ``popularity_recall@10``."""
+"""Baseline columns of recommender cells, named as in trainers/behavior/scores/baselines.py.
+
+An example is ``popularity_recall@10``.
+"""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """``settings`` and ``metrics`` by name with the column of each; ``roles`` holds labels and rules of the table.
+    """Columns of ``settings`` and ``metrics`` by name; ``roles`` has the labels and rules of the table.
 
-    ``nominal`` are further columns of the embedder share, such as the planned beside the trained share; ``label`` is a
-    column of text that names the metric of each row, empty for none. ``references`` say what counting reaches.
+    ``nominal`` are further columns of the embedder share, such as the planned share in addition to the trained one.
+    ``label`` is a text column with the metric of each row, empty for none. ``references`` are the columns of baselines.
     """
 
     settings: Mapping[Field, str]
@@ -66,11 +69,11 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """The metrics by name whose column is spelled differently."""
+        """Metrics by name whose column has another spelling."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:
-        """The column of a metric by its printed name, by the name of its column, or by another spelling."""
+        """Return the column of a metric by its printed name, by the name of its column, or by another spelling."""
         by_column = {metric.column: metric for metric in self.metrics.values()}
         return self.metrics.get(name) or by_column.get(name) or self.metrics.get(metric_name(name) or "")
 
@@ -78,11 +81,11 @@ class Columns:
 def find_columns(
     numeric: Sequence[str], roles: Roles, chosen: Mapping[str, str] | None = None, text: Sequence[str] = ()
 ) -> Columns:
-    """The columns of a table by the names of its ``numeric`` and ``text`` columns and its mapping ``roles``.
+    """Find the columns of a table from the names of its ``numeric`` and ``text`` columns and its mapping ``roles``.
 
-    ``chosen`` names columns of settings (N, K, ...) and of metrics (recall@10), empty for none, in place of those that
-    are found. Raises PlannerError for a column that the table does not have. No column is taken without a name that
-    fits.
+    ``chosen`` names columns of settings (N, K, ...) and of metrics (recall@10) that replace the found ones; an empty
+    name means no column. A column is used only if its name fits. Raises PlannerError for a chosen column that the table
+    does not have.
     """
     chosen = {name if name in FIELDS else printed_name(name): column for name, column in (chosen or {}).items()}
     for name, column in chosen.items():
@@ -109,12 +112,12 @@ def find_columns(
 
 
 def is_reference(column: str) -> bool:
-    """Whether a column says what guessing or counting reaches, and no cell."""
+    """Return whether a column is that of a baseline (guessing or counting) and not of a cell."""
     return column.startswith(tuple(f"{start}_" for start in STARTS))
 
 
 def _to_target(column: str) -> bool:
-    """Whether a column counts updates to a target and not those of the whole run."""
+    """Return whether a column counts the training steps to a target and not those of the whole run."""
     return re.fullmatch(NAMES["updates"][0], plain_name(column)) is not None
 
 
@@ -129,12 +132,12 @@ def _settings(numeric: Sequence[str], roles: Roles) -> dict[Field, str]:
 
 
 def _matching(numeric: Sequence[str], name: Field) -> list[str]:
-    """The columns that a name fits, best pattern first."""
+    """Return the columns that fit a name, in the order of the patterns, best first."""
     return [c for pattern in NAMES.get(name, ()) for c in numeric if re.fullmatch(pattern, plain_name(c))]
 
 
 def _metrics(free: Sequence[str], roles: Roles) -> dict[str, Metric]:
-    """Metrics by printed name; a column that is spelled exactly so comes first, then the order of the table."""
+    """Return metrics by printed name; a column with exactly this spelling comes first, then the order of the table."""
     found: dict[str, Metric] = {}
     for column in sorted(free, key=lambda c: metric_name(c) != c):
         name = metric_name(column)

@@ -1,4 +1,4 @@
-"""Several data sets in one run table: the runs of a sweep are of one, and a recipe names the one that it reads."""
+"""Several datasets in one run table: a sweep has runs of one dataset, and a recipe names the dataset it uses."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from isoplan.engine.planning.recommender.sorting import Sweep, Swept
 from isoplan.engine.schema import Runs
 
 Sort = Callable[[Ints], Mapping[Swept, Sweep]]
-"""Finds the sweeps among the rows at some positions; masks are over these rows."""
+"""Function that finds the sweeps among the rows at given positions; its masks are over these rows."""
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """Data sets of which several have a sweep of the same setting: the ``question`` about them and the one ``used``."""
+    """Datasets of which several have a sweep of the same setting: the ``question`` about them and the one ``used``."""
 
     question: Question
     used: str
 
     @property
     def sentence(self) -> str:
-        """What the table mixes and what is read of it."""
+        """Sentence on the mixed datasets of the table and the one in use."""
         return f"{self.question.text} Only {self.used or 'empty'} is used."
 
 
 def data_sets(runs: Runs) -> tuple[Question, ...]:
-    """The columns that tell data sets apart and that the user did not ask to pool, the first the one to choose from."""
+    """Return the columns that distinguish datasets and are not pooled; the first is the one to choose from."""
     group = runs.roles.group if runs.roles.each else None
     each = [ask(group, runs.categories[group], "dataset")] if group is not None and group in runs.categories else []
     return (*(q for q in each if len(q.counts) > 1), *(q for q in questions(runs) if q.kind == "dataset"))
 
 
 def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
-    """The value of the column that ``question`` is about, (n,); empty where a run has none."""
+    """Return the value of the column of ``question``, (n,); empty if a run has none."""
     category = runs.categories[question.column]
     return np.array([*category.values, ""])[category.codes]
 
@@ -46,9 +46,10 @@ def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
 def sort_each(
     runs: Runs, question: Question | None, sort: Sort, wanted: str | None = None
 ) -> tuple[dict[Swept, Sweep], Rivals | None, Bools]:
-    """The sweeps among ``runs``, each within one data set, what was chosen between, and the runs of data sets unused.
+    """Return the sweeps among ``runs``, each in one dataset, the choice between datasets, and the unused runs.
 
-    A setting is read of the ``wanted`` data set, else of the one with most runs in sweeps, where that varies it.
+    Each setting is taken from the first dataset that varies it: the ``wanted`` one, then those with most runs in
+    sweeps.
     """
     n = len(runs)
     if question is None:
@@ -72,7 +73,7 @@ def sort_each(
 
 
 def _spread(sweeps: Mapping[Swept, Sweep], rows: Ints, n: int) -> dict[Swept, Sweep]:
-    """Sweeps among the runs at ``rows`` with masks over all ``n`` runs."""
+    """Return the sweeps among the runs at ``rows`` with masks over all ``n`` runs."""
 
     def over_all(mask: Bools) -> Bools:
         whole = np.zeros(n, bool)

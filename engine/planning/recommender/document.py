@@ -35,10 +35,10 @@ HOMES = {
 
 
 def document(answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json") -> Document:
-    """``answer`` as a document: the served metric with what other choices cost, then what the other metrics ask for.
+    """Return ``answer`` as a document: the serving metric with the cost of other choices, then the other metrics.
 
-    ``own`` is the evidence of the user's runs; with ``published`` what the papers print stood in for the rest. The
-    JSON holds the former, and the script reads it from that ``file``.
+    ``own`` is the evidence of the user's runs. With ``published``, the printed results of the papers fill the gaps. The
+    JSON has the former, and the script reads it from that ``file``.
     """
     recipe, said = answer.recipe, sentence(answer)
     step = [recipe.step.sentence] if recipe.step else []
@@ -98,7 +98,7 @@ def _stage2(stage2: Stage2 | None) -> str:
 
 
 def evidence_json(evidence: Evidence) -> dict[str, Any]:
-    """The evidence for JSON; ``read_evidence`` is its inverse."""
+    """Return the evidence for JSON; ``read_evidence`` is its inverse."""
     return {
         "share": [_optimum(one) for one in evidence.share],
         "batch": {metric: fit_json(fit) for metric, fit in evidence.batch.items()},
@@ -111,7 +111,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
 
 
 def read_evidence(raw: Mapping[str, Any]) -> Evidence:
-    """The evidence in a JSON object. Raises PlannerError where it is none."""
+    """Read the evidence from a JSON object. Raises PlannerError if the object is not evidence."""
     try:
         return Evidence(
             tuple(_read_optimum(one) for one in raw["share"]),

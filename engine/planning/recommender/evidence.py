@@ -1,4 +1,4 @@
-"""What a recipe is read from: sweeps of s and K, critical batches, frontiers, each by metric."""
+"""Evidence of a recipe: sweeps of s and K, critical batches and frontiers, by metric."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Evidence:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that something is known of, but the entropy of the scores: it measures no quality."""
+        """All metrics with evidence, except the entropy of the scores, which does not measure quality."""
         swept = [one.metric for one in (*self.share, *self.negatives)]
         found = dict.fromkeys([*self.allocation, *swept, *self.batch])
         return tuple(metric for metric in found if metric != ENTROPY)
 
     def known(self, metric: str) -> str:
-        """``metric`` as the evidence spells it; raises PlannerError for one that no run measured."""
+        """Return the spelling of ``metric`` in the evidence; raises PlannerError if no run measured it."""
         if metric not in self.metrics and (name := metric_name(metric)) in self.metrics:
             return str(name)
         if metric not in self.metrics:
@@ -50,7 +50,7 @@ class Evidence:
 
 
 def with_fallback(own: Evidence, other: Evidence) -> Evidence:
-    """The user's ``own`` evidence, and that of ``other`` for what it says nothing of, metric by metric."""
+    """Return the user's ``own`` evidence, completed metric by metric with that of ``other``."""
 
     def swept(mine: tuple[Optimum, ...], theirs: tuple[Optimum, ...]) -> tuple[Optimum, ...]:
         return (*mine, *(one for one in theirs if one.metric not in {m.metric for m in mine}))

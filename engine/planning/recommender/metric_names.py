@@ -1,4 +1,4 @@
-"""Names of recommender metrics: the spellings of one metric, and the name under which the papers print it."""
+"""Names of recommender metrics: the spellings of each metric, and its printed name in the papers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PRINTED = {
 
 
 def plain_name(column: str) -> str:
-    """A column name in lower-case words joined by underscores: ``Recall@10`` gives ``recall_10``."""
+    """Return a column name in lower-case words joined by underscores: ``Recall@10`` gives ``recall_10``."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", column.strip())
     return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
 
 
 def metric_name(column: str) -> str | None:
-    """The printed name of the metric in ``column``; None for a column that is none of the known metrics.
+    """Return the printed name of the metric in ``column``; None if it is not a known metric.
 
     ``recall_at_10``, ``recall10``, ``Recall@10`` and ``val/recall@10`` are recall@10. A metric of the training set, of
     part of the users or of other candidates (``recall@10/ctx_5``, ``full_recall@10``) is not renamed.
@@ -46,16 +46,16 @@ def metric_name(column: str) -> str | None:
 
 
 def printed_name(metric: str) -> str:
-    """The name under which a metric is printed, of any of its spellings; another name as it is."""
+    """Return the printed name of a metric in any of its spellings; an unknown name is returned unchanged."""
     return metric_name(metric) or metric
 
 
 def metric_direction(name: str) -> Direction:
-    """The better direction of a metric by its printed name."""
+    """Return the better direction of a metric by its printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"
 
 
 def mean_of_events(column: str) -> bool:
-    """Whether a metric is a mean over scored events of values from 0 to 1: recall, NDCG, ... but not coverage."""
+    """Return whether a metric is a mean over scored events of values in [0, 1]: recall, NDCG, ... but not coverage."""
     name = metric_name(column)
     return name is not None and name not in (LOSS, ENTROPY) and not name.startswith("coverage")

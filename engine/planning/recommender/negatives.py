@@ -20,15 +20,15 @@ from isoplan.engine.quantities import count
 
 Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096
-"""Candidates that are scored at a time unless another number is given."""
+"""Default number of candidates that are scored at a time."""
 
 
 @dataclass(frozen=True)
 class Stage2:
-    """What trains stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
+    """Training setup of stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
 
-    Logits are kept in ``precision``, of ``chunk`` candidates at a time; None scores all candidates at once. Raises
-    PlannerError where a field makes no sense.
+    Logits are stored in ``precision``, for ``chunk`` candidates at a time; None scores all candidates at once. Raises
+    PlannerError if a field is not valid.
     """
 
     device: Device
@@ -39,16 +39,17 @@ class Stage2:
     chunk: int | None = CHUNK
 
     def candidates(self, B: float) -> Candidates:
-        """What one device holds of a batch of ``B`` sequences, shared out evenly."""
+        """Return the candidates on one device for a batch of ``B`` sequences, divided evenly."""
         if not self.devices >= 1:
             raise PlannerError(f"{self.devices:g} devices train nothing: give at least 1.")
         each = max(math.ceil(B / self.devices), 1)
         return Candidates(each, self.length, self.width, self.precision, max(round(B), each), self.chunk)
 
     def largest(self, B: float, trained: float) -> int:
-        """The most extra negatives beside ``trained`` parameters under Adam, sharded over all devices.
+        """Return the largest number of extra negatives in addition to ``trained`` parameters under Adam on all devices.
 
-        Raises PlannerError where a memory is smaller than the model, one candidate row, or the candidates of the batch.
+        The training state is sharded. Raises PlannerError if the memory of a device is smaller than the model, one
+        candidate row, or the candidates of the batch.
         """
         room = self.device.memory - float(training_memory(trained, self.devices))
         if room <= 0:
@@ -62,11 +63,12 @@ class Stage2:
 def negatives(
     evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
 ) -> tuple[Choice, Binds]:
-    """K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what binds it.
+    """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits it.
 
-    FLOPs bind where the sweep brackets an optimum below the cap: more negatives starve the training of steps (eq. 6).
-    Memory binds where the optimum, or for one beyond the sweep its largest K, lies beyond the cap. Else a sweep without
-    an optimum binds at its largest K, beyond which nothing was measured.
+    FLOPs limit K if the sweep brackets an optimum below the cap: more negatives leave too few training steps (eq. 6).
+    Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the sweep is
+    above the cap. If the runs still improve at the largest K and memory allows it, this K is the result and the sweep
+    limits it.
     """
     quoted = evidence.quoted.get("K", "")
     at = at_budget(evidence.negatives, metric, C)
@@ -86,7 +88,7 @@ def negatives(
 
 
 def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
-    """The value, its place, why, and what binds."""
+    """Return the value, its place, the reason, and the active limit."""
     where = name_of(at)
     if at.inside and at.x.value is not None:
         star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)

@@ -30,12 +30,12 @@ from isoplan.engine.planning.recommender.stated import advice, budgets_of, state
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
-"""What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
+"""Alternatives with a stated cost: a share of 6 %, where the loss starts to rise (Sec. 3.1); Table 7's batch."""
 
 LENDERS = (LOSS, "loss")
-"""Metrics whose law stands in for N and D of a metric without one, best first."""
+"""Metrics whose law gives N and D for a metric without its own law, best first."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
-"""What the step formula reads."""
+"""Inputs of the step formula."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,9 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """The answer: the recipe of the metric that is ``served``, and of every metric in ``recipes``.
+    """Answer: the recipe of the ``served`` metric, and those of all metrics in ``recipes``.
 
-    ``settings`` are what was given beside the evidence, ``rule`` the compute rule in place of those of the fits.
+    ``settings`` are the inputs in addition to the evidence, ``rule`` the compute rule that replaces those of the fits.
     """
 
     budget: float
@@ -78,7 +78,7 @@ class Recommendation:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the served metric."""
+        """Recipe of the served metric."""
         return self.recipes[self.served]
 
     @property
@@ -101,7 +101,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is given beside the evidence: the learning rate's scaling, the devices, a batch that replaces B_crit.
+    """Inputs in addition to the evidence: scaling of the learning rate, devices, and a batch that replaces B_crit.
 
     ``otherwise`` are the other values of s (fractions), B and K whose cost is shown.
     """
@@ -128,10 +128,10 @@ class Settings:
 def recommend(
     evidence: Evidence, C: float, served: str, settings: Settings | None = None, rule: ComputeRule | None = None
 ) -> Recommendation:
-    """The recipe at ``C`` FLOPs for the metric ``served``, and beside it for every other metric of the evidence.
+    """Return the recipe at ``C`` FLOPs for the metric ``served``, and for every other metric of the evidence.
 
     N and D come from each metric's frontier under its fit's compute rule, or ``rule``. Raises PlannerError for a budget
-    that is no positive number, a metric that no run measures, and devices that do not hold what must be held.
+    that is not a positive number, a metric that no run measures, and devices with too little memory.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"A budget of {C:g} FLOPs trains nothing: give a positive number, such as 1e18.")
@@ -170,12 +170,12 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
 
 
 def lender(evidence: Evidence, metric: str) -> str:
-    """The metric whose law gives N and D for ``metric``: its own, else that of the loss; empty without either."""
+    """Return the metric whose law gives N and D for ``metric``: its own, else that of the loss; empty if none."""
     return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
 
 
 def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) -> tuple[Choice, Choice]:
-    """N* of the frontier of ``law``, and D, which follows from N* by the rule in use where both were fitted apart."""
+    """Return N* of the frontier of ``law``, and D, which follows from N* by the rule if both were fitted apart."""
     quoted = evidence.quoted.get("N", "")
     if plan is None:
         why = missing(evidence, "N", metric, "an iso-FLOP sweep")
@@ -197,9 +197,10 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
 
 
 def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
-    """The most negatives that the devices hold beside the model of ``plan``; None where something is not known.
+    """Return the most negatives that fit on the devices with the model of ``plan``; None if an input is not known.
 
-    A metric without a frontier of its own takes the model of another: what it fills beside the logits is little.
+    A metric without its own frontier uses the model of another, because the model takes little memory compared with the
+    logits.
     """
     N = None if plan is None else plan.shown.allocation["N"].value
     if settings.stage2 is None or B.value.value is None or N is None:
@@ -213,12 +214,12 @@ def _chunks(settings: Settings) -> bool:
 
 
 def _in_chunks(settings: Settings) -> Settings:
-    """The same devices, which hold the logits of ``CHUNK`` candidates at a time."""
+    """Return settings with the same devices, which store the logits of ``CHUNK`` candidates at a time."""
     return settings if settings.stage2 is None else replace(settings, stage2=replace(settings.stage2, chunk=CHUNK))
 
 
 def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choice]) -> Recost | None:
-    """N and D by the step formula; None where something of it is not known."""
+    """Compute the cost of N and D by the step formula; None if one of its inputs is not known."""
     N, D, s, B = (choices[setting].value.value for setting in STEP)
     if plan is None or settings.stage2 is None or N is None or D is None or s is None or B is None:
         return None
@@ -227,7 +228,7 @@ def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choic
 
 
 def _whole(B: float) -> float:
-    """A batch that can be trained: whole sequences."""
+    """Round a batch to whole sequences, so that it can be trained."""
     return float(max(round(B), 1))
 
 

@@ -1,6 +1,6 @@
-"""What guessing and counting reach, and the cells of a sweep compared with it, as rows of a table.
+"""Table rows of baselines (guessing and counting), and of the cells of a sweep compared with them.
 
-Tables of recommender cells hold it in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
+Tables of recommender cells have them in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""Values of a setting up to which each has a row, where all cells have one budget."""
+"""Largest number of values of a setting for which each has a row, if all cells have one budget."""
 
 
 def reference_rows(table: Table, swept: Swept) -> Rows:
-    """The rows of the sweep of ``swept`` under ``HEAD``; none for a table without the columns.
+    """Return the rows of the sweep of ``swept`` under ``HEAD``; none for a table without these columns.
 
-    First what guessing and counting reach, then the range of the cells at each budget, or with each value of the
-    setting where the budget is one.
+    The baselines come first. Then follows the range of the cells at each budget, or at each value of the setting if
+    there is only one budget.
     """
     runs = table.runs.take(table.rows[swept])
     if not any(is_reference(name) for name in runs.values):
@@ -48,7 +48,7 @@ def _cells(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, Bools]]:
-    """The cells of each budget, or of each value of the setting."""
+    """Yield the cells of each budget, or of each value of the setting."""
     budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     known = np.unique(budgets[np.isfinite(budgets)])
     x = runs["N"] if swept == "N" else runs[table.columns.settings[swept]]
@@ -66,7 +66,7 @@ def _value(swept: Swept, x: float) -> str:
 
 
 def _ranges(runs: Runs, columns: Sequence[str], digits: int = 3) -> list[str]:
-    """The range of each column as text; empty for one that the runs lack."""
+    """Return the range of each column as text; empty if the runs do not have the column."""
     return [_range(runs[name], digits) if name in runs else "" for name in columns]
 
 

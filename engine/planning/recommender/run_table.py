@@ -24,21 +24,22 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
-"""Reads a run table under a mapping; ids name its rows."""
+"""Function that reads a run table under a mapping; ids identify its rows."""
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
-"""The settings of which a sweep may exist, besides N."""
+"""Settings besides N that may have a sweep."""
 MOST = 0.5
-"""The share of the runs of a budget that did not train from which on none of that budget is fitted: what is left of
-such a sweep was chosen by its outcome."""
+"""Share of untrained runs at a budget above which the whole budget is not fitted, because the remaining runs would be
+selected by their outcome.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """All rows of a table as ``runs`` with NaN where a value is missing, and the sweeps among them.
+    """All rows of a table as ``runs``, with NaN for missing values, and the sweeps among them.
 
-    ``rows`` are masks (n,), ``sentence`` counts the runs of each sweep. ``waiting`` says by role why a column that
-    reads like it is not read. ``rivals`` are the data sets of which several have a sweep of one setting, None without;
-    ``questions`` are about splits and flags, whose runs are all used.
+    ``rows`` are masks (n,), and ``sentence`` counts the runs of each sweep. ``waiting`` states by role why a column
+    with a matching name is not read. ``rivals`` are the datasets of which several have a sweep of one setting, None
+    without. ``questions`` are about splits and flags; their runs are all used.
     """
 
     runs: Runs
@@ -99,7 +100,7 @@ def read_sweeps(
 
 
 def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
-    """What is equal among the runs of a sweep besides its settings: groups, training stages, further data sets."""
+    """Return what is equal in a sweep besides its settings: groups, training stages, further datasets."""
     grouped = "group" in runs.labels and not columns.label and runs.roles.group not in runs.roles.pooled
     labels = [runs.labels["group"]] if grouped else []
     stages = [runs[columns.settings["stage"]]] if "stage" in columns.settings else []
@@ -107,7 +108,7 @@ def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[N
 
 
 def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None) -> None:
-    """Raise PlannerError where a size waits for a conversion without which runs would be sorted wrongly."""
+    """Raise PlannerError if a size needs a conversion without which runs would be sorted incorrectly."""
     sizes = [name for name in SIZES if name in waiting]
     unsized = "N" in sizes and only in (None, "N")
     pooled = "budget" not in runs and ("budget" in sizes or ("C" not in runs and bool({"D", "C"} & {*sizes})))
@@ -116,7 +117,7 @@ def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None
 
 
 def _assemble(read: Reader, columns: Columns) -> Runs:
-    """All rows with every column that is needed, NaN where a row has no value: no row is left out for one column."""
+    """Read all rows with every needed column, NaN for missing values; no row is left out because of one column."""
     roles, settings = columns.roles, columns.settings
     names: list[str] = [settings[name] for name in settings if name not in SIZES]
     names += [*columns.nominal, *columns.references, *(m.column for m in columns.metrics.values())]
@@ -153,7 +154,7 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
 
 
 def _of_history(roles: Roles, only: Roles) -> Roles:
-    """The mapping under which one row of each run counts: names, time and loss of a table that holds curves."""
+    """Return the mapping that keeps one row of each run: names, time and loss of a table with training curves."""
     times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
     times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
     loss = roles.loss if roles.rows == "best" else None
@@ -162,7 +163,7 @@ def _of_history(roles: Roles, only: Roles) -> Roles:
 
 _SIZED = ("N", "D", "C")
 LABELS = ("group", "seed", "run", "status", "weight")
-"""Roles that say something about a row; they are read along with its settings."""
+"""Roles that describe a row; they are read together with its settings."""
 
 
 def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
@@ -170,7 +171,7 @@ def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
 
 
 def _placed(part: Runs, base: Runs, name: str) -> Floats:
-    """The column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
+    """Return the column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
     out = np.full(len(base), np.nan)
     there = np.isin(part.ids, base.ids)
     out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
@@ -178,9 +179,9 @@ def _placed(part: Runs, base: Runs, name: str) -> Floats:
 
 
 def trained(runs: Runs, columns: Columns) -> tuple[Runs, tuple[str, ...]]:
-    """The runs that trained, and sentences on those that are left out; all of them without such a column.
+    """Return the runs that trained, and sentences on those left out; all runs without such a column.
 
-    Raises PlannerError where none is left.
+    Raises PlannerError if no run is left.
     """
     column = columns.settings.get("untrained")
     if column is None or column not in runs:

@@ -26,7 +26,7 @@ NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so
 
 @dataclass(frozen=True)
 class LearningRate:
-    """lr = ``rate`` sqrt(B / ``batch``); behavioural, Table 7, prints about 2e-3 sqrt(B / 512)."""
+    """Learning rate lr = ``rate`` sqrt(B / ``batch``); behavioural, Table 7, prints about 2e-3 sqrt(B / 512)."""
 
     rate: float = 2e-3
     batch: float = 512.0
@@ -38,10 +38,10 @@ class LearningRate:
 
 
 def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
-    """s*: the geometric mean of the optima inside their sweeps, because it does not move with the budget (Table 2).
+    """Return s*: the geometric mean of the optima inside their sweeps, as it is the same at all budgets (Table 2).
 
-    Its interval is that of the resamples, else Student's over the budgets. ``others`` are shares (fractions) whose cost
-    the curve at the nearest budget says.
+    Its interval is that of the resamples, else Student's over the budgets. ``others`` are shares (fractions); their
+    cost is that of the curve at the nearest budget.
     """
     own = [one for one in evidence.share if one.metric == metric]
     if any(one.high > 1 for one in own):
@@ -73,9 +73,9 @@ def said_off(far: float) -> str:
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
-    """B_crit of the metric, in sequences; beside other batches the updates and samples they take against B_crit.
+    """Return B_crit of the metric, in sequences, and the samples that ``others`` need relative to B_crit.
 
-    At B the target takes S_min (1 + B_crit/B) updates and E_min (1 + B/B_crit) samples (eq. 3).
+    At B the target takes S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -99,7 +99,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
 
 
 def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
-    """lr = rate sqrt(B / batch) at the chosen B, its interval that of B."""
+    """Return lr = rate sqrt(B / batch) at the chosen B; its interval follows from that of B."""
     B = batch_choice.value
     if B.value is None:
         return Choice("lr", Quantity(None, note="follows from B, which is not known"), None, "follows from B")
@@ -113,13 +113,13 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
 
 
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
-    """What each of ``others`` costs against the optimum ``at``, in the unit of its metric; empty without a curve."""
+    """Return the cost of ``others`` relative to the optimum ``at``, in its metric's unit; empty without a curve."""
     if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
         return ()
     fitted, law = at.fit, at.fit.law
 
     def lost(v: Values, x: float) -> Floats:
-        """How much worse x is than the best place within the sweep, for values of shape () or (r,)."""
+        """Return how much worse x is than the optimum within the sweep, for values of shape () or (r,)."""
         star = np.clip(law.optimum(v), at.low, at.high) if law.optimum is not None else np.asarray(x)
         places = np.asarray(x), np.asarray(star)
         chosen, best = (sum((t.value(v, place) for t in law.terms), start=np.zeros(())) for place in places)
@@ -137,7 +137,7 @@ def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
 
 
 def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
-    """The geometric mean of optima with the interval of their resamples, or of their spread over budgets."""
+    """Return the geometric mean of optima with the interval of their resamples, or of their spread over budgets."""
     mean = float(np.exp(np.mean(np.log(values))))
     fits = [one.fit for one in inside if one.fit is not None and len(one.fit.resamples)]
     if len(fits) == len(inside):
@@ -156,7 +156,7 @@ def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
 
 
 def _possible(share: Quantity, budgets: int = 0) -> Quantity:
-    """``share`` without intervals that reach beyond all of N: those say only that too little is known."""
+    """Return ``share`` without intervals that exceed all of N, because these do not constrain it."""
     found = {}
     for name, level in (("ci68", 68), ("ci95", 95)):
         ends = getattr(share, name)

@@ -1,4 +1,4 @@
-"""The sweeps in a run table: which runs vary which setting of a recommender while the rest is equal."""
+"""Sweeps in a run table: groups of runs that vary one setting of a recommender while the others are equal."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ REST: tuple[tuple[Swept, tuple[str, ...]], ...] = (
     ("lr", ("context", "budget", "N", "D", "s", "B", "K", "depth")),
     ("depth", ("context", "budget", "N", "s", "B", "K")),
 )
-"""A setting and what is equal among the runs of its sweep at one budget. D, the learning rate, and for N the depth may
-differ, because they follow from the budget and N. ``context`` are labels and training stages."""
+"""Settings and what is equal among the runs of their sweep at one budget. D, the learning rate, and for N the depth may
+differ, because they follow from the budget and N. ``context`` are labels and training stages.
+"""
 ORDER: tuple[Swept, ...] = ("K", "s", "B", "N", "lr", "depth")
-"""The sweep to which a run belongs first where it could belong to several."""
+"""Order of precedence of the sweeps to which a run could belong."""
 LEAST = 3
-"""Values of a setting from which on a group is clearly a sweep of it."""
+"""Smallest number of values of a setting for which a group is clearly a sweep of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The runs ``rows`` (n,) that vary a setting; ``remarks`` say which budgets and runs were left out and why.
+    """Runs ``rows`` (n,) that vary a setting; ``remarks`` state which budgets and runs were left out and why.
 
     ``counted`` are these and the runs of the budgets that were left out.
     """
@@ -46,10 +47,10 @@ class Sweep:
 
 
 def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic]] = ()) -> dict[Swept, Sweep]:
-    """The sweeps among runs with ``values`` (n,) by setting: N, D, budget, s, B, K, lr, depth; NaN: not given.
+    """Find the sweeps among runs with ``values`` (n,) by setting: N, D, budget, s, B, K, lr, depth; NaN: not given.
 
-    At each budget the sweep of a setting is the largest group of runs that are equal in the rest. Where share and N
-    vary together, a group is a sweep of the one that varies more, or of N where a ``nominal`` share is equal.
+    At each budget the sweep of a setting is the largest group of runs that are equal in the other settings. If share
+    and N vary together, a group is a sweep of the one that varies more, or of N if a ``nominal`` share is equal.
     """
     n = len(next(iter(values.values()), np.empty(0)))
     keys = {name: _key(x) for name, x in values.items()}
@@ -68,7 +69,7 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
 
 def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
-    """All runs with a value ``x`` (n,) as the sweep of one setting; budgets with one value of it are left out."""
+    """Return all runs with a value ``x`` (n,) as the sweep of one setting; budgets with a single value are left out."""
     rows = np.isfinite(x)
     single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]
     kept = rows & ~np.isin(budgets, single)
@@ -82,9 +83,10 @@ def _one_value(C: float, swept: Swept) -> str:
 
 
 def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> str:
-    """``32 runs: 20 vary N and D, 12 vary K.`` A run of two sweeps is counted once, for the first of ORDER.
+    """Return a summary such as ``32 runs: 20 vary N and D, 12 vary K.``
 
-    ``elsewhere`` (n,) are runs of data sets that are not used.
+    A run of two sweeps is counted once, for the first of ORDER. ``elsewhere`` (n,) are runs of datasets that are not
+    used.
     """
     counts, seen = dict[Swept, int](), np.zeros(n, bool)
     for swept in (swept for swept in ORDER if swept in sweeps):
@@ -101,7 +103,7 @@ def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = No
 
 
 def _key(x: Floats, digits: int = 6) -> Ints:
-    """Integers (n,) that are equal where ``x`` agrees to so many digits; empty values are equal to each other."""
+    """Return integers (n,) that are equal if ``x`` agrees to ``digits`` digits; empty values count as equal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.where(x == 0, 0.0, np.floor(np.log10(np.abs(x))))
         rounded = np.round(x / 10.0**power, digits - 1) * 10.0**power
@@ -109,7 +111,7 @@ def _key(x: Floats, digits: int = 6) -> Ints:
 
 
 def _joined(keys: Sequence[Ints], n: int) -> Ints:
-    """The group (n,) of rows that are equal in every key."""
+    """Return the group (n,) of each row; rows of a group are equal in every key."""
     group = np.zeros(n, np.int64)
     for key in keys:
         group = np.unique(group * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1]
@@ -117,7 +119,7 @@ def _joined(keys: Sequence[Ints], n: int) -> Ints:
 
 
 def _varying(x: Floats, group: Ints) -> list[Ints]:
-    """The rows of each group that have at least two values of ``x``."""
+    """Return the rows of each group with at least two values of ``x``."""
     there = np.flatnonzero(np.isfinite(x))
     order = there[np.argsort(group[there], kind="stable")]
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
@@ -129,7 +131,7 @@ def _count(x: Floats) -> int:
 
 
 def _add_joint(values: Mapping[str, Floats], keys: Mapping[str, Ints], groups: dict[Swept, list[Ints]], n: int) -> None:
-    """Add the groups in which share and N both vary to the sweeps of one of the two."""
+    """Add the groups in which both share and N vary to the sweeps of one of the two."""
     if "s" not in values or "N" not in values:
         return
     taken = np.zeros(n, bool)
@@ -152,9 +154,9 @@ def _span(x: Floats) -> float:
 
 
 def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools, dict[float, int]]:
-    """The runs of the largest group at each budget, and by budget how many runs of other groups there are."""
+    """Return the runs of the largest group at each budget, and by budget the number of runs of other groups."""
     rows, others = np.zeros(len(x), bool), np.zeros(len(x), bool)
-    best: dict[float, Ints] = {}  # 0 where the budget is not known
+    best: dict[float, Ints] = {}  # 0 if the budget is not known
     for part in sorted(groups, key=lambda part: (_count(x[part]), len(part))):
         others[part] = True
         best[float(np.nan_to_num(budgets[part[0]]))] = part
@@ -168,7 +170,7 @@ def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools,
 def _with_left_out(
     values: Mapping[str, Floats], budgets: Floats, used: Mapping[Swept, tuple[Bools, dict[float, int]]], taken: Bools
 ) -> Iterator[tuple[Swept, Sweep]]:
-    """The sweeps with what was left out; runs of no sweep belong to the first setting that they give a value of."""
+    """Yield the sweeps with what was left out; runs of no sweep belong to the first setting that they have."""
     free = ~taken
     for swept in (swept for swept in ORDER if swept in used):
         rows, others = used[swept]

@@ -1,6 +1,6 @@
 """Settings of the recipe at budgets beyond their sweeps.
 
-Beyond one decade the sentence of the recipe gives the distance. Beyond three decades the setting has no value.
+Beyond one decade, the sentence of the recipe states the distance. Beyond three decades, the setting has no value.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def marked(q: Quantity) -> str:
 def marked_plan(plan: Plan | None, lender: str) -> str:
     """Return, in brackets, the metric ``lender`` whose law gives N and D and the distance of an extrapolation.
 
-    The string is empty if N and D have a law of their own and lie within one decade of the runs.
+    The string is empty if N and D have their own law and lie within one decade of the runs.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))
@@ -52,7 +52,7 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
 
 
 def unstated(choices: Mapping[Setting, Choice]) -> str:
-    """Return a text with the supported budgets of the settings that have no value at this budget; empty without any."""
+    """Return a text with the supported budgets of the settings without a value at this budget; empty if none."""
     spans: dict[Interval | None, list[str]] = {}
     for setting in SETTINGS:
         if choices[setting].withheld:

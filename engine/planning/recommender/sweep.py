@@ -27,7 +27,7 @@ from isoplan.engine.schema import Runs
 STEP = 1e-6
 """Relative step of the derivatives."""
 NOT_COUNTED = "the counting noise of held-out users is not in this interval"
-"""What is said of an interval that holds the scatter of the runs alone."""
+"""Remark on an interval that includes only the scatter of the runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +51,17 @@ class Optimum:
 
     @property
     def inside(self) -> bool:
-        """Whether the sweep brackets it."""
+        """Whether the sweep brackets the optimum."""
         return self.place == "inside"
 
 
 def sweep(runs: Runs, spec: FitSpec, counting: Counting | None = None) -> tuple[Optimum, ...]:
-    """One optimum a budget and metric, by the law of ``spec`` over its axis (starvation: behavioural, eqs. 2, 6).
+    """Return one optimum per budget and metric, by the law of ``spec`` over its axis (behavioural, eqs. 2, 6).
 
-    The loss and every metric of ``runs`` are fitted, each budget apart; without budgets all runs together. A curve that
-    cannot be fitted is an optimum that is not located, with the reason; where its runs get better all the way to an end
-    of the sweep it lies beyond that end. With ``counting`` the noise of counted events is inside the intervals. Raises
-    PlannerError where none can be fitted, as for a sweep of two points.
+    The loss and every metric of ``runs`` are fitted, separately for each budget; without budgets all runs together. A
+    curve that cannot be fitted gives an optimum that is not located, with the reason. If its runs improve up to an end
+    of the sweep, the optimum lies beyond that end. With ``counting``, the intervals include the noise of counted
+    events. Raises PlannerError if no curve can be fitted, as for a sweep of two points.
     """
     every = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     names = tuple(dict.fromkeys(every))
@@ -85,14 +85,14 @@ def sweep(runs: Runs, spec: FitSpec, counting: Counting | None = None) -> tuple[
 
 
 def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
-    """The optimum of one fitted sweep. Raises PlannerError for a law without an optimum."""
+    """Return the optimum of one fitted sweep. Raises PlannerError for a law without an optimum."""
     said = fitted.optimum_location
     if said is None or fitted.law.optimum is None:
         raise PlannerError(
             f"The law {fitted.law.key} has no optimum to read a knob from: fit starvation or log-parabola."
         )
     span = (said.low, said.high)
-    if said.edge and said.place == "not located":  # the runs still get better at an end: beyond it they may be better
+    if said.edge and said.place == "not located":  # the runs still improve at an end: they may be better beyond it
         low, high = (float(fitted.law.predict(fitted.theta, {str(fitted.law.axis): x})) for x in span)
         place: Place = "outside right" if high < low else "outside left"
         return Optimum(budget, fitted.spec.y, _all_the_way(said.high if high < low else said.low), place, *span, fitted)
@@ -102,9 +102,9 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
 
 
 def _beyond_end(one: Optimum, part: Runs) -> Optimum:
-    """An optimum that is not located, outside where the runs ``part`` get better all the way to an end of the sweep.
+    """Return an optimum that is not located as outside the sweep if the runs ``part`` improve up to one of its ends.
 
-    A straight line, or one that bends the other way, has no optimum for a law to place.
+    A straight line, or a curve with the opposite curvature, has no optimum that a law could locate.
     """
     if one.fit is None or any(w.code == FLAT for w in one.fit.warnings):
         return one
@@ -124,7 +124,7 @@ def _all_the_way(end: float) -> Quantity:
 def published_optimum(
     budget: float, metric: str, x: float | None, place: Place, low: float, high: float, source: str
 ) -> Optimum:
-    """An optimum that a paper prints without its curve; ``x`` is None where it says no more than its ``place``."""
+    """Return an optimum that a paper prints without its curve; ``x`` is None if the paper gives only its ``place``."""
     if x is None:
         note = f"{source}: {SAID[place]} the sweep from {low:g} to {high:g}"
         return Optimum(budget, metric, Quantity(None, note=note), place, low, high)
@@ -132,19 +132,19 @@ def published_optimum(
 
 
 def at_budget(optima: tuple[Optimum, ...], metric: str, C: float) -> Optimum | None:
-    """The optimum for ``metric`` at the swept budget nearest to ``C`` in logs; None where the metric was not swept."""
+    """Return the optimum for ``metric`` at the swept budget nearest to ``C`` in logs; None if it was not swept."""
     own = [one for one in optima if one.metric == metric]
     return min(own, key=lambda one: 0.0 if np.isnan(one.budget) else abs(np.log(one.budget / C)), default=None)
 
 
 def off_budgets(optima: Sequence[Optimum], C: float) -> float:
-    """Decades by which ``C`` lies beyond the swept budgets, either way; 0 among them and for one sweep for all."""
+    """Return the distance in decades of ``C`` from the swept budgets; 0 among them and for one sweep for all."""
     swept = [one.budget for one in optima]
     return 0.0 if not swept or np.isnan(swept).any() else beyond(C, (min(swept), max(swept)))
 
 
 def name_of(optimum: Optimum) -> str:
-    """``the sweep at 10¹⁸ FLOPs``."""
+    """Return a name such as ``the sweep at 10¹⁸ FLOPs``."""
     return "the sweep" if np.isnan(optimum.budget) else f"the sweep at {power10(optimum.budget)} FLOPs"
 
 
@@ -162,9 +162,9 @@ def _missing(part: Runs, spec: FitSpec, budget: float, metric: str, why: str) ->
 
 @dataclass(frozen=True)
 class Counting:
-    """How much counting adds to a ``metric``: the column with the number of ``scored`` events, empty for none.
+    """Counting noise of a ``metric``: ``scored`` is the column of the number of scored events, empty for none.
 
-    ``most`` is the best value of the metric: 1, or 100 where it is in percent.
+    ``most`` is the best value of the metric: 1, or 100 if it is in percent.
     """
 
     metric: str
@@ -173,16 +173,17 @@ class Counting:
 
 
 def counting_of(metric: str, values: Floats, scored: str) -> Counting:
-    """The counting of a metric by its printed name with ``values`` (n,) of a whole table."""
+    """Return the counting noise of a metric, by its printed name and its ``values`` (n,) in the whole table."""
     top = float(np.nanmax(values, initial=0.0))
     return Counting(metric, scored, 100.0 if 1 < top <= 100 else 1.0)
 
 
 def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]:
-    """``fit`` of a metric to ``runs``, with resamples as wide as counts of events make them at least, and a remark.
+    """Return ``fit`` of a metric to ``runs``, with resamples at least as wide as the counting noise, and a remark.
 
-    Unchanged without resamples and for what is no mean of values between 0 and 1 over events, such as a loss or
-    coverage. Unchanged with the remark where the number of events is not known or the values are no rates.
+    The fit is unchanged without resamples, and for a metric that is not a mean of values between 0 and 1 over events,
+    such as a loss or coverage. It is unchanged, with the remark, if the number of events is not known or the values are
+    not rates.
     """
     x, y = runs[str(fit.law.axis)], runs[fit.spec.y]
     there = (x > 0) & np.isfinite(y)
@@ -207,7 +208,7 @@ def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]
 
 
 def _slopes(fit: Fit, x: Floats) -> Floats:
-    """The derivatives (n, p) of the law at ``x`` by its parameters."""
+    """Return the derivatives (n, p) of the law at ``x`` by its parameters."""
     steps = STEP * np.maximum(np.abs(fit.theta), STEP)
     axis = str(fit.law.axis)
     columns = [

@@ -1,4 +1,4 @@
-"""The recipe in words, as rows for tables, and as JSON."""
+"""Text, table rows and JSON of the recipe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 LONGEST = 60
-"""Letters of a reason in a table; longer ones are cut short there and stand below it."""
+"""Largest length of a reason in a table. Longer ones are shortened there and printed in full below it."""
 LABELS: dict[Setting, str] = {
     "s": "Embedder share s",
     "B": "Batch size B",
@@ -45,7 +45,7 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(recipe: Recipe) -> tuple[Row, ...]:
-    """Its table for a terminal, in which a long reason is cut short: ``reasons`` has the whole of it."""
+    """Return its table for a terminal, in which long reasons are shortened; ``reasons`` gives them in full."""
     return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in lines(recipe))
 
 
@@ -55,7 +55,7 @@ def reasons(recipe: Recipe) -> tuple[str, ...]:
 
 
 def short(reason: str) -> str:
-    """The first part of a long reason, up to a semicolon, a bracket or the end of its sentence, and "confounded"."""
+    """Return the first part of a long reason, up to a semicolon, a bracket or a full stop, and "confounded"."""
     if len(reason) <= LONGEST:
         return reason
     first = re.split(r"; | \(|\. ", reason, maxsplit=1)[0].rstrip(".")
@@ -78,7 +78,7 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
 
 
 def sentence(answer: Recommendation) -> str:
-    """The recipe in one sentence."""
+    """Return the recipe in one sentence."""
     recipe = answer.recipe
     known = {k: c for k, c in recipe.choices.items() if c.value.value is not None}
     said = {k: _cell(replace(c, borrowed="")) for k, c in known.items()}
@@ -103,7 +103,7 @@ def sentence(answer: Recommendation) -> str:
 
 
 def as_text(answer: Recommendation) -> str:
-    """The answer for a terminal."""
+    """Return the answer as text for a terminal."""
     quoted = [f"The paper: {c.quoted}" for c in answer.recipe.choices.values() if c.quoted]
     notes = [f"\n{w.line}" for w in by_level(answer.recipe.warnings)]
     bound = [binding(answer.recipe)] if answer.recipe.binds != "unknown" else []
@@ -114,7 +114,7 @@ def as_text(answer: Recommendation) -> str:
 
 
 def binding(recipe: Recipe) -> str:
-    """What limits K, as a sentence; empty where nothing is known to."""
+    """Return what limits K, as a sentence; empty if no limit is known."""
     room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
     if recipe.binds == "memory":
         more = (
@@ -127,7 +127,7 @@ def binding(recipe: Recipe) -> str:
 
 
 def to_json(answer: Recommendation) -> dict[str, Any]:
-    """The object that ``isoplan recipe --json`` prints."""
+    """Return the object that ``isoplan recipe --json`` prints."""
     return {
         "schema": SCHEMA,
         "question": {"budget": answer.budget, "metric": answer.served},
@@ -138,7 +138,7 @@ def to_json(answer: Recommendation) -> dict[str, Any]:
 
 
 def shown(choice: Choice) -> Quantity:
-    """The value as people say it: shares in per cent."""
+    """Return the value as it is shown: shares in per cent."""
     q = choice.value
     if choice.setting != "s" or q.value is None:
         return q

@@ -1,4 +1,4 @@
-"""Simulate or repeat: the same loss by one pass over many samples, or by few samples repeated to the early stop."""
+"""Simulate or repeat: one loss from a single pass over many samples, or from few repeated to the early stop."""
 
 from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
 from isoplan.engine.planning.repeat.between import Between, between

@@ -44,15 +44,15 @@ from isoplan.engine.planning.repeat.price_picture import Picture
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
-"""The numbers that follow from the one-pass law alone."""
+"""Numbers that follow from the one-pass law alone."""
 WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
 
 
 @dataclass(frozen=True)
 class Regime:
-    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money.
+    """A regime that reaches the target: model size, unique samples, passes over them, FLOPs, and money.
 
-    ``time`` is that of training on the machine of the runs; None where these do not say how long they took.
+    ``time`` is the training time on the machine of the runs; None if their times are not known.
     """
 
     name: str
@@ -68,18 +68,19 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class SimulateOrRepeat:
-    """The answer. ``shared`` says whether both laws have one floor (else omega holds at this target only).
+    """Answer to simulate or repeat. ``shared`` states whether both laws have one floor.
 
-    ``floor`` is the common floor of a joint fit of both tables. ``alone`` contains N, D and C of a plan by the one-pass
-    fit alone. Both are None if each law keeps its own fit; ``alone`` is also None if that fit has no plan.
+    Without a common floor, omega is valid only at this target. ``floor`` is the common floor of a joint fit of both
+    tables. ``alone`` contains N, D and C of a plan by the one-pass fit alone. Both are None if each law keeps its own
+    fit; ``alone`` is also None if that fit has no plan.
 
-    ``omega`` compares the laws at infinite N, ``saving`` is D / U against the compute-optimal single pass.
+    ``omega`` compares the laws at infinite N. ``saving`` is D / U relative to the compute-optimal single pass.
     ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
     the one-pass training cost of a sample. ``repeat_cheaper`` is the share of resamples for which repeating costs less,
-    ``p_reach`` the share that reaches the target by both; None without resamples and where they resolve no floor.
-    ``unpriced`` says why the money of training is not known, and with it what is cheaper, the break-even price and the
-    ``picture``; it is empty where all have a price. ``support`` says what the runs support, where the answer lies too
-    far beyond them to be one.
+    and ``p_reach`` the share that reaches the target in both regimes. They are None without resamples and if these
+    resolve no floor. ``unpriced`` states why the money of training is not known; it is empty if all parts have a price.
+    With it, the cheaper regime, the break-even price and the ``picture`` are also unknown. ``support`` states what the
+    runs support if the answer lies too far beyond them.
     """
 
     target: float
@@ -105,22 +106,22 @@ class SimulateOrRepeat:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the answer: farther beyond them its numbers are not stated."""
+        """Whether the runs support the answer. Farther beyond them its numbers are not stated."""
         return self.support is None
 
     @property
     def priced(self) -> bool:
-        """Whether what both regimes cost is known and supported."""
+        """Whether the cost of both regimes is known and supported."""
         return self.answers and not self.unpriced
 
     @property
     def placed(self) -> dict[str, Quantity]:
-        """The numbers whose distance from the runs counts."""
+        """Numbers whose distance from the runs counts."""
         return {"N": self.one_pass.N, "D": self.one_pass.unique, "U": self.repeat.unique}
 
     @property
     def cheaper(self) -> Regime | None:
-        """The regime that costs less by the best fits; None where that is not known."""
+        """Regime that costs less by the best fits; None if this is not known."""
         if not self.priced:
             return None
         one, other = (x.total.value if x.total.value is not None else math.inf for x in (self.one_pass, self.repeat))
@@ -136,10 +137,10 @@ def simulate_or_repeat(
     threshold: Fit | None = None,
     rule: ComputeRule | None = None,
 ) -> SimulateOrRepeat:
-    """Both regimes at the loss ``target``, under the compute rule of ``one_pass`` or ``rule``.
+    """Compute both regimes at the loss ``target``, under the compute rule of ``one_pass`` or ``rule``.
 
     ``one_pass`` is a chinchilla fit of runs that see every sample once, ``repeated`` a fit of repetition to runs at
-    their early stop, ``threshold`` the overfitting threshold; without it N and the epochs of repeated training are
+    their early stop, and ``threshold`` the overfitting threshold. Without it, N and the epochs of repeated training are
     withheld. Raises PlannerError for fits of other laws and for a target that one of them cannot reach.
     """
     laws = together(one_pass, repeated)
@@ -159,7 +160,7 @@ def simulate_or_repeat(
     r = laws.resamples
     factors = kappa.draws[kept(len(kappa.draws), r)] if kappa.n else np.full(r, kappa.value)
     draws = _solve(laws.draws, factors, _at(threshold, r), target, costs, rule)
-    without = repeated if len(one_pass.resamples) else one_pass  # where none are left, whose are missing
+    without = repeated if len(one_pass.resamples) else one_pass  # the fit that lacks resamples
     objective = one_pass.objective if r else without.objective
     carrier = replace(
         one_pass,
@@ -185,7 +186,7 @@ def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quan
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
-    """c and lambda of the best fit, or of ``r`` resamples; NaN without a threshold."""
+    """Return c and lambda of the best fit, or of ``r`` resamples; NaN without a threshold."""
     if threshold is None:
         return np.asarray(np.nan), np.asarray(np.nan)
     rows = slice(0) if r is None else kept(len(threshold.resamples), r)
@@ -201,7 +202,7 @@ def _solve(
     costs: SampleCosts,
     rule: ComputeRule,
 ) -> Solved:
-    """Everything that the answer states, for the best fit (shape ()) or for resamples (r,); inf where out of reach."""
+    """Compute all numbers of the answer, for the best fit (shape ()) or for resamples (r,); inf if out of reach."""
     goal = np.asarray(float(target))
     first = least_compute(CHINCHILLA, v, goal, rule)
     N, D, C = (np.where(np.isnan(first.loss), np.nan, x) for x in (first.N, first.D, first.C))
@@ -236,7 +237,7 @@ def _solve(
 
 
 def _reachable(laws: Laws, target: float) -> None:
-    """Raise PlannerError unless the best fit or some resample of both laws reaches the target."""
+    """Raise PlannerError unless the best fit or at least one resample of each law reaches the target."""
     if not math.isfinite(target):
         raise PlannerError(f"A target of {target:g} is no number: give one such as 0.5.")
     for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):
@@ -265,7 +266,7 @@ def _answer(
     distant = _too_far(draws, {**spans, "U": span_u})
 
     def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
-        """The number called ``name``; NaN draws (out of reach) leave it without an interval."""
+        """Return the number called ``name``; NaN draws (out of reach) leave it without an interval."""
         read = replace(carrier, resampling=laws.own) if name in ONE_PASS else carrier
         far = distant.get(name[: name.find("_") + 1], np.False_)
         found = measure(read, float(best[name]), np.where(far, np.inf, draws[name]), unit, span)
@@ -274,7 +275,7 @@ def _answer(
         return found
 
     def paid(prefix: str, why: str) -> tuple[Quantity, Quantity, Quantity]:
-        """Simulation, training and total; ``why`` the money of training is not known."""
+        """Return simulation, training and total; ``why`` is the reason if the money of training is not known."""
         simulation = q(f"{prefix}_sim", money)
         if why:
             return simulation, unknown(money, why), unknown(money)
@@ -313,15 +314,15 @@ def _answer(
 
 
 def _too_far(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
-    """Return the mask (r,) of the resamples too far beyond the runs, by the prefix of the numbers that it applies to.
+    """Return masks (r,) of the resamples too far beyond the runs, by the prefix of the numbers to which they apply.
 
-    A number follows from sizes (``rep_total`` from C and U): it is not stated if one of these is out of reach.
+    A number follows from sizes (``rep_total`` from C and U). It is not stated if one of these is out of reach.
     """
     N, D, C, U = (draws[name] > reach(spans.get(name))[1] for name in ("N", "D", "C", "U"))
     return {"one_": N | D | C, "rep_": C | U, "C_": C | U, "N_": U}
 
 
 def _time(carrier: Fit, best: Solved, draws: Solved) -> Quantity | None:
-    """The time of the single pass on the machine of the runs."""
+    """Return the time of the single pass on the machine of the runs."""
     at = [Point(v["N"], v["D"], v["C"], np.full(np.shape(v["N"]), np.nan)) for v in (best, draws)]
     return time_of(carrier, *at)

@@ -1,8 +1,8 @@
-"""Epochs in between: fewer samples seen a few times, by the data-constrained law alone.
+"""Intermediate regimes: fewer samples seen a few times, by the data-constrained law alone.
 
-Muennighoff et al. 2023 (arXiv:2305.16264, eqs. 5, 6) let repeated samples lose value, never harm: the law cannot
-overfit, so it says nothing of the early stop (jets, Sec. 3.2) and is too hopeful where models are large or passes many.
-For U unique samples and N parameters the passes that reach a loss follow in closed form, which leaves a search over N.
+In Muennighoff et al. 2023 (arXiv:2305.16264, eqs. 5, 6) repeated samples lose value but never do harm. So the law
+cannot overfit: it does not describe the early stop (jets, Sec. 3.2), and it is too optimistic for large models and many
+passes. For U unique samples and N parameters the passes that reach a loss follow in closed form, so only N is searched.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 41
 FEWEST = 1e-3
-"""The least share of the one-pass samples that is looked at."""
+"""Smallest share of the one-pass samples that is considered."""
 SIZES = 97
 SMALLEST, LARGEST = 1e-2, 1e4
-"""Model sizes that are tried, in units of that of the single pass."""
+"""Range of model sizes in the search, in units of that of the single pass."""
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 NARROWED = 40
-"""Golden sections: the bracket around the best size shrinks by 4e-9."""
+"""Number of golden sections, which reduce the bracket around the best size by 4e-9."""
 NOTE = "The data-constrained law cannot overfit: where models are large or passes are many it is too hopeful."
 
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Ways to the target with ``unique`` (k,) samples, rising: N, D, C and ``money`` (k,) each; central values.
+    """Ways to the target with ``unique`` (k,) samples, increasing: N, D, C and ``money`` (k,) each; central values.
 
-    ``best`` is the place of the cheapest. ``note`` goes beside every number of it.
+    ``best`` is the index of the cheapest. ``note`` is shown with all its numbers.
     """
 
     unique: Floats
@@ -54,7 +54,7 @@ class Between:
 
 
 def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule | None = None) -> Between:
-    """The least compute for ``target`` at 41 numbers of unique samples up to those of one pass, and the cheapest.
+    """Return the least compute for ``target`` at 41 numbers of unique samples up to one pass, and the cheapest.
 
     ``surface`` is a fit of data-constrained. Raises PlannerError for another law and a target at or below its floor.
     """
@@ -79,7 +79,7 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
 
 
 def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRule) -> tuple[Floats, Floats, Floats]:
-    """N, D and C (k,) of the least compute for ``target`` with ``U`` (k,) samples; inf where no model reaches it."""
+    """Return N, D and C (k,) of the least compute for ``target`` with ``U`` (k,) samples; inf if out of reach."""
 
     def cost(x: Floats) -> Floats:
         N = np.exp(x)
@@ -99,7 +99,7 @@ def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRu
 
 
 def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
-    """D, repeats counted, at which N parameters and ``U`` unique samples reach ``target``; inf where none does.
+    """Return D, including repeats, at which N parameters and ``U`` unique samples reach ``target``; inf if none.
 
     The data term must be B / D'^beta = target - E - A / N'^alpha, and D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved
     for D; shapes broadcast.

@@ -1,4 +1,4 @@
-"""What a simulated sample and a FLOP cost, and the price of a sample at which two regimes cost the same."""
+"""Costs of a simulated sample and of a FLOP, and the price of a sample at which two regimes cost the same."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from isoplan.engine.planning.scenario.prices import Currency, Prices, check_curr
 
 @dataclass(frozen=True)
 class SampleCosts:
-    """``sample`` is money for one simulated sample, ``flop`` for one FLOP of training, both in ``currency``.
+    """Money for one simulated ``sample`` and for one ``flop`` of training, both in ``currency``.
 
-    ``have`` samples exist already and cost nothing more. ``machine`` is that which ``flop`` follows from,
-    None where it was given.
-    Raises PlannerError for a price that is not positive (a price of zero makes the other regime endlessly dearer), a
-    currency that is not known, and a negative stock.
+    ``have`` samples exist already and cost nothing more. ``machine`` is the source of ``flop``, None if that was given.
+    Raises PlannerError for a price that is not positive (at a price of zero the other regime is infinitely more
+    expensive), an unknown currency, and a negative stock.
     """
 
     sample: float
@@ -37,23 +36,23 @@ class SampleCosts:
             raise PlannerError(f"{self.have:g} samples cannot be at hand: give zero or a positive number.")
 
     def simulation(self, unique: Floats) -> Floats:
-        """Money for ``unique`` samples in all, those at hand free; any shape."""
+        """Return the money for ``unique`` samples in total, of which the existing ones are free; any shape."""
         return self.sample * self.to_simulate(unique)
 
     def to_simulate(self, unique: Floats) -> Floats:
-        """How many of ``unique`` samples are still to be simulated; any shape."""
+        """Return how many of ``unique`` samples are still to be simulated; any shape."""
         return np.maximum(np.asarray(unique, float) - self.have, 0.0)
 
     def training(self, C: Floats) -> Floats:
-        """Money for ``C`` FLOPs; any shape."""
+        """Return the money for ``C`` FLOPs; any shape."""
         return self.flop * np.asarray(C, float)
 
     def break_even(self, D: Floats, C: Floats, U: Floats, C_rep: Floats) -> Floats:
-        """The price of a sample at which ``D`` samples for ``C`` FLOPs cost what ``U`` for ``C_rep`` FLOPs do.
+        """Return the sample price at which ``D`` samples for ``C`` FLOPs cost the same as ``U`` for ``C_rep`` FLOPs.
 
-        (C_rep - C) / (D - U) x price per FLOP: with C_rep = kappa C that is (kappa - 1) / (1 - U/D) x C/D x price per
-        FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. Above it repeating is cheaper. Infinite
-        where repeating saves no simulation, zero where it costs no compute; any shape.
+        It is (C_rep - C) / (D - U) x price per FLOP. With C_rep = kappa C this is (kappa - 1) / (1 - U/D) x C/D x price
+        per FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. Above it repeating is cheaper. It is
+        infinite if repeating saves no simulation and zero if it costs no compute; any shape.
         """
         saved = self.to_simulate(D) - self.to_simulate(U)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -62,9 +61,9 @@ class SampleCosts:
 
 
 def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
-    """The two prices in the ``prices`` of a plan: money a sample, and money an hour over FLOPs an hour.
+    """Return both costs from the ``prices`` of a plan: money per sample, and money per hour over FLOPs per hour.
 
-    Raises PlannerError where the machine or the simulation has no price.
+    Raises PlannerError if the machine or the simulation has no price.
     """
     if prices.simulation is None or prices.simulation.price is None:
         raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")

@@ -1,4 +1,4 @@
-"""Simulate or repeat as a document."""
+"""Document of simulate or repeat."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ HOMES = {name: REPEAT for name in (*NAMES, "worth_text")}
 
 @dataclass(frozen=True)
 class Files:
-    """The files of the fits behind an answer (what ``isoplan fit --json`` printed), empty where one was not given.
+    """Files of the fits behind an answer (output of ``isoplan fit --json``), empty if one was not given.
 
-    ``group`` is that of the groups of ``repeated`` which was taken.
+    ``group`` is the used group of ``repeated``.
     """
 
     one_pass: str = "one_pass.json"
@@ -41,9 +41,9 @@ class Files:
 def document(
     answer: SimulateOrRepeat, kappa: Factor, files: Files, few: Between | None = None, worth: Worth | None = None
 ) -> Document:
-    """``answer`` as a document, with the ways in between and what the samples at hand are worth where they are known.
+    """Return ``answer`` as a document, with the intermediate regimes and the worth of existing samples if known.
 
-    ``kappa`` is the factor that it was made with.
+    ``kappa`` is the factor with which it was made.
     """
     unit, said = answer.one_pass.unique.unit, []
     found: list[Line] = [*lines(answer)]
@@ -59,7 +59,7 @@ def document(
 
 
 def _between(few: Between, unit: str, money: str) -> list[Line]:
-    """The cheapest way in between: central values."""
+    """Return the lines of the cheapest intermediate regime, with central values."""
     units = {"unique": unit, "epochs": "passes", "N": "parameters", "C": "FLOPs", "money": money}
     labels = {"unique": "unique samples", "epochs": "passes over them", "N": "model size N", "C": "compute C"}
     return [
@@ -100,7 +100,10 @@ def _script(answer: SimulateOrRepeat, kappa: Factor, files: Files, worth: Worth 
 
 
 def _costs(costs: SampleCosts) -> str:
-    """The two prices: as given, or by the machine, whose share of the peak a small model does not reach."""
+    """Return the code of both costs, as given or from the machine.
+
+    The machine is kept because small models do not reach its assumed share of the peak.
+    """
     if costs.machine is None:
         return f"SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})"
     prices = Prices(costs.machine, Simulation(price=costs.sample), currency=costs.currency)
@@ -108,7 +111,7 @@ def _costs(costs: SampleCosts) -> str:
 
 
 def _kappa(kappa: Factor) -> list[str]:
-    """kappa as it was given, or with the resamples that were read off training curves."""
+    """Return the code of kappa: as given, or with its resamples from training curves."""
     if not kappa.n:
         return [f"kappa = stated({kappa.value!r})"]
     first, *rest = array(kappa.draws)

@@ -1,9 +1,9 @@
-"""kappa: how many times the compute of the compute-optimal single pass a repeated training takes to the same loss.
+"""kappa: compute of repeated training over that of the compute-optimal single pass with the same loss.
 
-jets, Sec. 3.2 and Fig. 2b: about 10 along the overfitting threshold, at every loss. Where there are training curves it
-is read off them: of every data set the smallest model that overfits is taken at its early stop, and its compute there
-is divided by what the one-pass law asks for the loss that it reached. Compute along the curves is counted by the rule
-of the one-pass law, unless the curves have a column of it.
+jets, Sec. 3.2 and Fig. 2b: about 10 along the overfitting threshold, at every loss. With training curves it is
+measured: for each dataset, the smallest model that overfits is taken at its early stop. Its compute there is divided by
+the compute that the one-pass law needs for the same loss. Compute along the curves follows from the rule of the
+one-pass law, unless the curves have a column for it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from isoplan.engine.schema import OVERFITS, Curves
 
 FEWEST_SETS = 2
 SMOOTHING = 0.6
-"""Weight of the past in the running mean of a curve before its least loss is read, as in ``FitSpec``."""
+"""Weight of the past in the running mean of a curve, applied before its minimum is read, as in ``FitSpec``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """kappa and, where it was fitted, its resamples ``draws`` (r,), NaN where one does not exist; ``n`` data sets."""
+    """kappa and, if it was fitted, its resamples ``draws`` (r,), NaN if one does not exist; ``n`` datasets."""
 
     value: float
     draws: Floats = field(default_factory=lambda: np.empty(0))
@@ -38,12 +38,15 @@ class Factor:
 
     @property
     def note(self) -> str:
-        """Where the number comes from."""
+        """Source of the number."""
         return f"from the curves of {self.n} data sets" if self.n else "given"
 
 
 def stated(kappa: float) -> Factor:
-    """A kappa that somebody gives, without uncertainty. Raises PlannerError below one: the single pass is optimal."""
+    """Return a given kappa, without uncertainty.
+
+    Raises PlannerError below one, because the single pass is optimal.
+    """
     if not (math.isfinite(kappa) and kappa >= 1):
         raise PlannerError(
             f"kappa = {kappa:g} would need less compute than the best single pass: give a factor of at least 1, "
@@ -55,10 +58,10 @@ def stated(kappa: float) -> Factor:
 def fit_factor(
     one_pass: Fit, curves: Curves, rule: ComputeRule | None = None, *, smoothing: float = SMOOTHING, seed: int = 0
 ) -> Factor:
-    """kappa from training curves of the loss that repeat their unique samples: the geometric mean over data sets.
+    """Fit kappa to training curves of the loss that repeat their unique samples: the geometric mean over datasets.
 
-    Resample i takes resample i of ``one_pass`` and draws the data sets with replacement from (``seed``, i). Raises
-    PlannerError where the curves lack N, U or C and where fewer than two data sets have a model that overfits.
+    Resample i uses resample i of ``one_pass`` and draws the datasets with replacement from (``seed``, i). Raises
+    PlannerError if the curves lack N, U or C and if fewer than two datasets have a model that overfits.
     """
     rule = rule or one_pass.compute
     kept = _counted(measured(curves, "loss"), rule)
@@ -74,7 +77,7 @@ def fit_factor(
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
 
     def log_ratio(values: dict[str, Floats]) -> Floats:
-        """ln of compute over one-pass compute, (..., k); -inf where the law cannot reach the loss."""
+        """Return ln of compute over one-pass compute, (..., k); -inf if the law cannot reach the loss."""
         each = {name: np.asarray(x)[..., None] for name, x in values.items()}
         with np.errstate(divide="ignore"):
             return np.log(spent / least_compute(one_pass.law, each, loss, rule).C)
@@ -91,16 +94,17 @@ def fit_factor(
 
 
 def _counted(curves: Curves, rule: ComputeRule) -> Curves:
-    """The curves with C from N and D by ``rule``, where no column of theirs gives C."""
+    """Return the curves with C from N and D by ``rule``, if they have no column for C."""
     if curves.roles.C is not None or not {"N", "D"} <= curves.values.keys():
         return curves
     return replace(curves, values={**curves.values, "C": rule.flops_anywhere(curves["N"], curves["D"])})
 
 
 def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
-    """(C, loss) at the early stop of the smallest overfitting model of every number of unique samples, rising.
+    """Return (C, loss) at the early stop of the smallest overfitting model for each number of unique samples.
 
-    What the run table says of overfitting counts; where it says nothing the end of the curve shows it.
+    The pairs are sorted by the number of samples. Whether a run overfits is taken from the run table, or from the end
+    of its curve if the table does not state it.
     """
     known = curves[OVERFITS] if OVERFITS in curves else np.full(len(curves.of), np.nan)
     raw = down(curves, "loss")

@@ -1,8 +1,8 @@
-"""Two laws of one task share their floor: the one-pass law and the law of repeated samples (jets, Sec. 3.1).
+"""Common floor of two laws of one task: the one-pass law and the law of repeated samples (jets, Sec. 3.1).
 
-Where both fits contain their runs, both tables are fitted together with one floor
-(``isoplan.engine.fitting.common_floor``) and every number of an answer comes from that fit. Where they do not, or where
-the runs reject one floor, each law keeps its own floor and the answer says so.
+If both fits contain their runs, both tables are fitted together with one floor
+(``isoplan.engine.fitting.common_floor``) and all numbers of an answer come from that fit. If they do not, or if the
+runs reject one floor, each law keeps its own floor and the answer states this.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ REJECTED = "the runs reject one floor (95 %)"
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Both laws' parameters by name: best fit, each of shape (), and joint resamples, each (r,).
+    """Parameters of both laws by name: best fit, each of shape (), and joint resamples, each (r,).
 
-    ``floor`` is the common floor where both tables were fitted together, and ``alone`` are E and L_inf of each fit by
-    itself. ``apart`` says why there is no joint fit. ``how`` reads intervals from the draws, ``own`` those of numbers
+    ``floor`` is the common floor if both tables were fitted together, and ``alone`` are E and L_inf of each separate
+    fit. ``apart`` states why there is no joint fit. ``how`` computes intervals from the draws, ``own`` those of numbers
     that follow from the one-pass law alone. ``warnings`` are those of the joint fit.
     """
 
@@ -62,7 +62,7 @@ class Laws:
         return len(self.draws["E"])
 
     def thinned(self, most: int) -> Laws:
-        """The same with at most ``most`` resamples, evenly spaced."""
+        """Return the same laws with at most ``most`` resamples, evenly spaced."""
         total = self.resamples
         rows = kept(total, most)
         how, own = (_cut(one, rows, total) for one in (self.how, self.own))
@@ -71,7 +71,7 @@ class Laws:
 
 @lru_cache(maxsize=8)
 def together(one_pass: Fit, repeated: Fit) -> Laws:
-    """Both laws with one floor where their runs are there and allow it; the same two fits are fitted once.
+    """Return both laws with one floor if their runs are available and allow it; equal pairs of fits are fitted once.
 
     Raises PlannerError for laws that are not these two, or not of a loss.
     """
@@ -94,16 +94,16 @@ def together(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _around(floor: Parameter) -> Parameter:
-    """The floor with intervals that contain its value: the limit of a floor that is not resolved may lie below it."""
+    """Return the floor with intervals extended to its value; the limit of an unresolved floor may lie below it."""
     ci68, ci95 = (ci and (min(ci[0], floor.value), max(ci[1], floor.value)) for ci in (floor.ci68, floor.ci95))
     return replace(floor, ci68=ci68, ci95=ci95)
 
 
 def _separate(one_pass: Fit, repeated: Fit) -> Laws:
-    """Both laws as they were fitted.
+    """Return both laws as they were fitted.
 
-    Resample i of one goes with resample i of the other where both drew the same runs; else the two are independent,
-    and the order of the second is shuffled so that equal seeds do not tie them.
+    Resample i of one is paired with resample i of the other if both drew the same runs. Otherwise the two are
+    independent, and the order of the second is shuffled so that equal seeds do not correlate them.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}
@@ -119,7 +119,7 @@ def _separate(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
-    """The reading of the ``rows`` that remain of so many resamples."""
+    """Return the resampling of the ``rows`` that remain of ``total`` resamples."""
     return replace(how, floorless=int(np.sum(rows >= total - how.floorless)))
 
 
@@ -150,7 +150,10 @@ def _of_a_loss(fit: Fit) -> None:
 
 
 def _reading(one: Resampling, other: Resampling) -> Resampling:
-    """How joint resamples are read: bias-corrected where both were drawn so, by the fit with fewer runs to spare."""
+    """Return how to compute intervals of joint resamples.
+
+    They are bias-corrected if this is so for both fits, by the fit with fewer degrees of freedom; else percentiles.
+    """
     if one.method == other.method == "bc" and not (one.floorless or other.floorless):
         return min((one, other), key=lambda how: how.runs - how.parameters if how.runs else math.inf)
     return Resampling("percentile")

@@ -1,4 +1,4 @@
-"""Warnings of simulate or repeat: the floor, what is withheld, and those of both fits."""
+"""Warnings of simulate or repeat: on the floor, on withheld numbers, and those of both fits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def notes(
     threshold: Fit | None,
     alone: Mapping[str, Quantity] | None,
 ) -> list[FitWarning]:
-    """The warnings before those of the fits; ``reached``: every resample reaches the target."""
+    """Return the warnings that precede those of the fits; ``reached``: every resample reaches the target."""
     found = [_floor(laws, target, alone), *laws.warnings]
     if threshold is None:
         text = (
@@ -60,7 +60,7 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
 
 
 def floor_text(floor: Parameter) -> str:
-    """The common floor in a sentence."""
+    """Return a sentence on the common floor."""
     spread = f" (68 %: {ends_in_words(floor.ci68, rounded)})" if floor.ci68 else ""
     return f"One floor is fitted to both tables together: E = L_inf = {rounded(floor.value)}{spread}."
 
@@ -75,7 +75,7 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:
-    """The warnings of both fits, each with the name of its fit; what both say is said once."""
+    """Return the warnings of both fits, each with the name of its fit; common ones are listed once."""
     common = [w for w in one_pass.warnings if w in repeated.warnings]
     named = (
         FitWarning(w.code, f"{what}: {w.text}")

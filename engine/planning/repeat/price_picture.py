@@ -1,4 +1,4 @@
-"""The picture of the regimes: what each costs against the price of a sample, where they cross, and the user's point."""
+"""Figure of the regimes: the cost of each against the price of a sample, their crossing, and the user's point."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 61
 DECADES = 2.5
-"""On either side of the user's price and of the break-even price."""
+"""Range of prices in decades on either side of the user's price and of the break-even price."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
     """Money against the price of a sample.
 
-    ``price`` (k,) rises through the user's own price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the
-    totals by the best fit, ``*_band`` (2, k) their 68 % interval, NaN without resamples. ``point`` is the user's price
-    and what both regimes cost there; ``break_even`` is NaN where the lines do not cross.
+    ``price`` (k,) covers the user's own price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals
+    by the best fit, ``*_band`` (2, k) their 68 % interval, NaN without resamples. ``point`` is the user's price and the
+    cost of both regimes there; ``break_even`` is NaN if the lines do not cross.
     """
 
     price: Floats
@@ -35,7 +35,7 @@ class Picture:
 
 
 def draw(costs: SampleCosts, best: Mapping[str, Floats], draws: Mapping[str, Floats], how: Resampling) -> Picture:
-    """The picture of numbers that are solved: ``best`` of shape (), ``draws`` (r,), by name (D, U, one_train, ...)."""
+    """Compute the figure from solved numbers: ``best`` of shape (), ``draws`` (r,), by name (D, U, one_train, ...)."""
     crossing = float(best["break_even"])
     crosses = np.isfinite(crossing) and crossing > 0
     ends = [costs.sample, *([crossing] if crosses else [])]
@@ -55,7 +55,7 @@ def _line(
     samples: str,
     training: str,
 ) -> tuple[Floats, Floats]:
-    """One regime's total (k,) and its 68 % band (2, k)."""
+    """Return the total of one regime (k,) and its 68 % band (2, k)."""
     central = price * costs.to_simulate(best[samples]) + best[training]
     each = price * costs.to_simulate(draws[samples])[:, None] + draws[training][:, None]
     return central, np.stack(how.band(central, each, 0.68))

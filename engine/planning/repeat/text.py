@@ -1,4 +1,4 @@
-"""Simulate or repeat in words, as rows for tables, and as JSON."""
+"""Text, table rows and JSON of simulate or repeat."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SCHEMA = 1
 
 
 def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
-    """Every number under its name: both regimes, then what compares them; none where the runs support no answer."""
+    """Return all numbers with their names: both regimes, then their comparison; empty without a supported answer."""
     if not answer.answers:
         return ()
     found = [
@@ -64,12 +64,12 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """The table: both regimes line by line, then what compares them."""
+    """Return the table: both regimes line by line, then their comparison."""
     return tuple(as_row(label, q) for label, q in lines(answer))
 
 
 def sentence(answer: SimulateOrRepeat) -> str:
-    """The answer in one sentence that a manager can read; where the runs do not support one, what they support."""
+    """Return the answer in one sentence for readers without knowledge of the laws, or what the runs support."""
     best = answer.cheaper
     if best is None:
         return unpriced(answer)
@@ -95,7 +95,7 @@ def sentence(answer: SimulateOrRepeat) -> str:
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """What can be said where training has no price: samples, compute, and when repeating pays."""
+    """Return what is known without a price of training: samples, compute, and when repeating is cheaper."""
     if answer.support is not None:
         name, far = farthest(answer.placed)
         away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond them in {name}."
@@ -120,7 +120,7 @@ def _sizes(answer: SimulateOrRepeat) -> dict[str, Quantity]:
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
-    """What the samples cost, and why it is not known what training does; empty where nobody gave prices."""
+    """Return the cost of the samples, and why that of training is not known; empty if both are known."""
     if not answer.unpriced:
         return ""
     simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))
@@ -128,7 +128,7 @@ def _costs(answer: SimulateOrRepeat) -> str:
 
 
 def worth_text(worth: Worth, unit: str) -> str:
-    """What samples at hand are worth, in a sentence; ``unit`` is what they are called."""
+    """Return the worth of existing samples as a sentence; ``unit`` is their name."""
     if not worth.answers:
         return (
             f"What your {count(worth.U, 3)} {unit} are worth lies {decades(worth.beyond)} beyond the runs, and the "
@@ -142,22 +142,22 @@ def worth_text(worth: Worth, unit: str) -> str:
 
 
 def _spread(q: Quantity) -> str:
-    """A value with its 68 % interval, without its unit."""
+    """Return a value with its 68 % interval, without its unit."""
     return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
 def unpriced_rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """The lines of the table that need no price."""
+    """Return the lines of the table that need no price."""
     return tuple(as_row(label, q) for label, q in lines(answer) if q.unit != answer.costs.currency)
 
 
 def as_text(answer: SimulateOrRepeat) -> str:
-    """The answer for a terminal."""
+    """Return the answer as text for a terminal."""
     return _text(answer, sentence(answer), rows(answer))
 
 
 def unpriced_text(answer: SimulateOrRepeat) -> str:
-    """What needs no price of it, for a terminal."""
+    """Return the parts that need no price, for a terminal."""
     return _text(answer, unpriced(answer), unpriced_rows(answer))
 
 
@@ -168,9 +168,9 @@ def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
-    """The object that ``isoplan repeat --json`` prints; null where a number does not exist or is unbounded.
+    """Return the object that ``isoplan repeat --json`` prints; null if a number does not exist or is unbounded.
 
-    An answer that the runs do not support has no numbers there.
+    An answer that the runs do not support has no numbers in it.
     """
     read = quantity.to_json if answer.answers else lambda q: quantity.to_json(quantity.withheld(q))
     alone, cheaper, costs = answer.alone, answer.cheaper, answer.costs
@@ -208,7 +208,7 @@ def _picture(picture: Picture) -> dict[str, Any]:
 
 
 def between_text(few: Between, currency: str) -> str:
-    """The cheapest way in between, for a terminal."""
+    """Return the cheapest intermediate regime as text for a terminal."""
     i = few.best
     return (
         f"In between, the data-constrained law finds {count(float(few.unique[i]))} samples seen "
@@ -217,18 +217,18 @@ def between_text(few: Between, currency: str) -> str:
 
 
 def between_json(few: Between) -> dict[str, Any]:
-    """The ways in between for JSON: arrays by unique samples, and the place of the cheapest."""
+    """Return the intermediate regimes for JSON: arrays by unique samples, and the index of the cheapest."""
     arrays = {"unique": few.unique, "epochs": few.epochs, "N": few.N, "C": few.C, "money": few.money}
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
 def finite(x: Floats) -> list[float | None]:
-    """An array (k,) for JSON: null for what is not finite."""
+    """Return an array (k,) for JSON, with null for values that are not finite."""
     return [value if math.isfinite(value) else None for value in x.tolist()]
 
 
 def _floor(floor: Parameter | None) -> dict[str, Any] | None:
-    """The common floor of a joint fit; null where each law keeps its own fit."""
+    """Return the common floor of a joint fit; null if each law keeps its own fit."""
     if floor is None:
         return None
     return {"value": floor.value, "ci68": ends(floor.ci68), "ci95": ends(floor.ci95)}

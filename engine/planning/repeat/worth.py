@@ -1,4 +1,4 @@
-"""What so many samples at hand are worth: the loss they reach when seen once and when repeated to the early stop."""
+"""Worth of existing samples: the loss that they reach in a single pass and repeated to the early stop."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from isoplan.engine.planning.repeat.floors import together
 
 @dataclass(frozen=True)
 class Worth:
-    """``once`` is the loss of the compute-optimal single pass over ``U`` samples, ``repeated`` that of repeating them.
+    """Losses from ``U`` samples: ``once`` by the compute-optimal single pass, ``repeated`` by repeating them.
 
-    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating. ``beyond`` counts the
-    decades between the samples and those of the runs.
+    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating. ``beyond`` is the
+    distance in decades between the samples and those of the runs.
     """
 
     U: float
@@ -37,9 +37,9 @@ class Worth:
 
 
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
-    """The losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
+    """Compute the losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
 
-    On the frontier L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError for U that is not positive.
+    On the frontier L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
     """
     if not (math.isfinite(U) and U > 0):
         raise PlannerError(f"{U:g} samples are worth nothing: give a positive number, such as 2M.")

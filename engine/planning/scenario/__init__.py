@@ -1,1 +1,1 @@
-"""What a plan is paid with, and what it costs."""
+"""Prices and limits of a plan."""

@@ -1,4 +1,4 @@
-"""What a plan must stay within: samples, model size, epochs, hours, memory, money; and what that leaves of N, D, C."""
+"""Limits of a plan (samples, model size, epochs, hours, memory, money), and what they allow of N, D and C."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ WORDS: dict[LimitName, str] = {
     "memory": "memory on each device",
     "money": "money",
 }
-"""What each limit is a limit of; ``budget`` is the FLOPs of a budget question."""
+"""Name of the quantity that each limit restricts; ``budget`` is the FLOPs of a budget question."""
 OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """At most so much of each; None is no limit.
+    """Maximum of each quantity; None is no limit.
 
-    ``unique`` samples, ``parameters`` of the model, ``epochs`` over the unique samples, ``hours`` on the clock of the
-    machine, bytes of ``memory`` on each of its devices for the training state, and ``money`` for everything that has a
-    price, in the currency of the prices. Raises PlannerError for what is not positive, and for epochs over nothing.
+    ``unique`` samples, ``parameters`` of the model, ``epochs`` over the unique samples, ``hours`` of wall-clock time on
+    the machine, bytes of ``memory`` on each of its devices for the training state, and ``money`` for everything that
+    has a price, in the currency of the prices. Raises PlannerError for a limit that is not positive, and for epochs
+    without a limit on unique samples.
     """
 
     unique: float | None = None
@@ -66,11 +67,11 @@ class Limits:
 
     @property
     def given(self) -> dict[LimitName, float]:
-        """The limits that there are, by name."""
+        """Given limits, by name."""
         return {name: x for name in get_args(LimitName)[1:] if (x := getattr(self, name)) is not None}
 
     def to_json(self) -> dict[str, float]:
-        """The limits that there are, for JSON."""
+        """Return the given limits for JSON."""
         return {name: most for name, most in asdict(self).items() if most is not None}
 
 
@@ -78,7 +79,7 @@ NO_LIMITS = Limits()
 
 
 def read_limits(raw: Mapping[str, Any]) -> Limits:
-    """The limits in a JSON object. Raises PlannerError for a limit that is not known or no number."""
+    """Read limits from a JSON object. Raises PlannerError for an unknown limit."""
     unknown = [name for name in raw if name not in get_args(LimitName)[1:]]
     if unknown:
         raise PlannerError(f"The limit {unknown[0]!r} is not known: use {', '.join(get_args(LimitName)[1:])}.")
@@ -87,7 +88,7 @@ def read_limits(raw: Mapping[str, Any]) -> Limits:
 
 @dataclass(frozen=True, eq=False)
 class FeasibleRegion:
-    """What limits leave: the most N, D, C in FLOPs and money, and the unique samples U; infinite where nothing limits.
+    """Region within limits: the largest N, D, C in FLOPs and money, and the unique samples U; inf if unlimited.
 
     Arrays of one shape that broadcasts with the values of a law: () for one scenario, (k, 1) for k.
     """
@@ -100,10 +101,10 @@ class FeasibleRegion:
 
 
 def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
-    """The room that ``limits`` (arrays of one shape by name) leave to ``law``.
+    """Return the region that ``limits`` (arrays of one shape by name) allow to ``law``.
 
-    A law without repetition credits no sample twice, so its D ends at the unique samples. Raises PlannerError for a
-    limit that needs a machine or a price where there is none, and for one that the law cannot keep.
+    A law without repetition gives no credit for repeats, so its D ends at the unique samples. Raises PlannerError for a
+    limit that needs a missing machine or price, and for one that cannot be applied to the law.
     """
     check(law, limits, prices)
     most = {name: np.asarray(x, float) for name, x in limits.items()}
@@ -121,14 +122,14 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Fe
 
 
 def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
-    """``left`` with ``U`` unique samples, as many or fewer, and as many passes over them as before."""
+    """Return ``left`` with ``U`` unique samples, at most as many as before, and with the same number of passes."""
     with np.errstate(invalid="ignore"):
         passes = left.D / left.U
     return replace(left, U=U, D=np.where(np.isnan(passes), left.D, passes * U))
 
 
 def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:
-    """Raise PlannerError for a limit that ``law`` or ``prices`` cannot keep."""
+    """Raise PlannerError for a limit that cannot be applied to ``law`` or ``prices``."""
     for name in OF_MACHINE:
         if name in limits and prices is None:
             raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
@@ -150,7 +151,7 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
 
 
 def named(name: LimitName, most: float, prices: Prices | None = None) -> str:
-    """A limit as a sentence names it: "2 M unique samples", "80 GB of memory on each device", "1000 EUR"."""
+    """Return a limit as a phrase: "2 M unique samples", "80 GB of memory on each device", "1000 EUR"."""
     if name == "budget":
         return flops(most)
     if name == "memory":

@@ -1,4 +1,4 @@
-"""What a plan is paid with: machine, simulation, inference, currency, grid. Arrays in and out, so resamples pass."""
+"""Prices of a plan: machine, simulation, inference, currency, grid. Functions accept arrays such as resamples."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from isoplan.engine.hardware.machine import HOUR, Machine, co2, positive
 Currency = Literal["EUR", "USD"]
 Part = Literal["training", "simulation", "inference", "total"]
 FORWARD = 2.0
-"""FLOPs a parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1): a third of training's six."""
+"""FLOPs per parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1), a third of those of training."""
 GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What one unique sample takes: money, seconds of one CPU core, bytes on disk; None where nobody says.
+    """Cost of one unique sample: money, seconds of one CPU core, bytes on disk; None if not known.
 
-    Raises PlannerError for what is not positive.
+    Raises PlannerError for a number that is not positive.
     """
 
     price: float | None = None
@@ -42,9 +42,9 @@ class Simulation:
 
 
 def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | None = None) -> Simulation:
-    """A simulation whose samples cost CPU time: seconds of one core a sample, money for an hour of it, bytes a sample.
+    """Return a simulation priced by CPU time: core seconds per sample, money per core hour, bytes per sample.
 
-    Raises PlannerError for what is not positive.
+    Raises PlannerError for a number that is not positive.
     """
     positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count CPU hours alone")
     return Simulation(cpu_seconds / HOUR * price_per_cpu_hour, cpu_seconds, size)
@@ -54,9 +54,9 @@ def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | Non
 class Inference:
     """Queries over the model's life.
 
-    A query costs ``flops`` FLOPs, or where that is None 2 N for each of its ``tokens`` (forward pass, Kaplan et al.
-    2020, sec. 2.1). ``machine`` answers them, the one that trained where None. Raises PlannerError for what is not
-    positive.
+    A query costs ``flops`` FLOPs, or, if that is None, 2 N for each of its ``tokens`` (forward pass, Kaplan et al.
+    2020, sec. 2.1). ``machine`` answers them; None is the machine that trained. Raises PlannerError for a number that
+    is not positive.
     """
 
     queries: float
@@ -71,7 +71,7 @@ class Inference:
             positive(self.flops, "number of FLOPs of a query", "leave it out to count 2 N a token")
 
     def compute(self, N: ArrayLike) -> Floats:
-        """FLOPs over the model's life of a model of ``N`` parameters; arrays in and out."""
+        """Return the FLOPs over the model's life of a model of ``N`` parameters; arrays in and out."""
         N = np.asarray(N, float)
         if self.flops is not None:
             return np.full(N.shape, self.queries * self.flops)
@@ -79,7 +79,7 @@ class Inference:
 
 
 def check_currency(name: str) -> Currency:
-    """The currency called ``name``. Raises PlannerError for one that is not known."""
+    """Return the currency called ``name``. Raises PlannerError if it is unknown."""
     found = next((known for known in get_args(Currency) if known == name), None)
     if found is None:
         raise PlannerError(f"The currency {name!r} is unknown: use {' or '.join(get_args(Currency))}.")
@@ -88,7 +88,7 @@ def check_currency(name: str) -> Currency:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a bill: what part of the plan, what of it, its unit, and the amounts (any shape)."""
+    """A line of a bill: the part of the plan, the kind of cost, its unit, and the amounts (any shape)."""
 
     part: Part
     what: str
@@ -98,7 +98,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Rates:
-    """Money as a sum: ``flop`` for one FLOP of training, ``sample`` for a unique one, ``parameter``, and ``fixed``."""
+    """Money as a sum of rates: per ``flop`` of training, per unique ``sample``, per ``parameter``, and ``fixed``."""
 
     flop: float
     sample: float = 0.0
@@ -107,20 +107,21 @@ class Rates:
 
     @property
     def weighs(self) -> bool:
-        """Whether N or D cost something besides the compute, so that the least money is not the least compute."""
+        """Whether N or D cost something besides the compute, so that the least money differs from the least compute."""
         return bool(self.sample or self.parameter)
 
 
 COMPUTE = Rates(1.0)
-"""Compute as a cost of its own."""
+"""Compute as the cost to minimise."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """All that turns FLOPs, samples and queries into hours, money, energy and CO2.
+    """Conversion of FLOPs, samples and queries into hours, money, energy and CO2.
 
-    Money is in ``currency`` everywhere; nothing is converted. ``grid`` is g CO2 per kWh (None: CO2 is not stated),
-    ``pue`` the power usage effectiveness of the site. Raises PlannerError for a currency or a site that makes no sense.
+    All money is in ``currency``; nothing is converted. ``grid`` is in g CO2 per kWh (None: CO2 is not stated), ``pue``
+    is the power usage effectiveness of the site. Raises PlannerError for an unknown currency and an invalid ``pue`` or
+    ``grid``.
     """
 
     machine: Machine
@@ -138,9 +139,9 @@ class Prices:
             co2(0.0, self.grid)
 
     def lines(self, C: ArrayLike, N: ArrayLike, U: ArrayLike) -> tuple[Line, ...]:
-        """What ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples cost; arrays of one shape.
+        """Return the costs of ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples; arrays of one shape.
 
-        Lines that nobody gave a price, power, size or grid for are left out; the last is the total of all money.
+        Lines without a price, power, size or grid are left out; the last one is the total of all money.
         """
         C, N, U = np.broadcast_arrays(*(np.asarray(x, float) for x in (C, N, U)))
         found = self._of_machine("training", self.machine, C)
@@ -157,7 +158,7 @@ class Prices:
 
     @property
     def rates(self) -> Rates:
-        """The total of all money as rates. Raises PlannerError where an hour of the training machine has no price."""
+        """Total of all money as rates. Raises PlannerError if an hour of the training machine has no price."""
         flop = float(self.machine.money(1.0))
         sample = (self.simulation.price or 0.0) if self.simulation is not None else 0.0
         served, machine = self.inference, (self.inference and self.inference.machine) or self.machine
@@ -168,9 +169,9 @@ class Prices:
 
     @property
     def aim(self) -> Rates:
-        """What a target is reached at least of: all money where it pays for more than training, else compute.
+        """Cost that a target minimises: all money if it pays for more than training, else compute.
 
-        Money for training alone is proportional to compute, so there both are least at once.
+        Money for training alone is proportional to compute, so both have the same minimum.
         """
         rates = self.rates if self.machine.price is not None else COMPUTE
         return rates if rates.weighs else COMPUTE

@@ -1,4 +1,4 @@
-"""Prices in the JSON of plans: devices go by their name in the catalogue."""
+"""Prices in the JSON of plans; devices are given by their name in the catalogue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulatio
 
 
 def prices_json(prices: Prices) -> dict[str, Any]:
-    """The prices for JSON; ``read_prices`` is its inverse."""
+    """Return the prices for JSON; ``read_prices`` is its inverse."""
     found: dict[str, Any] = {"machine": _machine(prices.machine), "currency": prices.currency, "pue": prices.pue}
     if prices.grid is not None:
         found["grid"] = prices.grid
@@ -25,13 +25,13 @@ def prices_json(prices: Prices) -> dict[str, Any]:
 
 
 def inference_json(served: Inference) -> dict[str, Any]:
-    """Queries over the model's life for JSON; ``read_inference`` is its inverse."""
+    """Return the queries over the model's life for JSON; ``read_inference`` is its inverse."""
     own = {"machine": _machine(served.machine)} if served.machine else {}
     return _given({"queries": served.queries, "tokens": served.tokens, "flops": served.flops}) | own
 
 
 def read_prices(raw: Mapping[str, Any]) -> Prices:
-    """The prices in a JSON object. Raises PlannerError that says what is wrong with them."""
+    """Read prices from a JSON object. Raises PlannerError that states what is wrong with them."""
     try:
         served, simulated = raw.get("inference"), raw.get("simulation")
         return Prices(
@@ -47,7 +47,7 @@ def read_prices(raw: Mapping[str, Any]) -> Prices:
 
 
 def read_inference(raw: Mapping[str, Any]) -> Inference:
-    """The queries in a JSON object."""
+    """Read the queries from a JSON object."""
     return Inference(**{**raw, "machine": _read_machine(raw["machine"]) if "machine" in raw else None})
 
 

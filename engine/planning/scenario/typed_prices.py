@@ -37,7 +37,7 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
 
 def read_inference(texts: Texts, place: Place) -> Inference | None:
-    """The queries over the model's life, which need no machine to be counted; None where nothing is given."""
+    """Read the queries over the model's life, which can be given without a machine; None if nothing is given."""
     names = ("queries", "query_tokens", "query_flops")
     queries, tokens, flops = (_value(texts, place, name) for name in names)
     every, one, whole = (FIELDS[name].called(place) for name in names)
@@ -52,7 +52,7 @@ def read_inference(texts: Texts, place: Place) -> Inference | None:
 
 
 def read_simulation(texts: Texts, place: Place) -> Simulation | None:
-    """What a simulated sample costs, which needs no machine to be said; None where nothing is given."""
+    """Read the cost of a simulated sample, which can be given without a machine; None if nothing is given."""
     names = ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
     price, seconds, hour, size = (_value(texts, place, name) for name in names)
     if hour is not None:

@@ -1,11 +1,12 @@
-"""Question 5: a smaller model for the same loss, what it costs to train, and the size that is cheapest over its life.
+"""Question 5: a smaller model for the same loss, its training cost, and the size that is cheapest over its life.
 
-On the surface E + A N^-alpha + B D^-beta a model of k_N times the best size reaches the same loss on
-k_D = (1 - (k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples, and on none below k_N = (1 + alpha/beta)^(-1/alpha)
-(de Vries 2023, "Go smol or go home"). With inference the cheapest size is smaller than the best for training alone
-(Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both hold for any surface and rule here.
+On the surface E + A N^-alpha + B D^-beta a model of k_N times the best size reaches the same loss on k_D = (1 -
+(k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples, and on none below k_N = (1 + alpha/beta)^(-1/alpha) (de Vries
+2023, "Go smol or go home"). With inference, the cheapest size is smaller than the best for training alone (Sardana et
+al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both are computed here for any surface and compute
+rule.
 
-With limits the best model is the best that they allow, and so is the cheapest.
+With limits, the best and the cheapest model are those within the limits.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from isoplan.engine.planning.smaller.iso_loss import iso_loss
 
 POINTS = 80
 LARGEST = 3.0
-"""The largest model that the curves show, in units of the best one."""
+"""Largest model in the curves, in units of the best one."""
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0)
-"""Fractions of the best size that a table shows."""
+"""Fractions of the best size in a table."""
 NEAREST = 1.02
-"""The smallest, in units of the one that no number of samples brings to the loss."""
+"""Smallest model in the curves, in units of the size below which no number of samples reaches the loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class SameLoss:
     """Models that reach one loss: arrays (s,) over ``fraction`` = N / N*, with 68 % ends of the overhead.
 
-    ``plan`` is that of the best size, with what must be known beside it. ``overhead`` is C / C* - 1, ``more`` D / D*.
-    Ends are NaN without resamples and infinite where a resample never gets there. ``within`` marks the models that the
-    limits allow, ``beyond`` counts the decades by which N, D or C leaves the runs. ``smallest`` is the fraction below
-    which no number of samples reaches the loss.
+    ``plan`` is that of the best size, with its warnings. ``overhead`` is C / C* - 1, ``more`` is D / D*. Ends are NaN
+    without resamples and infinite if a resample never reaches the loss. ``within`` marks the models that the limits
+    allow. ``beyond`` is the distance in decades of N, D or C from the runs. ``smallest`` is the fraction below which no
+    number of samples reaches the loss.
     """
 
     plan: Plan
@@ -64,19 +65,19 @@ class SameLoss:
 
     @property
     def stated(self) -> Bools:
-        """Which models the runs support: none where they do not support the plan."""
+        """Mask of the models that the runs support; none if they do not support the plan."""
         return (self.beyond <= ANSWERED) & self.plan.answers
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """The size that trains and answers at least cost: ``N``, ``D``, the training's ``C``, and the ``total``.
+    """Size with the least cost of training and inference: ``N``, ``D``, the training's ``C``, and the ``total``.
 
-    ``total``, ``training_alone`` (the total of the model that is best for training alone) and ``saved`` (the share of
-    it that is saved) count FLOPs, or where compute has a price money, that of simulated samples included. ``fraction``
-    is N over the best for training. Money is None with a note where the machine's share of the peak is more than a
-    model of that size reaches. ``warnings`` say where it lies beyond the runs, ``support`` what these support where it
-    lies too far beyond them to be an answer.
+    ``training_alone`` is the total of the model that is best for training alone, and ``saved`` the share of it that is
+    saved. These are in FLOPs, or, if compute has a price, in money, including simulated samples. ``fraction`` is N over
+    the best N for training. Money is None, with a note, if a model of that size does not reach the machine's assumed
+    share of the peak. ``warnings`` state where it lies beyond the runs, ``support`` what the runs support if it lies
+    too far beyond them.
     """
 
     N: Quantity
@@ -96,17 +97,16 @@ class Lifetime:
 
     @property
     def sizes(self) -> dict[str, Quantity]:
-        """The numbers whose distance from the runs counts."""
+        """Numbers whose distance from the runs counts."""
         return {"N": self.N, "D": self.D, "C": self.C}
 
 
 @dataclass(frozen=True, eq=False)
 class LifetimeCurve:
-    """What models of one loss cost over their lives in ``unit`` by the best fit, by size: arrays (s,).
+    """Costs of models of one loss over their lives in ``unit`` by the best fit, by size: arrays (s,).
 
-    ``within`` marks the models that the limits allow, ``beyond`` counts the decades by which N, D or C leaves the runs;
-    ``best`` and ``first`` are the sizes of the cheapest and of the
-    best for training alone.
+    ``within`` marks the models that the limits allow. ``beyond`` is the distance in decades of N, D or C from the runs.
+    ``best`` and ``first`` are the sizes of the cheapest model and of the best one for training alone.
     """
 
     N: Floats
@@ -121,17 +121,17 @@ class LifetimeCurve:
 
     @property
     def total(self) -> Floats:
-        """All of it (s,)."""
+        """Total cost (s,)."""
         return self.training + self.simulation + self.inference
 
 
 def same_loss(
     fit: Fit, question: Question, rule: ComputeRule | None = None, prices: Prices | None = None, *, n: int = POINTS
 ) -> SameLoss:
-    """The loss-equivalent curve through the answer to ``question``; every resample around its own answer.
+    """Compute the curve of equal loss through the answer to ``question``; each resample around its own answer.
 
-    ``prices`` say what limits on hours, memory and money leave. Raises PlannerError for a law that is no surface over N
-    and D, for limits that it cannot keep, and where the best fit has no answer.
+    ``prices`` convert limits on hours, memory and money. Raises PlannerError for a law that is not a surface over N and
+    D, for limits that cannot be applied, and if the best fit has no answer.
     """
     models, few = iso_loss(fit, question, rule, prices), thin(fit)
     best, draws = models.answer(fit.values), models.answer(few.draws)
@@ -163,7 +163,7 @@ def same_loss(
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
-    """The plan of the best size for training alone: the least compute, and no inference to pay."""
+    """Return the plan of the best size for training alone: the least compute, without inference."""
     prices = replace(prices, inference=None) if prices is not None else None
     if question.kind == "budget":
         return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)
@@ -171,7 +171,7 @@ def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices
 
 
 def _beyond(fit: Fit, at: Point) -> Floats:
-    """Decades by which the models (s,) lie beyond the runs along N, D or C, whichever is most."""
+    """Return the distance in decades of the models (s,) from the runs along N, D or C, the largest of the three."""
     spans = plans.spans(fit)
     sizes = {"N": at.N, "D": at.D, "C": at.C}
     far = [[beyond(float(x), spans.get(name)) for x in np.ravel(values)] for name, values in sizes.items()]
@@ -181,11 +181,11 @@ def _beyond(fit: Fit, at: Point) -> Floats:
 def lifetime(
     fit: Fit, question: Question, inference: Inference, rule: ComputeRule | None = None, prices: Prices | None = None
 ) -> Lifetime:
-    """The N and D that reach the loss of ``question`` at least cost of training and inference together.
+    """Compute the N and D that reach the loss of ``question`` at the least cost of training and inference together.
 
-    For a budget that is the loss that the budget reaches at its best, for each resample its own. Costs are FLOPs, or
-    money where ``prices`` give an hour of the machine a price (that of ``inference`` its own where it has one). Raises
-    PlannerError as ``same_loss`` does.
+    For a budget, this is the lowest loss for the budget, separately for each resample. Costs are in FLOPs, or in money
+    if ``prices`` give an hour of the machine a price (the machine of ``inference`` has its own price if it has one).
+    Raises PlannerError as ``same_loss`` does.
     """
     models = iso_loss(fit, question, rule, prices, inference)
     first, firsts = models.answer(fit.values), models.answer(fit.draws)
@@ -222,10 +222,10 @@ def lifetime(
 
 
 def _without_money(found: Lifetime, first: float, prices: Prices) -> Lifetime:
-    """``found`` without the money of models that are too small for the share of the peak; ``first``: the best for
-    training alone.
+    """Return ``found`` without the money of models that are too small for the assumed share of the peak.
 
-    The saved share stays where all money is for FLOPs of one machine: it is then that of the FLOPs.
+    ``first`` is the size of the best model for training alone. The saved share remains if all money is for FLOPs of one
+    machine, because it then equals that of the FLOPs.
     """
     sizes = {"total": found.N.value, "training_alone": first}
     why = {
@@ -251,7 +251,7 @@ def lifetime_curve(
     *,
     n: int = POINTS,
 ) -> LifetimeCurve:
-    """What ``lifetime`` is the least of, against N. Raises PlannerError as ``same_loss`` does."""
+    """Compute the cost that ``lifetime`` minimises, against N. Raises PlannerError as ``same_loss`` does."""
     models = iso_loss(fit, question, rule, prices, inference)
     first = models.answer(fit.values)
     own = models.around(fit.values, first)

@@ -1,4 +1,4 @@
-"""Smaller for longer as a document."""
+"""Document of a smaller model that is trained for longer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isoplan.engine.planning.smaller.text import (
 )
 
 NOISE = 1e-6
-"""Compute that differs by a smaller share is the same."""
+"""Relative difference of compute below which two values count as equal."""
 HOMES = {
     "Question": "isoplan.engine.planning",
     "lifetime": "isoplan.engine.planning.smaller.answer",
@@ -36,9 +36,9 @@ HOMES = {
 def document(
     curve: SameLoss, life: Lifetime | None, served: Inference | None, fit: str = "fit.json", group: str = ""
 ) -> Document:
-    """The models of one loss, and the cheapest over its life where the queries that it ``served`` are known.
+    """Return the models of one loss, and the cheapest over its life if its queries ``served`` are known.
 
-    ``fit`` is the file that the script reads, ``group`` that of its groups which was planned for.
+    ``fit`` is the file that the script reads, ``group`` the planned group of it.
     """
     said = half_sentence(curve)
     stated = life is not None and life.answers
@@ -56,7 +56,7 @@ def document(
 
 
 def _sizes(curve: SameLoss) -> list[Line]:
-    """N, D and the compute beyond that of the best size, for the sizes that tables show."""
+    """Return N, D and the extra compute relative to the best size, for the sizes in tables."""
     found: list[Line] = []
     for i, k in enumerate(curve.fraction):
         if k not in SHOWN or not curve.stated[i]:

@@ -1,7 +1,7 @@
-"""All models of one loss: the answer to a question, the others that reach the same, and what each costs over its life.
+"""Models of one loss: the answer to a question, the others of the same loss, and their costs over their lives.
 
-What limits leave bounds them: along the iso-loss curve compute and money fall and then rise, so the models that are
-allowed lie side by side, around the answer to the question.
+Limits bound them. Along the iso-loss curve compute and money fall and then rise, so the allowed models are contiguous
+and include the answer to the question.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from isoplan.engine.quantities import rounded
 
 @dataclass(frozen=True, eq=False)
 class IsoLoss:
-    """The models of one loss: the ``task`` whose loss it is, what its limits leave, and what things cost in ``unit``.
+    """Models of one loss: the ``task`` with this loss, the region within its limits, and the rates in ``unit``.
 
-    Every method takes the values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1); all but
-    ``answer`` those ``around`` their answer.
+    All methods take values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1). All but ``answer`` take
+    the values from ``around``, which belong to their answer.
     """
 
     fit: Fit
@@ -42,12 +42,12 @@ class IsoLoss:
     unit: str
 
     def answer(self, v: Values) -> Point:
-        """The answer to the question within its limits; every other model has its loss."""
+        """Return the answer to the question within its limits; all other models have its loss."""
         goal = self.task.goal.best if self.task.goal is not None else None
         return solve(self.fit.law, v, self.task, self.task.limits, goal)
 
     def at(self, v: Values, N: Floats, loss: Floats) -> Point:
-        """The models of ``N`` parameters and that ``loss``; D and C are infinite where none is."""
+        """Return the models of ``N`` parameters with this ``loss``; D and C are infinite if there is none."""
         D = samples_for(self.fit.law, v, N, loss)
         known = np.where(np.isfinite(D), D, 1.0)
         return Point(
@@ -59,27 +59,27 @@ class IsoLoss:
         )
 
     def smallest(self, v: Values, loss: Floats, D: Floats | float = np.inf) -> Floats:
-        """The least N that ``D`` samples bring to ``loss``."""
+        """Return the least N that reaches ``loss`` with ``D`` samples."""
         return size_for(self.fit.law, v, np.asarray(D, float), loss)
 
     def parts(self, at: Point) -> tuple[Floats, Floats, Floats]:
-        """What training, simulation and inference of models cost."""
+        """Return the costs of training, simulation and inference of models."""
         rates = self.rates
         return rates.flop * at.C, rates.sample * np.minimum(at.D, at.U), rates.parameter * at.N + rates.fixed
 
     def total(self, at: Point) -> Floats:
-        """All of it; infinite where there is no such model."""
+        """Return the total cost; infinite if there is no such model."""
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
     def allows(self, at: Point) -> Bools:
-        """Which models the limits allow, up to rounding."""
+        """Return which models the limits allow, up to rounding."""
         more, left = 1 + ROUNDING, self.left
         sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)
         return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
 
     def cheapest(self, v: Values, answer: Point) -> Point:
-        """Of the models that reach the loss of ``answer`` within the limits the one that costs least over its life."""
+        """Return the cheapest model over its life among those that reach the loss of ``answer`` within the limits."""
         there = np.isfinite(answer.N)
         loss, size = np.where(there, answer.loss, np.nan), np.where(there, answer.N, 1.0)
         low = np.where(there, np.log(self.smallest(v, answer.loss, self.left.D)), 0.0)
@@ -90,26 +90,26 @@ class IsoLoss:
             return np.where(self.allows(at), self.total(at), FAR * (1 + np.abs(x - np.log(size))))
 
         found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
-        known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search ends beside a limit
+        known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search can end at a limit
         N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
         return Point(N, D, C, answer.loss, answer.U)
 
     def around(self, v: Values, answer: Point) -> Values:
-        """The values with the unique samples of the ``answer``, which a law that credits repeated ones reads."""
+        """Return the values with the unique samples of the ``answer``, for a law that credits repeated ones."""
         return {**v, "U": answer.U} if self.fit.law.repeats else v
 
 
 def iso_loss(
     fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None, served: Inference | None = None
 ) -> IsoLoss:
-    """The models that reach the loss of ``question``, answering the queries ``served``.
+    """Return the models that reach the loss of ``question`` and answer the queries ``served``.
 
-    Costs are money where ``prices`` give an hour of the machine a price, else FLOPs. Raises PlannerError for a law that
-    is no surface over N and D, for limits that it cannot keep, and where the best fit has no answer.
+    Costs are in money if ``prices`` give an hour of the machine a price, else in FLOPs. Raises PlannerError for a law
+    that is not a surface over N and D, for limits that cannot be applied, and if the best fit has no answer.
     """
     _check(fit, question)
     prices = replace(prices, inference=served) if prices is not None else None
-    task = replace(task_of(fit, question, rule or fit.compute, prices), aim=COMPUTE)  # the best for training alone
+    task = replace(task_of(fit, question, rule or fit.compute, prices), aim=COMPUTE)  # best for training alone
     left = room(fit.law, question.limits.given, prices)
     found = IsoLoss(fit, task, left, *_rates(prices, served))
     _known(fit, question, found)
@@ -117,10 +117,10 @@ def iso_loss(
 
 
 def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]:
-    """What a FLOP, a sample and a parameter cost, in money or in FLOPs."""
+    """Return the cost of a FLOP, a sample and a parameter, in money or in FLOPs."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
-            served.machine.money(1.0)  # a machine without a price is refused, else it would answer for nothing
+            served.machine.money(1.0)  # raises an error for a machine without a price, else it costs nothing
         return prices.rates, prices.currency
     if served is None:
         return Rates(1.0), "FLOPs"
@@ -145,7 +145,7 @@ def _check(fit: Fit, question: Question) -> None:
 
 
 def _known(fit: Fit, question: Question, models: IsoLoss) -> None:
-    """Raise PlannerError where the best fit has no answer."""
+    """Raise PlannerError if the best fit has no answer."""
     best, task = models.answer(fit.values), models.task
     if np.isinf(best.N):
         limit = floor_of(fit).value or 0.0

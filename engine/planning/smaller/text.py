@@ -1,4 +1,4 @@
-"""Smaller models in words and as JSON."""
+"""Text and JSON of smaller models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINES = {
 
 
 def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
-    """What models of other sizes cost that reach the same loss: a head, then a line a size, ready to show.
+    """Return the costs of models of other sizes with the same loss: a head, then one line per size, ready to show.
 
     Sizes that the runs do not support are left out.
     """
@@ -58,7 +58,7 @@ def _note(within: bool, beyond: float) -> str:
 
 
 def half_sentence(curve: SameLoss) -> str:
-    """What half the best size takes, in a sentence; where the runs do not support the plan, what they support."""
+    """Return the cost of half the best size as a sentence, or what the runs support if they do not support the plan."""
     if not curve.plan.answers:
         return curve.plan.sentence
     loss, unit = f"{curve.plan.y} {float(abs(curve.best.loss)):.4g}", curve.plan.allocation["D"].unit
@@ -78,7 +78,7 @@ def half_sentence(curve: SameLoss) -> str:
 
 
 def smallest_sentence(curve: SameLoss) -> str:
-    """Below which size nothing helps; empty where the runs do not support the plan."""
+    """Return the size below which no number of samples helps; empty if the runs do not support the plan."""
     if not curve.plan.answers:
         return ""
     smallest = curve.smallest
@@ -87,7 +87,7 @@ def smallest_sentence(curve: SameLoss) -> str:
 
 
 def same_loss_text(curve: SameLoss) -> str:
-    """What models of other sizes cost that reach the same loss, as a table for a terminal."""
+    """Return the costs of models of other sizes with the same loss as a table for a terminal."""
     rule = f"Compute rule: {curve.plan.compute.text}."
     body = [curve.plan.sentence, "", rule]
     if curve.plan.answers:
@@ -97,7 +97,7 @@ def same_loss_text(curve: SameLoss) -> str:
 
 
 def lifetime_sentence(found: Lifetime) -> str:
-    """The size that trains and serves at least cost, in a sentence."""
+    """Return the size with the least cost of training and inference as a sentence."""
     sizes = found.sizes
     if found.support is not None:
         name, far = farthest(sizes)
@@ -124,27 +124,27 @@ def lifetime_sentence(found: Lifetime) -> str:
 
 
 def _why(found: Lifetime) -> str:
-    """Why the money of a model is not known."""
+    """Return why the money of a model is not known."""
     notes = (q.note for q in (found.total, found.training_alone) if q.value is None)
     return next(notes, "").removeprefix("not known: ")
 
 
 def lifetime_text(found: Lifetime) -> str:
-    """The sentence and its table for a terminal."""
+    """Return the sentence and its table as text for a terminal."""
     lines = table(lifetime_rows(found)) if found.answers else []
     return "\n".join([lifetime_sentence(found), *(["", *lines] if lines else []), *_warnings(found.warnings)])
 
 
 def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
-    """Its table; empty where the runs do not support the answer."""
+    """Return its table; empty if the runs do not support the answer."""
     return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items()) if found.answers else ()
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
-    """The object that ``isoplan smaller --json`` prints; null is unbounded or unknown.
+    """Return the object that ``isoplan smaller --json`` prints; null is unbounded or unknown.
 
-    What was asked, and ``allocation`` with the loss that all models share, are those of the plan of the best size. What
-    the runs do not support has no numbers: sizes are left out of the arrays.
+    The question, and ``allocation`` with the common loss of all models, are those of the plan of the best size.
+    Unsupported parts have no numbers: their sizes are left out of the arrays.
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     answers = curve.plan.answers
@@ -167,7 +167,7 @@ def _stated(q: Quantity, answers: bool) -> dict[str, Any]:
 
 
 def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
-    """What the answer says against itself: first that of one loss, then that of a life."""
+    """Return the warnings of the answer: first those of the equal-loss models, then those of the lifetime."""
     return (*curve.plan.warnings, *(found.warnings if found else ()))
 
 
@@ -187,6 +187,6 @@ def _percent(x: float) -> str:
 
 
 def _spread(low: float, high: float) -> str:
-    """An interval in percent; empty without one, and where its ends round to the same number."""
+    """Return an interval in percent; empty without one, and if its ends round to the same number."""
     ends = _percent(low), _percent(high)
     return "" if np.isnan(low) or ends[0] == ends[1] else " to ".join(ends)

@@ -31,7 +31,7 @@ from isoplan.engine.fitting.solver.philox import draw
 from isoplan.engine.fitting.solver.problem import Problem
 
 READING_PAYS = 150_000
-"""Runs x resamples from which on reading the kernels from the cache (half a second) is quicker than numpy."""
+"""Runs x resamples above which loading the kernels from the cache (half a second) is faster than numpy."""
 
 
 class Refine(Protocol):
@@ -46,7 +46,7 @@ class Refine(Protocol):
 class Engine:
     """``draw`` as ``philox.draw``, ``starts`` as ``cold.starts``, ``refine`` as Signature of ``newton.refine``."""
 
-    at_once: int  # resamples in a block; never a matter of threads, on which no digit may depend
+    at_once: int  # resamples in a block; independent of the number of threads, on which no digit may depend
     draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]
     starts: Callable[[Grid, Floats, int], Floats]
     refine: Refine
@@ -61,14 +61,16 @@ _engine: Engine | None = None
 
 
 def compiled(work: int) -> Engine | None:
-    """The kernels if they are loaded, or if a warm cache is worth reading for so much ``work`` (runs x resamples)."""
+    """Return the kernels if they are loaded, or if ``work`` (runs x resamples) justifies loading them from a warm
+    cache.
+    """
     if _engine is None and work >= READING_PAYS and storage.is_complete():
         load()
     return _engine
 
 
 def load() -> None:
-    """Have the kernels when this returns: from the cache in half a second, else by compiling for 10 to 20 s."""
+    """Load the kernels: from the cache in half a second, or else by compiling for 10 to 20 s."""
     global _engine
     with _lock:
         if _engine is None:
@@ -80,7 +82,7 @@ def load() -> None:
 
 @cache
 def warm_up() -> threading.Thread:
-    """Start, once, a thread that gets the kernels ready."""
+    """Start, once, a thread that prepares the kernels."""
     thread = threading.Thread(target=_warm_up, name="isoplan-kernels", daemon=True)
     thread.start()
     return thread
@@ -95,7 +97,9 @@ def _warm_up() -> None:
 
 
 def _compile_elsewhere() -> None:
-    """Fill the cache from a child process: a compiler here would hold the interpreter and freeze every page."""
+    """Fill the cache from a child process: a compiler in this process would hold the interpreter lock and freeze all
+    pages.
+    """
     spec = find_spec("isoplan")
     root = str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))

@@ -48,7 +48,7 @@ def compile_kernels(where: Path | None) -> None:
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
-    """``philox.draw`` compiled."""
+    """Run the compiled ``philox.draw``."""
     out = np.zeros((stop - start, len(order)))
     draws.draw(np.uint64(seed), start, *_plain(size, first, order), out)
     return out
@@ -76,7 +76,7 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
 def refine(
     p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
 ) -> tuple[Floats, Floats]:
-    """``newton.refine`` compiled."""
+    """Run the compiled ``newton.refine``."""
     theta, value = np.array(theta, order="C"), np.empty(len(theta))
     there = known or Known(np.empty((0, len(p.low))), np.empty(0))
     powers, plain = np.array(p.powers, np.int64), np.array(p.plain, np.int64)
@@ -98,7 +98,9 @@ def refine(
 
 
 def _priors(p: Problem) -> tuple[Ints, Floats, Floats]:
-    """Forms (k, 3), constants (k, 3) and means (1 or r, k) of the priors, as ``kernels.penalty`` reads them."""
+    """Return forms (k, 3), constants (k, 3) and means (1 or r, k) of the priors, in the layout of
+    ``kernels.penalty``.
+    """
     if p.penalty is None:
         return np.empty((0, 3), np.int64), np.empty((0, 3)), np.empty((1, 0))
     f = p.penalty.forms
@@ -106,5 +108,5 @@ def _priors(p: Problem) -> tuple[Ints, Floats, Floats]:
 
 
 def _plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """The arrays as the kernels were compiled for: rows beside each other, not marked read-only."""
+    """Return the arrays in the layout of the compiled signature: contiguous rows, writable."""
     return [np.require(a, requirements=["C", "W"]) for a in arrays]

@@ -1,4 +1,4 @@
-"""Cold starts, one resample at a time: ``isoplan.engine.fitting.solver.exponent_grid`` compiled."""
+"""Compiled version of ``isoplan.engine.fitting.solver.exponent_grid``: cold starts, one resample at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from isoplan.engine.fitting.solver.kernels.jit import LANES, inner, kernel
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, exponent: Floats, term: Ints, phi: Floats, at: Floats
 ) -> int:
-    """Copy the drawn runs: weights to ``at[0]``, y to ``at[1]``, basis functions to ``phi``. The padded length."""
+    """Copy the drawn runs: weights to ``at[0]``, y to ``at[1]``, basis functions to ``phi``; return the padded
+    length.
+    """
     n, used = len(weight), 0
     for i in range(n):
         if weight[i] > 0.0:
@@ -41,7 +43,7 @@ def gather(
 
 @inner
 def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: Ints, out: Floats, right: Floats) -> None:
-    """Weighted sums of products of basis functions: ``out`` (pairs), and with y ``right`` (P)."""
+    """Compute weighted sums of products of basis functions in ``out`` (pairs), and with y in ``right`` (P)."""
     w, y, u = at[0, :n], at[1, :n], at[-1, :n]
     for i in range(n):
         u[i] = w[i] / y[i] if logs else w[i] * y[i]
@@ -65,7 +67,7 @@ def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: In
 
 @inner
 def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delta: float, skew: float) -> float:
-    """The objective of a cell with amplitudes ``c`` (k), up to its scale."""
+    """Return the objective of a cell with amplitudes ``c`` (k), up to its scale."""
     k, last = len(c), len(at) - 1
     a, c0 = row[0], c[0]
     for i in range(n):
@@ -91,7 +93,9 @@ def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delt
 
 @inner
 def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
-    """The sum of squares of a cell with amplitudes ``c`` (k), without the sum of y^2 that all cells share."""
+    """Return the sum of squares of a cell with amplitudes ``c`` (k), without the sum of y^2, which is equal in all
+    cells.
+    """
     total = 0.0
     for a in range(len(c)):
         total -= 2.0 * c[a] * right[row[a]]
@@ -102,7 +106,7 @@ def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
 
 @inner
 def apart(value: Floats, place: Floats, lead: int) -> int:
-    """The best cell more than a quarter of the grid away from ``lead``; -1 where there is none."""
+    """Return the best cell more than a quarter of the grid away from ``lead``; -1 if there is none."""
     best, least = -1, np.inf
     for cell in range(len(value)):
         away = 0.0
@@ -134,7 +138,7 @@ def starts(
     skew: float,
     out: Floats,
 ) -> None:
-    """The best cells of every resample to ``out`` (r, best, q). See ``cold.starts``."""
+    """Write the best cells of every resample to ``out`` (r, best, q). See ``cold.starts``."""
     cells, k = row.shape
     m, n, total = len(z), weight.shape[1], len(shapes) + len(exponent)
     phi, at = np.empty((total, n + LANES)), np.empty((m + 3, n + LANES))
@@ -142,7 +146,7 @@ def starts(
     gram, toward, part, work = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k + 2, k))
     c, value, hold = np.empty((cells, k)), np.empty(cells), np.empty(k, np.bool_)
     fixed, free = low[:k] == high[:k], np.isinf(low[:k])
-    squares = not logs and delta == np.inf and skew == 1.0  # the moments then hold the objective itself
+    squares = not logs and delta == np.inf and skew == 1.0  # the moments then contain the objective itself
     for r in range(len(weight)):
         used = gather(weight[r], shapes, z, y[r if len(y) > 1 else 0], exponent, term, phi, at)
         moments(phi, at, used, logs, first, second, sums, right)

@@ -1,8 +1,8 @@
-"""How kernels are compiled: without the interpreter's lock, without Python's check of every division.
+"""Compilation of kernels: without the interpreter lock and without Python's check of every division.
 
-``kernel`` marks what is called from Python and kept in the cache, ``inner`` what kernels call, ``exact`` the same where
-sums must not be reordered. Reordering is what lets a sum over runs use vector registers; infinities and NaN keep their
-meaning everywhere.
+``kernel`` decorates functions that Python calls and that are cached, ``inner`` those that kernels call, and ``exact``
+the same if sums must not be reordered. Reordering allows a sum over runs to use vector registers. Infinities and NaN
+keep their meaning everywhere.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def kernel(function: Source) -> Any:
 
 
 def inner(function: Source) -> Any:
-    """A part of a kernel."""
+    """Compile a part of a kernel."""
     return jit(nogil=True, error_model="numpy", fastmath=REORDER)(function)
 
 
 def exact(function: Source) -> Any:
-    """A part of a kernel whose operations stay in the order in which they are written."""
+    """Compile a part of a kernel whose operations keep the order in which they are written."""
     return jit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def to_bits(_context: Any, _x: Any) -> Any:
-    """The 64 bits of a float as an integer."""
+    """Return the 64 bits of a float as an integer."""
 
     def generate(target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], target.get_value_type(numba.int64))
@@ -48,7 +48,7 @@ def to_bits(_context: Any, _x: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def to_float(_context: Any, _bits: Any) -> Any:
-    """The float that 64 bits stand for."""
+    """Return the float that has these 64 bits."""
 
     def generate(target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], target.get_value_type(numba.float64))

@@ -1,7 +1,7 @@
-"""Damped Newton within bounds, one start at a time: ``isoplan.engine.fitting.solver.newton`` compiled.
+"""Compiled version of ``isoplan.engine.fitting.solver.newton``: damped Newton, one start at a time.
 
-The runs that a resample did not draw are left out, the others are copied beside each other and padded with runs of
-weight zero to a multiple of ``LANES``, so that every loop over runs fills vector registers and has no remainder.
+Runs that a resample did not draw are left out. The others are copied to contiguous rows and padded with runs of weight
+zero to a multiple of ``LANES``, so that every loop over runs fills vector registers and has no remainder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isoplan.engine.fitting.solver.kernels.penalty import add, penalty
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, logs: bool, plain: Ints, basis: Floats, at: Floats
 ) -> int:
-    """Copy the drawn runs: weights, y and z to ``at``, shapes to ``basis``. The padded length."""
+    """Copy the drawn runs: weights, y and z to ``at``, shapes to ``basis``; return the padded length."""
     n, used = len(weight), 0
     for i in range(n):
         if weight[i] > 0.0:
@@ -41,14 +41,15 @@ def gather(
     return full
 
 
-# What ``rows`` holds of every drawn run; rows are indexed in place, since a view of one costs as much as a short sum.
+# Rows of ``rows``, with one value for each drawn run. They are indexed in place, since a view of a row costs as much as
+# a short sum.
 F, R, SLOPE, CURVE, IRLS, PER = range(6)
-WEIGHT, Y, Z = range(3)  # what ``at`` holds: of y the inverse where logs are fitted; z goes on to its end
+WEIGHT, Y, Z = range(3)  # rows of ``at``: y is inverted if logs are fitted; z fills the remaining rows
 
 
 @inner
 def combine(f: Floats, c: Floats, basis: Floats, k: int, n: int) -> None:
-    """Predictions: the amplitudes ``c[:k]`` times the terms, two at once."""
+    """Compute predictions: the amplitudes ``c[:k]`` times the terms, two at once."""
     if k % 2:
         for i in range(n):
             f[F, i] = c[0] * basis[0, i]
@@ -73,7 +74,7 @@ def objective(
     scale: float,
     skew: float,
 ) -> float:
-    """The objective at ``theta``; leaves the terms in ``basis``, predictions and residuals in ``rows``."""
+    """Return the objective at ``theta``; write the terms to ``basis``, predictions and residuals to ``rows``."""
     m = len(powers)
     k = len(theta) - m
     for j in range(m):
@@ -100,7 +101,7 @@ def objective(
 
 @inner
 def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> None:
-    """The gradient by the first ``k`` basis functions, two at once."""
+    """Compute the gradient by the first ``k`` basis functions, two at once."""
     for a in range(0, k - 1, 2):
         one, other = 0.0, 0.0
         for i in range(n):
@@ -116,7 +117,7 @@ def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> Non
 
 @inner
 def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> None:
-    """Row ``a`` of both matrices up to the diagonal: three columns at once share what they load."""
+    """Compute row ``a`` of both matrices up to the diagonal: three columns at once share what they load."""
     b = 0
     while b + 2 <= a:
         h0, h1, h2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -165,9 +166,9 @@ def derivatives(
     gauss: Floats,
     bend: Floats,
 ) -> None:
-    """Gradient (q), and below the diagonal the Hessian and the reweighted Gauss-Newton matrix (q, q).
+    """Compute the gradient (q), and below the diagonal the Hessian and reweighted Gauss-Newton matrix (q, q).
 
-    Reads what ``objective`` left at the same ``theta``; ``bend`` (m) is room to work in.
+    Uses what ``objective`` wrote at the same ``theta``; ``bend`` (m) is working space.
     """
     m, q = len(powers), len(theta)
     k = q - m
@@ -180,7 +181,7 @@ def derivatives(
         slope = pull if r > 0.0 else -pull
         rows[SLOPE, i] = slope
         rows[CURVE, i] = ((side if size <= delta else 0.0) - (slope if logs else 0.0)) * per
-    for i in range(n):  # a loop of its own: with more arrays in one the compiler gives up on vector registers
+    for i in range(n):  # A separate loop: with more arrays in one loop the compiler does not use vector registers.
         size, per = abs(rows[R, i]), rows[PER, i]
         side = at[WEIGHT, i] * scale * (skew if rows[R, i] > 0.0 else 1.0)
         rows[IRLS, i] = per * per * side * (1.0 if size <= delta else delta / size)
@@ -195,7 +196,7 @@ def derivatives(
         gradient[k + j], bend[j] = one, other
     for a in range(q):
         sums(basis, a, rows, n, hessian, gauss)
-    # from the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z)
+    # From the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z).
     for j in range(m):
         a, c = k + j, -theta[powers[j]]
         for b in range(a):
@@ -214,7 +215,9 @@ def derivatives(
 def damped_step(
     hessian: Floats, gauss: Floats, damping: float, g: Floats, hold: Bools, step: Floats, work: Floats
 ) -> None:
-    """Newton with damping; where that is not definite, the reweighted Gauss-Newton step, which always descends."""
+    """Return the damped Newton step, or the reweighted Gauss-Newton step, which always descends, if that is not
+    definite.
+    """
     q = len(g)
     down, matrix, lower = work[0], work[1 : q + 1], work[q + 1 :]
     for a in range(q):
@@ -247,7 +250,7 @@ def bounded_step(
     step: Floats,
     work: Floats,
 ) -> float:
-    """The damped step within bounds, and how much it promises to first order (>= 0)."""
+    """Compute the damped step within bounds, and return the decrease that it promises to first order (>= 0)."""
     q = len(g)
     for a in range(q):
         hold[a] = low[a] == high[a] or not (gauss[a, a] > 0.0 and gauss[a, a] < np.inf)
@@ -306,10 +309,10 @@ def refine(
     steps: int,
     tolerance: float,
 ) -> None:
-    """Local minima from starts ``theta`` (b, q), in place; objectives to ``value`` (b). See ``newton.refine``.
+    """Find local minima from starts ``theta`` (b, q), in place; write objectives to ``value`` (b).
 
-    ``known`` (r, q) and ``lowest`` (r) are known optima; with none of them r is zero. ``form`` (k, 3), ``constant``
-    (k, 3) and ``mean`` (1 or r, k) are priors.
+    See ``newton.refine``. ``known`` (r, q) and ``lowest`` (r) are known optima; without them r is zero. ``form`` (k,
+    3), ``constant`` (k, 3) and ``mean`` (1 or r, k) are priors.
     """
     q, n = theta.shape[1], weight.shape[1]
     room = n + LANES

@@ -1,4 +1,4 @@
-"""Gaussian priors, one start at a time: ``isoplan.engine.fitting.solver.penalty`` compiled."""
+"""Compiled version of ``isoplan.engine.fitting.solver.penalty``: Gaussian priors, one start at a time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.kernels.jit import inner
 from isoplan.engine.fitting.solver.penalty import AMPLITUDE, DIRECT, INVERSE
 
-KIND, FIRST, SECOND = range(3)  # what ``form`` (k, 3) holds of every prior
-A, B, WEIGHT = range(3)  # what ``constant`` (k, 3) holds
+KIND, FIRST, SECOND = range(3)  # columns of ``form`` (k, 3)
+A, B, WEIGHT = range(3)  # columns of ``constant`` (k, 3)
 
 
 @inner
 def parameter(kind: int, c: float, e: float, a: float, b: float) -> float:
-    """A parameter of the law. See ``penalty.Forms``."""
+    """Return a parameter of the law. See ``penalty.Forms``."""
     if kind == DIRECT:
         return a * e
     if kind == INVERSE:
@@ -26,7 +26,7 @@ def parameter(kind: int, c: float, e: float, a: float, b: float) -> float:
 
 @inner
 def slopes(kind: int, c: float, e: float, a: float, b: float) -> tuple[float, float]:
-    """Its derivatives by c and e; zero where they are not finite."""
+    """Return the derivatives of a parameter by c and e; zero if they are not finite."""
     x = parameter(kind, c, e, a, b)
     if kind == DIRECT:
         by_c, by_e = 0.0, a
@@ -41,7 +41,7 @@ def slopes(kind: int, c: float, e: float, a: float, b: float) -> tuple[float, fl
 
 @inner
 def penalty(theta: Floats, form: Ints, constant: Floats, mean: Floats) -> float:
-    """What the priors with ``mean`` (k) add to the objective at ``theta``."""
+    """Return the contribution of the priors with ``mean`` (k) to the objective at ``theta``."""
     total = 0.0
     for i in range(len(form)):
         c, e = theta[form[i, FIRST]], theta[form[i, SECOND]]
@@ -54,7 +54,7 @@ def penalty(theta: Floats, form: Ints, constant: Floats, mean: Floats) -> float:
 def add(
     theta: Floats, form: Ints, constant: Floats, mean: Floats, gradient: Floats, hessian: Floats, gauss: Floats
 ) -> None:
-    """Add the priors' derivatives, to the matrices below the diagonal."""
+    """Add the derivatives of the priors, to the matrices below the diagonal."""
     for i in range(len(form)):
         first, second, twice = form[i, FIRST], form[i, SECOND], 2.0 * constant[i, WEIGHT]
         c, e, a, b = theta[first], theta[second], constant[i, A], constant[i, B]

@@ -1,7 +1,7 @@
-"""Where compiled kernels are kept: the user's cache folder, never the package.
+"""Storage of compiled kernels: the user's cache folder, never the package.
 
-The folder's name is a hash of our sources, of the compiler's version and of the processor, so a new version or another
-machine on the same home compiles anew and nothing stale is ever read.
+The folder's name is a hash of our sources, of the compiler's version and of the processor. A new version, or another
+machine with the same home, therefore compiles again, and no stale kernel is loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONSTANTS = ("descent", "linear", "penalty", "philox")
 
 @cache
 def folder() -> Path | None:
-    """The folder for this user, version and machine; None where none can be written."""
+    """Return the folder for this user, version and machine; None if no folder is writable."""
     for home in _homes():
         found = home / f"kernels-{_version()}"
         if _writable(found):
@@ -32,13 +32,13 @@ def folder() -> Path | None:
 
 
 def is_complete() -> bool:
-    """Whether every kernel lies compiled in the folder."""
+    """Whether the folder contains every compiled kernel."""
     found = folder()
     return found is not None and (found / DONE).exists()
 
 
 def complete(where: Path) -> None:
-    """Mark that every kernel lies compiled in ``where``."""
+    """Mark ``where`` as containing every compiled kernel."""
     (where / DONE).touch()
 
 
@@ -57,7 +57,7 @@ def _homes() -> Iterator[Path]:
 
 
 def _ours(own: Path) -> bool:
-    """Whether a folder in a place that everybody writes to is this user's alone: what lies in it will be executed."""
+    """Whether a folder in a shared place belongs to this user alone; its contents will be executed."""
     try:
         own.mkdir(mode=0o700, exist_ok=True)
         state = own.lstat()
