@@ -112,7 +112,7 @@ def _changes(answer: Recommendation) -> str:
         if x > 0 and setting != "lr"
     ]
     if not found:
-        return "No other metric says the same knobs."
+        return "No other metric determines the same settings."
     _, x, setting, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
     return escape_markdown(f"Most changes in {setting}: {metric} asks for {times} what {answer.served} does.")

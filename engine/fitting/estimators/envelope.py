@@ -17,7 +17,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.estimators.envelope_bias import Luck, luck
+from isoplan.engine.fitting.estimators.envelope_bias import SelectionBias, estimate_selection_bias
 from isoplan.engine.fitting.estimators.isoflop import FREE_FLOOR, MEMORY, power_through
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.samples.curve_records import Points, Records, fit_for_laws, stacked
@@ -38,8 +38,9 @@ FEWEST = 3
 CHANCES = 200
 """Simulated envelopes for the mean selection bias. They are the same for any number of resamples."""
 NARROW = (
-    "At each compute the luckiest run wins, so that N* is likely to grow faster than it says here, and resampled runs "
-    "repeat that luck: these intervals are too narrow. Compare the law chinchilla, or repeat the best runs."
+    "The lowest of several noisy losses defines the envelope at each compute, so N* probably grows faster than stated. "
+    "Resampled runs have the same bias: these intervals are too narrow. Compare the law chinchilla, or repeat the best "
+    "runs."
 )
 
 
@@ -51,10 +52,10 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     floor = "E" in s.spec.fixed or int(first.on.sum()) >= FREE_FLOOR
     spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
     ask = s.spec.interval
-    chance = luck(e) if ask in ("auto", "residual") else None
+    bias = estimate_selection_bias(e) if ask in ("auto", "residual") else None
     late = progress and (lambda share: progress(0.3 + 0.7 * share))
     notes = list(_notes(first, floor))
-    if chance is None:
+    if bias is None:
         # Most resamples lack the best curves, so the best fit is at the edge of their distribution. A bias correction
         # would count that difference as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
@@ -63,8 +64,8 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
         notes.append(FitWarning("envelope-narrow", NARROW))
     else:
         method = "residual"
-        theta, objective = _corrected(s, spec, e, chance, first, late)
-        notes.append(_about(chance, float(theta[0, 1]), float(_powers(spec, first)[0, 1])))
+        theta, objective = _corrected(s, spec, e, bias, first, late)
+        notes.append(_about(bias, float(theta[0, 1]), float(_powers(spec, first)[0, 1])))
     held = () if floor else ("E",)
     return Estimate(theta[0], objective, theta[1:], tuple(notes), held=held, resampling=Resampling(method))
 
@@ -107,32 +108,32 @@ def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Reco
             progress(0.3 * at.stop / s.spec.bootstrap)
 
 
-def _lucky(e: Points, chance: Luck, seed: int, count: int) -> Records:
+def _simulated_records(e: Points, bias: SelectionBias, seed: int, count: int) -> Records:
     """Return the envelopes of ``count`` simulated sets of curves with random offsets."""
-    parts = [e.records(chance.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
-    return stacked(parts or [e.records(chance.smooth[None]).take(slice(0, 0))])
+    parts = [e.records(bias.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
+    return stacked(parts or [e.records(bias.smooth[None]).take(slice(0, 0))])
 
 
 def _corrected(
-    s: Sample, spec: FitSpec, e: Points, chance: Luck, first: Records, progress: Progress | None
+    s: Sample, spec: FitSpec, e: Points, bias: SelectionBias, first: Records, progress: Progress | None
 ) -> tuple[Floats, float]:
     """Return the laws (1 + r, p) corrected for selection bias, on average and in each of r draws, and the objective.
 
     k, k_D and the loss are corrected by factors, a and b by differences. The loss is corrected point by point, so that
     the law through it stays in the same family.
     """
-    still, mean = chance.without(e, first), _lucky(e, chance, 0, CHANCES)
-    drawn = _lucky(e, chance, s.spec.seed, spec.bootstrap)
+    still, mean = bias.without(e, first), _simulated_records(e, bias, 0, CHANCES)
+    drawn = _simulated_records(e, bias, s.spec.seed, spec.bootstrap)
     straight = [_straight(_powers(spec, one)) for one in (first, still, mean, drawn)]
     base = straight[0] + straight[1]
     powers = np.concatenate([base - np.nanmean(straight[2], axis=0), base - straight[3]])
     powers[:, [0, 2]] = np.exp(powers[:, [0, 2]])
-    seen = [np.where(one.on, np.log(one.y) if chance.log else one.y, np.nan) for one in (first, still, mean, drawn)]
+    seen = [np.where(one.on, np.log(one.y) if bias.log else one.y, np.nan) for one in (first, still, mean, drawn)]
     level = seen[0] + seen[1]
     often = mean.on.sum(axis=0) > CHANCES / 2
     usual = np.where(often, np.nansum(seen[2], axis=0) / np.maximum(mean.on.sum(axis=0), 1), np.nan)
     moved = np.concatenate([level - usual, level - seen[3]])
-    y = np.exp(moved) if chance.log else moved
+    y = np.exp(moved) if bias.log else moved
     on = np.isfinite(y)
     filled = np.where(on, y, first.y)
     return _laws(s, spec, replace(stacked([first, drawn]), y=filled, on=on), powers, progress)
@@ -187,8 +188,8 @@ def _enough(e: Points, found: Records) -> None:
         )
 
 
-def _about(chance: Luck, corrected: float, read: float) -> FitWarning:
-    size = f"{chance.size:.2%}" if chance.log else f"{chance.size:.2g}"
+def _about(bias: SelectionBias, corrected: float, read: float) -> FitWarning:
+    size = f"{bias.size:.2%}" if bias.log else f"{bias.size:.2g}"
     return FitWarning(
         "envelope-luck",
         f"At each compute the luckiest curve wins. The curves scatter by {size} about a smooth surface; what that does "

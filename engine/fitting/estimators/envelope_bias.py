@@ -39,7 +39,7 @@ FREE = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Luck:
+class SelectionBias:
     """The surface ``theta``, its ``smooth`` losses (n,) at all points, and the ``scatter`` of the whole curves.
 
     ``curve`` (n,) is the curve of each point, and ``members`` are the points of each curve in order of compute.
@@ -86,7 +86,7 @@ class Luck:
         return np.asarray(self.smooth * np.exp(off) if self.log else self.smooth + off)
 
 
-def luck(e: Points) -> Luck | None:
+def estimate_selection_bias(e: Points) -> SelectionBias | None:
     """Return the noise model of the points ``e``; None without curves or without a surface that represents them."""
     y, curve, curves, log = e.y, e.curve, int(e.curve.max()) + 1, bool((e.y > 0).all())
     if curves < FEWEST or not e.whole:
@@ -107,4 +107,4 @@ def luck(e: Points) -> Luck | None:
     mean = np.bincount(curve, off) / np.bincount(curve)
     scatter = Noise(mean - mean.mean(), np.zeros(curves), np.arange(curves), FREE)
     members = tuple(np.flatnonzero(curve == i) for i in range(curves))
-    return Luck(theta, smooth, scatter, off - mean[curve], curve, members, log)
+    return SelectionBias(theta, smooth, scatter, off - mean[curve], curve, members, log)

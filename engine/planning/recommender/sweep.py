@@ -89,7 +89,7 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
     said = fitted.optimum_location
     if said is None or fitted.law.optimum is None:
         raise PlannerError(
-            f"The law {fitted.law.key} has no optimum to read a knob from: fit starvation or log-parabola."
+            f"The law {fitted.law.key} has no optimum to read a setting from: fit starvation or log-parabola."
         )
     span = (said.low, said.high)
     if said.edge and said.place == "not located":  # the runs still improve at an end: they may be better beyond it

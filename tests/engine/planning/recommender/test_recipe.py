@@ -235,7 +235,7 @@ def tiny() -> Settings:
         (lambda: recommend(published_evidence(), 0, "val_loss"), "A budget of 0 FLOPs trains nothing"),
         (lambda: LearningRate(rate=0), "The learning rate is 0: give a positive number"),
         (lambda: Settings(batch=0), "A batch of 0 sequences is none"),
-        (lambda: from_fit(make_fit((1.0, 2.0, 0.3), law="power", axis="D")), "has no optimum to read a knob from"),
+        (lambda: from_fit(make_fit((1.0, 2.0, 0.3), law="power", axis="D")), "has no optimum to read a setting from"),
         (
             lambda: recommend(
                 Evidence(share=(published_optimum(1e18, "loss", 2.0, "inside", 1, 50, "x"),)), 1e18, "loss"
