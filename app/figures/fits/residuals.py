@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import density, dots, lines
-from isoplan.app.figures.style.axes import axis, extent, log_axis, title
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title
 from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.diagnostics.residuals import Residuals
 from isoplan.engine.mixtures import colouring

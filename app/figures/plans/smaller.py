@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import lines
-from isoplan.app.figures.style.axes import axis, log_axis, title
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import axis, literal, log_axis, tick_text, title
 from isoplan.app.figures.style.palette import ACCENT, GREY, PARTS, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, SameLoss

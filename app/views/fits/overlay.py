@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from isoplan.app.figures.fits import overlay
+from isoplan.app.figures.fits import slices
 from isoplan.app.figures.marks.along import Along, of_axis, of_frontier
 from isoplan.app.views.widgets.cache import curves, published, runs_behind
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown
@@ -44,7 +44,7 @@ def show(db: Database, fit: Fit) -> None:
             f"This fit is drawn over {first.axis} and the other over {second.axis}: choose one over {first.axis}."
         )
     named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
-    draw(lambda theme: overlay.draw(named, theme), key="overlay")
+    draw(lambda theme: slices.draw_overlay(named, theme), key="overlay")
     st.caption(
         f"{escape_markdown(own)} and {escape_markdown(names[chosen])}; tints are the 68 % and 95 % bands, dots "
         "the runs of each."

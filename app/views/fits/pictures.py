@@ -7,11 +7,10 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from isoplan.app.figures.fits import frontier, isoflop, one_axis, surface
+from isoplan.app.figures.fits import frontier, isoflop, slices, surface
 from isoplan.app.figures.plans import plan as plan_figure
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import Theme
-from isoplan.app.figures.training import batches
+from isoplan.app.figures.style.theme import Drawing, Theme
+from isoplan.app.figures.training import curve_points
 from isoplan.app.views.planning import metrics
 from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
@@ -147,10 +146,10 @@ def _frontier(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Re
 def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
     if fit.law.name == "critical-batch" and fit.law.axis in fit.data.ranges:
         counted = updates(fit)
-        return lambda theme: batches.draw(counted, runs, fit.spec.y, theme)
+        return lambda theme: curve_points.draw_batches(counted, runs, fit.spec.y, theme)
     curve = curves("axis", fit.hash, folder, fit)
     if plan is None:
-        return lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme)
+        return lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme)
     return lambda theme: plan_figure.draw(plan, Picture(None, None, curve), runs, None, theme)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.figures.fits import correlations, isoflop, one_axis, resamples, slices
+from isoplan.app.figures.fits import isoflop, resamples, slices
 from isoplan.app.figures.fits import residuals as residual_picture
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Drawing
 from isoplan.app.views.fits import curve_sections, overlay, validation
 from isoplan.app.views.widgets.cache import (
     bias_of,
@@ -139,26 +139,26 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
 def _law(db: Database, fit: Fit) -> None:
     if fit.law.axis:
         curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
-        draw(lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme), key="law_curve")
+        draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key="law_curve")
         return
     found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     bands = "The best fit with 68 % and 95 % bands of its refits."
     moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
     st.caption(f"{bands} {moved}" if len(found) > 1 else bands)
-    draw(lambda theme: slices.draw(found, fit.spec.y, theme), key="slices")
+    draw(lambda theme: slices.draw_slices(found, fit.spec.y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:
-    if correlations.draw(fit) is None:
+    if resamples.draw_correlations(fit) is None:
         st.caption(f"{plural(len(fit.resamples), 'refit')}: correlations need refits in which two parameters vary.")
         return
     left, right = st.columns([2, 3])
     with left:
         st.caption("Rank correlations over the refits. Near ±1 only a combination of the two is known.")
-        draw(lambda theme: _known(correlations.draw(fit, theme)), key="correlations")
+        draw(lambda theme: _known(resamples.draw_correlations(fit, theme)), key="correlations")
     with right:
         st.caption("Every pair of parameters over the refits, the best fit as a star.")
-        draw(lambda theme: _known(resamples.draw(fit, theme)), key="resamples")
+        draw(lambda theme: _known(resamples.draw_pairs(fit, theme)), key="resamples")
 
 
 def _known(drawing: Drawing | None) -> Drawing:

@@ -35,7 +35,7 @@ def show(db: Database, table: TableInfo, where: str) -> None:
         "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs. "
         + ("A frame marks pairs whose sign changes." if marked else "")
     )
-    draw(lambda theme: picture.draw(found, theme), key="agreement")
+    draw(lambda theme: picture.draw_agreement(found, theme), key="agreement")
     for flip in marked[:MOST]:
         st.warning(escape_markdown(flip.sentence), icon=":material/swap_vert:")
     for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:

@@ -9,7 +9,6 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.figures.amplitudes import intrinsic
-from isoplan.app.figures.amplitudes import pulls as pulls_figure
 from isoplan.app.figures.amplitudes.intrinsic import Measured
 from isoplan.app.views.fits.spec_form import how
 from isoplan.app.views.training.lines import label, varied
@@ -70,7 +69,7 @@ def _dimensions(found: Sequence[Measured]) -> None:
                 "Against", varying, default="D", required=True, key="dimension_against", bind="query-params"
             )
         )
-    draw(lambda theme: intrinsic.draw(found, x, theme), "intrinsic_picture")
+    draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
     st.caption(
         "Two-NN of the last hidden layer on test points, with its spread over five subsets; open: of what it reads. "
         "Dashed: the dimension *d* of the phase space."
@@ -94,5 +93,5 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
     record = next(one for one in found if one.name == chosen)
     shown, told = pulls(queue, record), calibration(record)
     if shown is not None and told is not None:
-        draw(lambda theme: pulls_figure.draw(shown, theme), "pulls_picture")
+        draw(lambda theme: intrinsic.draw_pulls(shown, theme), "pulls_picture")
         st.caption(escape_markdown(calibration_text(told)))

@@ -8,8 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured
-from isoplan.app.figures.amplitudes.pulls import Pulls
+from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured, Pulls
 from isoplan.app.views.training.lines import label, varied
 from isoplan.app.views.widgets.parts import number
 from isoplan.trainers.amplitudes.source import SIMULATED, Source

@@ -10,7 +10,7 @@ import streamlit as st
 
 from isoplan.app.figures.fits import residuals as residual_picture
 from isoplan.app.figures.fits import runs as overview
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Drawing
 from isoplan.data.catalogue import CARDS, path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import read_fit

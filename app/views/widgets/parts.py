@@ -13,8 +13,7 @@ import streamlit as st
 
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.components.download import figure_downloads
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB, Theme
+from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.views.widgets.copy_link import copy_link
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
