@@ -12,7 +12,7 @@ from isoplan.app import workspace
 from isoplan.app.amplitude_cells import of_workspace
 from isoplan.app.figures.amplitudes import exponents
 from isoplan.app.views.amplitudes import laws as amplitude_laws
-from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
@@ -238,4 +238,4 @@ with sentences():
         show(db, plan)
 with sentences():
     amplitude_laws.show(db)
-saved_answers.show(db, "amplitude")
+saved_items.show_answers(db, "amplitude")

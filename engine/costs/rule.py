@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer, model_validator
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.costs.forms import Form, Powers, increasing_root
-from isoplan.engine.costs.two_part import TwoPart
+from isoplan.engine.costs.forms import Form, Powers, TwoPart, increasing_root
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import Formula, affine, parse_formula, short
 

@@ -14,8 +14,7 @@ from pydantic import Field
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, read_facts
 from isoplan.trainers.behavior.logs.synthetic import World
-from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
-from isoplan.trainers.behavior.rates import VERSION, learning_rate
+from isoplan.trainers.behavior.model.shape import VERSION, learning_rate, stage1_flops, stage2_flops
 from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
 from isoplan.trainers.cell import Cell, Sizes
 

@@ -11,9 +11,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Cell, Resources, Sizes
 from isoplan.trainers.jets.classes import KINDS
 from isoplan.trainers.jets.features import CONFIGURATIONS, Configuration
-from isoplan.trainers.jets.flops import parameters, training_flops
-from isoplan.trainers.jets.rates import learning_rate
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.shape import Shape, learning_rate, parameters, training_flops
 
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250

@@ -10,7 +10,7 @@ from typing import Any
 from isoplan.trainers.cell import Family, Preset, RunContext
 from isoplan.trainers.jets.cell import JetCell, check, needs, short, sizes
 from isoplan.trainers.jets.evaluate import METRICS
-from isoplan.trainers.jets.rates import VERSION
+from isoplan.trainers.jets.shape import VERSION
 from isoplan.trainers.pytorch import check_torch
 
 PRESETS = {

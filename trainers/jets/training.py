@@ -20,12 +20,11 @@ from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import JetCell, memory
 from isoplan.trainers.jets.data import Jets, open_jets
 from isoplan.trainers.jets.evaluate import evaluate, write_roc
-from isoplan.trainers.jets.flops import parameters, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
+from isoplan.trainers.jets.shape import parameters, training_flops
 from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory
 from isoplan.trainers.loop.schedule import warm_cosine
+from isoplan.trainers.loop.torch_setup import check_memory, settle
 
 UNTRAINED = 0.1
 """A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""

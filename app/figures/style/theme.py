@@ -1,4 +1,4 @@
-"""The look of every figure: fonts, sizes, margins, grid. A theme is a value.
+"""The look of every figure: fonts, sizes, margins, grid. A theme is a value, and a drawing is what it draws.
 
 ``WEB`` leaves background and grid to Streamlit's own theme of Plotly and everything in ink to ``STYLE``, so a figure
 follows at once, without being drawn again, when the reader switches between light and dark. ``LIGHT``, ``DARK`` and

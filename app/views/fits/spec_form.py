@@ -6,8 +6,7 @@ import streamlit as st
 
 from isoplan.app.bundled import opening
 from isoplan.app.commands.shared.reading import read_error
-from isoplan.app.views.fits.law_choice import TYPED, choose_law
-from isoplan.app.views.fits.parameters import choose_parameters
+from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters
 from isoplan.app.views.widgets.parts import escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_y
 from isoplan.engine.fitting.types.spec import FitSpec

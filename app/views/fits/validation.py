@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from isoplan.app.figures.fits import validation as picture
-from isoplan.app.views.widgets.on_demand import asked
+from isoplan.app.views.widgets.cache import compute_on_demand
 from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.baselines import BASELINES
@@ -36,7 +36,7 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
         f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
         "A law that does no better than its baselines has learned nothing that carries beyond the data."
     )
-    found = asked(
+    found = compute_on_demand(
         ("validation", fit.hash, str(db.folder)),
         "Validate",
         "Leaving out the largest runs",
@@ -57,7 +57,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         "Every law that these runs allow, under the options of this fit, ranked by its error on the largest runs and "
         "then by AIC."
     )
-    found = asked(
+    found = compute_on_demand(
         ("comparison", fit.hash, str(db.folder)),
         "Compare laws",
         "Fitting every law",

@@ -10,12 +10,20 @@ import streamlit as st
 from isoplan.app.figures.plans import smaller as picture
 from isoplan.app.views.planning import limiting, metrics, pricing
 from isoplan.app.views.planning.asked import choose_way, target_blank
-from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import draw, escape_markdown, powers, sentences, show_warnings
+from isoplan.app.views.widgets import saved_items
+from isoplan.app.views.widgets.parts import (
+    cells,
+    draw,
+    escape_markdown,
+    powers,
+    readable,
+    sentences,
+    show_table,
+    show_warnings,
+)
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
-from isoplan.app.views.widgets.tables import cells, readable, table
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.answer import Question, sample_unit
 from isoplan.engine.planning.plan.support import budgets
@@ -41,7 +49,7 @@ UNSERVED = (
 def show(db: Database) -> None:
     """The law, the question, and its answer, which runs alone when a blank changes; then what was saved."""
     _ask_and_answer(db)
-    saved_answers.show(db, "smaller")
+    saved_items.show_answers(db, "smaller")
 
 
 @st.fragment
@@ -90,7 +98,7 @@ def _answer(db: Database, fit: Fit, question: Question, prices: Prices | None) -
         if life is not None:
             st.markdown(f"**{powers(readable(lifetime_sentence(life)))}**")
     if curve.plan.answers:
-        table(_sizes(curve), "Models of the same loss in numbers.")
+        show_table(_sizes(curve), "Models of the same loss in numbers.")
         fraction = life.fraction.value if life is not None and life.answers else None
         draw(partial(picture.draw, curve, fraction), key="smaller_picture")
         dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
@@ -121,4 +129,4 @@ def _sizes(curve: SameLoss) -> list[dict[str, str]]:
 
 def _lifetime(life: Lifetime) -> None:
     body = [{key: powers(text) for key, text in cells(row).items()} for row in lifetime_rows(life)]
-    table(body, "The cheapest size over its life in numbers.")
+    show_table(body, "The cheapest size over its life in numbers.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from isoplan.app.views.fits.fitting import refit
-from isoplan.app.views.fits.refill import OPENED
+from isoplan.app.views.fits.history import OPENED
 from isoplan.app.views.training.standing import STATES
 from isoplan.app.views.widgets.cache import newer_rows
 from isoplan.app.views.widgets.parts import plural, progress_bar, sentences

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from isoplan.app.views.training import costs, incoming, special, standing
+from isoplan.app.views.training import incoming, special, standing
 from isoplan.app.views.training.lines import own_fields
-from isoplan.app.views.training.preview import preview
+from isoplan.app.views.training.preview import ask_cap, preview, show_costs
 from isoplan.app.views.training.preview import show as show_preview
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.app.views.widgets.scopes import belong
@@ -151,8 +151,8 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
     text = write_grid(grid)
     found = preview(text, family.version, str(queue.root), grid, family)
     show_preview(found, family, special.about(queue.root, family, found.cells))
-    cap = costs.ask_cap()
-    costs.show(queue, family, found, text, cap)
+    cap = ask_cap()
+    show_costs(queue, family, found, text, cap)
     with st.container(horizontal=True):
         go = st.button(
             f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"

@@ -1,16 +1,18 @@
-"""What pages read again and again, kept by the hash of what it is made from. Nothing here is ever changed in place."""
+"""Cached results of pages, under the hash of their inputs. No cached value is changed in place."""
 
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from isoplan.app.figures.fits import residuals as residual_picture
 from isoplan.app.figures.fits import runs as overview
 from isoplan.app.figures.style.theme import Drawing
+from isoplan.app.views.widgets.parts import progress_bar, sentences
 from isoplan.data.catalogue import CARDS, path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import read_fit
@@ -191,3 +193,33 @@ def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple
     """The residuals of the runs behind a fit, and their picture."""
     found = residuals(_fit, _runs)
     return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)
+
+
+MOST = 32
+Key = tuple[str, ...]
+Made = TypeVar("Made")
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> OrderedDict[Key, object]:
+    return OrderedDict()
+
+
+def compute_on_demand(
+    key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
+) -> Made | None:
+    """What is kept under ``key``; else a button that makes it with a progress bar, and None until it was pressed."""
+    found = _kept().get(key)
+    if isinstance(found, kind):
+        return found
+    place = st.empty()
+    if not place.button(button, key="_".join(("ask", *key)), icon=":material/play_arrow:"):
+        return None
+    place.empty()
+    with progress_bar(doing) as progress, sentences():
+        made = make(progress)
+        _kept()[key] = made
+        while len(_kept()) > MOST:
+            _kept().popitem(last=False)
+        return made
+    return None

@@ -5,21 +5,72 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
+from isoplan.app import links
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.components.download import figure_downloads
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
-from isoplan.app.views.widgets.copy_link import copy_link
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.warnings import FitWarning, Level
+from isoplan.engine.planning.answer.format import Row
 from isoplan.engine.quantities import power10
+
+LINK_HTML = '<button type="button">Copy link</button><span role="status"></span>'
+LINK_CSS = """
+:host, div { text-align: right; }
+button {
+  font: 400 0.875rem var(--st-font); color: var(--st-text-color); background: var(--st-background-color);
+  border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.375rem);
+  padding: 0.35rem 0.75rem; cursor: pointer; white-space: nowrap;
+}
+button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+[role="status"] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+"""
+# The address bar is right even after a slider moved alone; only a link too long for it comes from the server. Without
+# HTTPS a browser has no clipboard for a page of another machine, so the text is selected and copied the old way.
+LINK_JS = """
+async function copy(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button");
+  const status = parentElement.querySelector("[role=status]");
+  button.onclick = async () => {
+    try {
+      await copy(data.saved || window.location.href);
+      button.textContent = "Copied";
+      status.textContent = "The link is copied.";
+    } catch {
+      status.textContent = "The browser did not let the link be copied: copy it from the address bar.";
+      button.textContent = "Copy it from the address bar";
+    }
+    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+  };
+}
+"""
+
+_button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LINK_CSS, js=LINK_JS)
+
+
+def copy_link() -> None:
+    """A button that puts the address of this page on the clipboard."""
+    address = links.here()
+    _button(data={"saved": address if "?view=" in address else ""}, key="copy_link")
+
 
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
 """The space between a number and its unit, where no line may break."""
@@ -175,3 +226,30 @@ def _row(custom: Any) -> int | None:
         custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
     )
     return int(first) if isinstance(first, int | float) else None
+
+
+COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
+NOTHING = {"-": "–"}
+"""A lone hyphen would begin a list."""
+
+
+def readable(text: str) -> str:
+    """Text for Markdown that shows as it is, its numbers in the same line as their units."""
+    return whole(escape_markdown(text))
+
+
+def cells(row: Row) -> dict[str, str]:
+    """A row by its columns."""
+    unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
+    far = f"{row.beyond} beyond" if row.beyond else ""
+    shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
+    return dict(zip(COLUMNS, shown, strict=True))
+
+
+def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
+    """The table, without the columns that are empty; nothing without rows."""
+    lines = list(rows)
+    used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
+    body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
+    if body:
+        st.table(body, border="horizontal", hide_index=True, alt=alt)

@@ -16,8 +16,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware.catalogue import Device, device
-from isoplan.engine.hardware.machine import UTILISATION, Machine
+from isoplan.engine.hardware import UTILISATION, Device, Machine, device
 
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)

@@ -8,7 +8,7 @@ from isoplan.engine.store.columns.column import Column, Conversion, Kind
 from isoplan.engine.store.columns.conversions import TextKind, text_kind
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
-from isoplan.engine.store.files.decimal_marks import in_doubt
+from isoplan.engine.store.files.text import in_doubt
 
 KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
 _SAMPLE = 10_000

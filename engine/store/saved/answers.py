@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
-from isoplan.engine.store.saved.bodies import as_text, now, short_hash
+from isoplan.engine.store.saved.saved_items import as_text, now, short_hash
 
 Kind = Literal["repeat", "smaller", "recipe", "amplitude"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -16,9 +16,8 @@ from isoplan.engine.store.columns.guess import with_guesses
 from isoplan.engine.store.columns.profile import profile
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
-from isoplan.engine.store.files.decimal_marks import decided
 from isoplan.engine.store.files.sources import explain, open_relation
-from isoplan.engine.store.files.text import Relation, most_rows
+from isoplan.engine.store.files.text import Relation, decided, most_rows
 from isoplan.engine.store.files.uploads import Upload
 
 _SAMPLE_ROWS = 5000

@@ -12,9 +12,8 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import write_events
-from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
+from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events, toy
 from isoplan.trainers.amplitudes.surrogate import training
-from isoplan.trainers.amplitudes.toy import toy
 from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.jets.stream import Silent
 

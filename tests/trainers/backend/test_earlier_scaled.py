@@ -13,8 +13,7 @@ import pytest
 from isoplan.app.earlier import bundled_cells
 from isoplan.data.files import path, records
 from isoplan.trainers.backend.cluster.machine import Machine, devices
-from isoplan.trainers.backend.estimate.calibration import Measured
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, seconds_of
 from isoplan.trainers.backend.estimate.forecast import estimate, typical
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files

@@ -10,7 +10,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, check, facts_of, name_of, short, sizes
 from isoplan.trainers.behavior.logs.log_stats import Facts, keep_facts, read_facts
 from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
-from isoplan.trainers.behavior.model.flops import parameters
+from isoplan.trainers.behavior.model.shape import parameters
 from isoplan.trainers.cell import CellError
 
 HERE = Path()

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from isoplan.trainers.behavior.cell import BehaviorCell  # noqa: E402
 from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
-from isoplan.trainers.behavior.model.embedder import AT_ONCE  # noqa: E402
+from isoplan.trainers.behavior.model.two_part import AT_ONCE  # noqa: E402
 from isoplan.trainers.behavior.scores import evaluation as judging  # noqa: E402
 from isoplan.trainers.behavior.scores.evaluation import beside_rivals, judge  # noqa: E402
 from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402

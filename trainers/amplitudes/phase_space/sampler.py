@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.cuts import passes
-from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, passes
 from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.model import INCOMING
 

@@ -16,9 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from isoplan.trainers.amplitudes.surrogate.protocols import Model, Parametrization
-from isoplan.trainers.amplitudes.surrogate.rates import BASE_WIDTH
-from isoplan.trainers.amplitudes.surrogate.shape import Shape
+from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Model, Parametrization, Shape
 
 BETAS, EPSILON = (0.9, 0.999), 1e-12
 """Of Adam. The epsilon stays below gradients, which get as small as 1e-6 where the loss does."""

@@ -16,21 +16,17 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
-from isoplan.trainers.amplitudes.surrogate import evaluate, pulls
+from isoplan.trainers.amplitudes.surrogate import evaluate
 from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
-from isoplan.trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
-from isoplan.trainers.amplitudes.surrogate.protocols import Size
-from isoplan.trainers.amplitudes.surrogate.standard import check_varies, target
-from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer
-from isoplan.trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
+from isoplan.trainers.amplitudes.surrogate.shape import Size
+from isoplan.trainers.amplitudes.surrogate.standard import check_varies, effective, relative, target, unit, variance
+from isoplan.trainers.amplitudes.surrogate.trainer import LOWEST, Points, Trainer, averaged, mse
 from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.batches import whole_batches
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory
-from isoplan.trainers.loop.schedule import cosine
+from isoplan.trainers.loop.schedule import cosine, whole_batches
+from isoplan.trainers.loop.torch_setup import check_memory, settle
 
 EVERY, LOOKS = 1_000, 20
 """Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
@@ -177,9 +173,9 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
     found = evaluate.errors(guess, truth, cell.target, test.weight)
     if shape.outputs == 2:
         sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
-        t = pulls.pulls(guess, truth, sigma)
-        found |= pulls.calibration(t, sigma, truth, test.weight)
-        pulls.write_pulls(stream.folder / pulls.FILE, t, test.weight)
+        t = evaluate.pulls(guess, truth, sigma)
+        found |= evaluate.calibration(t, sigma, truth, test.weight)
+        evaluate.write_pulls(stream.folder / evaluate.FILE, t, test.weight)
     if cell.dimension_points:
         found |= _dimensions(trainer, x)
     seen = float(total) * cell.points_a_batch

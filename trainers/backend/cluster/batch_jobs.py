@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoplan.trainers.backend.cluster.keys import temporary_security
 from isoplan.trainers.backend.cluster.machine import Machine
-from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, take_stock
+from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, take_stock, temporary_security
 from isoplan.trainers.backend.cluster.settings import HTCondor, Jobs, Slurm
 
 if TYPE_CHECKING:

@@ -13,9 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoplan.trainers.backend.cluster.batch_jobs import open_jobs
-from isoplan.trainers.backend.cluster.keys import temporary_security
 from isoplan.trainers.backend.cluster.machine import Machine, Place, this_machine
-from isoplan.trainers.backend.cluster.pool import ANSWER, CONFIG, LOOK, WAIT, ClusterError, Gpu, Pool, take_stock
+from isoplan.trainers.backend.cluster.pool import (
+    ANSWER,
+    CONFIG,
+    LOOK,
+    WAIT,
+    ClusterError,
+    Gpu,
+    Pool,
+    take_stock,
+    temporary_security,
+)
 from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
 from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.worker.attempt_process import run_cell

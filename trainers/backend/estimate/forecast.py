@@ -16,8 +16,7 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices, this_machine
-from isoplan.trainers.backend.estimate.calibration import Measured, calibrate
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, calibrate, seconds_of
 from isoplan.trainers.backend.queue.cells import Queue, size_of
 from isoplan.trainers.backend.store.record import CELLS, Record
 from isoplan.trainers.cell import Cell, Family, cell_name

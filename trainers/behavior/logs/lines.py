@@ -1,4 +1,4 @@
-"""Lines of ``user item``: their spaces, and the names of columns that they may begin with."""
+"""Lines of ``user item``: spaces, headings, and the names by which columns are recognised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,23 @@ import io
 import re
 from typing import Any
 
-from isoplan.trainers.behavior.logs.headings import ITEM, USER
+USER = ("user", "user_id", "userid", "uid", "customer", "customer_id", "visitor_id", "visitorid", "reviewerid")
+ITEM = (
+    "item",
+    "item_id",
+    "itemid",
+    "iid",
+    "product",
+    "product_id",
+    "article_id",
+    "parent_asin",
+    "asin",
+    "movieid",
+    "sku",
+)
+TIME = ("time", "timestamp", "ts", "datetime", "date", "event_time", "created_at", "unixreviewtime")
+TEXT = ("text", "title", "description", "name", "item_name", "product_name")
+
 
 WIDE = {" ": re.compile(rb"[ \t]{2,}|\t"), "\t": re.compile(rb" *\t[ \t]+| +\t")}
 """What stands for one delimiter between two cells beside the delimiter itself."""

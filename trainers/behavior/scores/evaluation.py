@@ -12,9 +12,18 @@ from torch import Tensor
 
 from isoplan.trainers.behavior.logs.popularity import draw_unseen
 from isoplan.trainers.behavior.logs.split import Packed, Windows, pack
-from isoplan.trainers.behavior.model.equal_items import Groups, group_vectors
-from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG, RIVALS_AT
-from isoplan.trainers.behavior.scores.metrics import CUTOFFS, HISTORIES, PLAIN, TOP, Evaluation, evaluate
+from isoplan.trainers.behavior.model.item_features import Groups, group_vectors
+from isoplan.trainers.behavior.scores.metrics import (
+    CUTOFFS,
+    HISTORIES,
+    HIT,
+    NDCG,
+    PLAIN,
+    RIVALS_AT,
+    TOP,
+    Evaluation,
+    evaluate,
+)
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer

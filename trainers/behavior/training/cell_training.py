@@ -16,17 +16,15 @@ from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
 from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
 from isoplan.trainers.behavior.memory import check_catalogue, memory
-from isoplan.trainers.behavior.model.flops import parameters, two_part
+from isoplan.trainers.behavior.model.shape import parameters, two_part
 from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
 from isoplan.trainers.behavior.scores.evaluation import beside_rivals, check_rivals, judge, plain, shown, some
 from isoplan.trainers.behavior.training.cell_data import open_data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
 from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.batches import whole_batches
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory, memory_of
-from isoplan.trainers.loop.schedule import warm_cosine
+from isoplan.trainers.loop.schedule import warm_cosine, whole_batches
+from isoplan.trainers.loop.torch_setup import check_memory, memory_of, settle
 
 POINTS = 200
 """Times that a cell says how it goes."""

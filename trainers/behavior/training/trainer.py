@@ -1,4 +1,4 @@
-"""The model of a cell with its optimiser and where it stands: updates of both stages, and checkpoints."""
+"""The model of a cell with its batches and optimiser: steps of both stages, and checkpoints."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from isoplan.engine.arrays import Ints
 from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.behavior.logs.split import pack
-from isoplan.trainers.behavior.model.batch import Batch, batch_of
-from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.losses import (
     CHUNK,
     CHUNK_OF_GPU,
@@ -28,11 +27,46 @@ from isoplan.trainers.behavior.model.losses import (
     log_chances,
     sampled,
 )
-from isoplan.trainers.behavior.model.shape import Shape
+from isoplan.trainers.behavior.model.shape import Shape, stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.two_part import TwoPartModel
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.cell import CellError
 from isoplan.trainers.loop import checkpoint
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sequences of ``lengths`` (S,) positions one after the other, P in all; each reads an item and predicts the next.
+
+    ``items`` (I,) are the distinct items of the batch, rising. ``inputs`` (P,) are places among them. ``candidates``
+    (M,) are the places of those that are the target of any position, and ``targets`` (P,) are places among the
+    candidates. ``events`` (P,) are the events of the log that are read.
+    """
+
+    items: Ints
+    inputs: Ints
+    candidates: Ints
+    targets: Ints
+    lengths: Ints
+    events: Ints
+
+    @property
+    def positions(self) -> int:
+        """Events that the step trains on."""
+        return len(self.inputs)
+
+
+def batch_of(
+    inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints, events: NDArray[np.integer]
+) -> Batch:
+    """The batch in which position p reads event ``events[p]`` of item ``inputs[p]`` and predicts ``targets[p]``."""
+    if not len(inputs) == len(targets) == len(events) == lengths.sum():
+        raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
+    items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
+    read, wanted = np.split(places, 2)
+    candidates, own = np.unique(wanted, return_inverse=True)
+    return Batch(items.astype(np.int64), read, candidates, own, lengths, events.astype(np.int64))
+
 
 Regime = Literal["local", "full"]
 

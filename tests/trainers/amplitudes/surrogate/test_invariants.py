@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
 from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.source import fixed_energy, toy
 from isoplan.trainers.amplitudes.surrogate import invariants
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
-from isoplan.trainers.amplitudes.toy import toy
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
 
 MOMENTA = toy("ttH", 50, 1).momenta

@@ -12,7 +12,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
 from isoplan.trainers.amplitudes.source import facts_of, kinds_of
 from isoplan.trainers.amplitudes.surrogate import networks
-from isoplan.trainers.amplitudes.surrogate.lloca.shape import LlocaShape, of_parameters
+from isoplan.trainers.amplitudes.surrogate.shape import LlocaShape, lloca_of_parameters
 
 ROOT = Path("nowhere")
 ZGG = (0, 1, 2, 3, 3)
@@ -42,7 +42,7 @@ def test_the_compute_of_many_parameters_is_six_a_parameter_and_particle() -> Non
 @given(N=st.floats(3e3, 1e8), outputs=st.integers(1, 2), layers=st.integers(0, 8))
 def test_no_other_width_is_nearer_to_the_parameters(N: float, outputs: int, layers: int) -> None:
     try:
-        found = of_parameters(N, ZGG, outputs, layers)
+        found = lloca_of_parameters(N, ZGG, outputs, layers)
     except PlannerError:
         assert LlocaShape(ZGG, 16, max(layers, 1), outputs).parameters > 2 * N
         return
@@ -55,7 +55,7 @@ def test_no_other_width_is_nearer_to_the_parameters(N: float, outputs: int, laye
 
 def test_width_and_depth_grow_together() -> None:
     for N in (1e5, 1e6, 1e7):
-        found = of_parameters(N, ZGG, ratio=16)
+        found = lloca_of_parameters(N, ZGG, ratio=16)
         assert found.width / found.layers == 16
         assert found.parameters == pytest.approx(N, rel=0.15)
 

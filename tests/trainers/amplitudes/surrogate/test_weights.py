@@ -12,12 +12,10 @@ pytest.importorskip("torch")
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import write_events
+from isoplan.trainers.amplitudes.source import toy
 from isoplan.trainers.amplitudes.surrogate import training
-from isoplan.trainers.amplitudes.surrogate.evaluate import errors
-from isoplan.trainers.amplitudes.surrogate.pulls import calibration, write_pulls
-from isoplan.trainers.amplitudes.surrogate.standard import Standard
-from isoplan.trainers.amplitudes.surrogate.weights import effective, quantiles, relative
-from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.amplitudes.surrogate.evaluate import calibration, errors, write_pulls
+from isoplan.trainers.amplitudes.surrogate.standard import Standard, effective, quantiles, relative
 from isoplan.trainers.cell import Stopped
 from tests.trainers.jets.stream import Silent
 

@@ -17,8 +17,8 @@ from isoplan.trainers.jets.features import CONFIGURATIONS
 from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
 from isoplan.trainers.jets.simulate.chain import empty, make_jets
+from isoplan.trainers.jets.simulate.cluster import turn
 from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
-from isoplan.trainers.jets.simulate.match import turn
 from isoplan.trainers.jets.simulate.processes import PROCESSES
 from isoplan.trainers.jets.simulate.write import write_jets
 

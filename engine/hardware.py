@@ -1,16 +1,139 @@
-"""A machine: so many devices of one kind, how well they are used, and what an hour of one costs."""
+"""Devices and machines: what runs the FLOPs, for how long, and with how much energy.
+
+Peaks are dense: data sheets that quote tensor cores with 2:4 sparsity are halved here. Each is that of the fastest unit
+at its precision (tensor or matrix cores where there are any), with fp32 accumulation for 16 and 8 bits. Memory is in
+bytes, 1 GB = 1e9, as the vendors count it. Power is the board's (for the CPU node the two processors'): what a device
+draws at most, so energies from it are upper limits for the device and leave out host, network and cooling.
+``CHECKED`` dates the numbers. Prices and utilisation are the user's.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware.catalogue import CHECKED, Device, Precision
+
+Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+CHECKED = "2026-11"
+TERA, GIGA = 1e12, 1e9
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the sheet that says so.
+
+    ``least`` is the size of the smallest model that reaches 40 % of the peak (docs/time.md).
+    ``power`` is None where the vendor publishes none. ``training`` is the precision that people train at on it;
+    ``also`` are other names that are understood.
+    """
+
+    name: str
+    peaks: Mapping[Precision, float]
+    memory: float
+    power: float | None
+    sheet: str
+    training: Precision = "bf16"
+    also: tuple[str, ...] = ()
+    least: float = 1e7
+
+    @property
+    def peak(self) -> float:
+        """Dense peak in FLOP/s at the precision that people train at."""
+        return self.peaks[self.training]
+
+    def peak_at(self, precision: str) -> float:
+        """Dense peak in FLOP/s at ``precision``; raises PlannerError where the sheet states none."""
+        for name, peak in self.peaks.items():
+            if name == precision:
+                return peak
+        raise PlannerError(f"{self.name} has no peak at precision {precision!r}: use {', '.join(self.peaks)}.")
+
+
+def _peaks(**tera: float) -> Mapping[Precision, float]:
+    """Peaks in TFLOP/s by precision, slowest first."""
+    return MappingProxyType({name: tera[name] * TERA for name in PRECISIONS if name in tera})
+
+
+_HOPPER = _peaks(fp64=67, fp32=67, tf32=494.5, fp16=989, bf16=989, fp8=1979)
+_A100 = _peaks(fp64=19.5, fp32=19.5, tf32=156, fp16=312, bf16=312)
+
+DEVICES: tuple[Device, ...] = (
+    Device(
+        "B200",
+        _peaks(fp64=37, fp32=75, tf32=1125, fp16=2250, bf16=2250, fp8=4500),
+        180 * GIGA,
+        1000,
+        "NVIDIA HGX B200 data sheet",
+    ),
+    Device("H200", _HOPPER, 141 * GIGA, 700, "NVIDIA H200 data sheet, SXM", also=("H200 SXM",)),
+    Device("H100", _HOPPER, 80 * GIGA, 700, "NVIDIA H100 data sheet, SXM", also=("H100 SXM",)),
+    Device("A100 80GB", _A100, 80 * GIGA, 400, "NVIDIA A100 data sheet, SXM", also=("A100",)),
+    Device("A100 40GB", _A100, 40 * GIGA, 400, "NVIDIA A100 data sheet, SXM"),
+    Device(
+        "L40S",
+        _peaks(fp32=91.6, tf32=183, fp16=362, bf16=362, fp8=733),
+        48 * GIGA,
+        350,
+        "NVIDIA L40S data sheet",
+    ),
+    Device(
+        "RTX4090",
+        _peaks(fp32=82.6, tf32=82.6, fp16=165.2, bf16=165.2, fp8=330.3),
+        24 * GIGA,
+        450,
+        "NVIDIA Ada GPU architecture white paper",
+    ),
+    Device("V100", _peaks(fp64=7.8, fp32=15.7, fp16=125), 32 * GIGA, 300, "NVIDIA V100 data sheet, SXM2", "fp16"),
+    Device(
+        "MI300X",
+        _peaks(fp64=163.4, fp32=163.4, tf32=653.7, fp16=1307.4, bf16=1307.4, fp8=2614.9),
+        192 * GIGA,
+        750,
+        "AMD Instinct MI300X data sheet",
+    ),
+    Device("TPUv5p", _peaks(bf16=459), 95 * GIGA, None, "Google Cloud TPU v5p documentation"),
+    Device(
+        "CPU node",
+        # 192 cores at 2.4 GHz base clock, 16 fp64 or 32 fp32 operations a cycle.
+        _peaks(fp64=7.37, fp32=14.75),
+        768 * GIGA,
+        720,
+        "AMD EPYC 9654 data sheet, two sockets with 24 modules of 32 GB",
+        "fp32",
+        also=("CPU", "EPYC 9654"),
+        least=1e6,
+    ),
+)
+
+
+def device(name: str) -> Device | None:
+    """The device called ``name``, whatever its case, blanks and hyphens; None where the catalogue has none."""
+    key = _key(name)
+    return next((d for d in DEVICES if key in map(_key, (d.name, *d.also))), None)
+
+
+def find_device(name: str) -> Device:
+    """The device called ``name``; raises PlannerError that lists the catalogue where there is none."""
+    found = device(name)
+    if found is None:
+        raise PlannerError(
+            f"The device {name!r} is not in the catalogue: use one of {', '.join(d.name for d in DEVICES)}."
+        )
+    return found
+
+
+def _key(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
 
 UTILISATION = 0.40
 """Share of the peak that a well-run training job reaches; what is assumed where nobody says otherwise."""

@@ -1,4 +1,8 @@
-"""The LLoCa-Transformer of the package ``lloca``, with all its parameters in one vector as those of the MLP."""
+"""The LLoCa-Transformer on four-momenta, a token a particle, of the package ``lloca``.
+
+J. Spinner, L. Favaro et al., "Lorentz Local Canonicalization" (arXiv:2505.20280, arXiv:2508.14898). All parameters lie
+in one vector, as those of the MLP.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from lloca.framesnet import LearnedPDFrames
 from lloca.reps import TensorReps, TensorRepsTransform
 from torch import Tensor, nn
 
-from isoplan.trainers.amplitudes.surrogate.lloca.shape import FRAMES_LAYERS, LlocaShape
+from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShape
 
 HEAD = "8x0n+2x1n"
 """What a head holds: scalars and four-vectors."""

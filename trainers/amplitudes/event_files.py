@@ -19,14 +19,14 @@ LOCK, PATIENCE = ".lock", 10.0
 """Held by whoever brings a file in, and the seconds for which others wait."""
 
 
-def files_of(root: Path) -> list[str]:
+def list_files(root: Path) -> list[str]:
     """The names of the files of events of the workspace ``root`` that a cell may have as its data, in order."""
     folder = root / FOLDER
     there = (path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else ()
     return sorted(path.name for path in there if re.fullmatch(NAME, path.name) and path.suffix.lower() in FORMATS)
 
 
-def bring(root: Path, name: str, sent: bytes) -> None:
+def import_file(root: Path, name: str, sent: bytes) -> None:
     """Put the file ``name`` with the bytes ``sent`` among those of the workspace ``root``, once it has been read.
 
     It is there whole or not at all. Raises PlannerError, one sentence, for a name that no data can have, or that of a
