@@ -218,7 +218,7 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
     )
 
 
-def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
+def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
     """The same model on a few points that need no simulation, for a few iterations."""
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)

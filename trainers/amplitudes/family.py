@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, needs, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.amplitudes.surrogate.evaluate import METRICS
 from isoplan.trainers.amplitudes.surrogate.shape import VERSION
 from isoplan.trainers.cell import Family, Preset, RunContext
@@ -55,7 +55,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             train=partial(train, root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
-            short=partial(short, root),
+            calibration_cell=partial(calibration_cell, root),
             check=partial(check, root),
             metrics=METRICS,
             version=f"1.{VERSION}",

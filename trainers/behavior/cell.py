@@ -267,7 +267,7 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
         )
 
 
-def short(root: Path, cell: BehaviorCell) -> BehaviorCell:
+def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
     """The same model on a small synthetic log; a few updates, and little that is judged."""
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.behavior.cell import BehaviorCell, check, short, sizes
+from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, sizes
 from isoplan.trainers.behavior.memory import needs
 from isoplan.trainers.behavior.model.shape import VERSION
 from isoplan.trainers.behavior.scores.metrics import METRICS
@@ -58,7 +58,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             train=partial(train, root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
-            short=partial(short, root),
+            calibration_cell=partial(calibration_cell, root),
             check=partial(check, root),
             metrics=METRICS,
             version=f"1.{VERSION}",

@@ -142,7 +142,7 @@ def memory(cell: JetCell) -> float:
     return 16.0 * parameters(shape) + shape.layers * (BYTES_A_TOKEN * rows * shape.width + attention)
 
 
-def short(cell: JetCell) -> JetCell:
+def calibration_cell(cell: JetCell) -> JetCell:
     """The same model on a few jets that need no simulation."""
     few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
     return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})

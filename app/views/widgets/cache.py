@@ -195,31 +195,31 @@ def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple
     return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)
 
 
-MOST = 32
+MOST_ANSWERS = 32
 Key = tuple[str, ...]
 Made = TypeVar("Made")
 
 
 @st.cache_resource(show_spinner=False)
-def _kept() -> OrderedDict[Key, object]:
+def _answers() -> OrderedDict[Key, object]:
     return OrderedDict()
 
 
 def compute_on_demand(
     key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
 ) -> Made | None:
-    """What is kept under ``key``; else a button that makes it with a progress bar, and None until it was pressed."""
-    found = _kept().get(key)
-    if isinstance(found, kind):
-        return found
+    """Return the cached answer of ``key``, or show a button that computes it; None until it was pressed."""
+    answer = _answers().get(key)
+    if isinstance(answer, kind):
+        return answer
     place = st.empty()
     if not place.button(button, key="_".join(("ask", *key)), icon=":material/play_arrow:"):
         return None
     place.empty()
     with progress_bar(doing) as progress, sentences():
         made = make(progress)
-        _kept()[key] = made
-        while len(_kept()) > MOST:
-            _kept().popitem(last=False)
+        _answers()[key] = made
+        while len(_answers()) > MOST_ANSWERS:
+            _answers().popitem(last=False)
         return made
     return None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, memory, sizes
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import write_events
 from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events, toy
@@ -52,14 +52,14 @@ def test_a_cell_trains_on_a_file(tmp_path: Path) -> None:
     found = training.train(root, cell, Silent(tmp_path))
     assert (found["d"], found["N"]) == (5, sizes(root, cell).N)
     assert found["loss"] < 0.5
-    assert short(root, cell).data == "mine.npz"
+    assert calibration_cell(root, cell).data == "mine.npz"
 
 
 def test_a_small_file_is_estimated_on_what_it_holds(tmp_path: Path) -> None:
     """900 events for 200 + 50 + 100: the short cell before a launch asks for no more of them."""
     root = place(tmp_path, n=900)
     cell = AmplitudeCell(data="mine.npz", points=200, tests=100, width=16, layers=1, iterations=5, dimension_points=0)
-    few = short(root, cell)
+    few = calibration_cell(root, cell)
     check(root, few)
     assert few.counts == (200, 50, 100)
     assert training.train(root, few, Silent(tmp_path))["updates"] == 5

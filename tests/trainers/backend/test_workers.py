@@ -17,7 +17,7 @@ from isoplan.trainers.backend.cluster import machine as machines
 from isoplan.trainers.backend.cluster import pool
 from isoplan.trainers.backend.cluster.clusters import share_of
 from isoplan.trainers.backend.cluster.machine import Machine, Place, fits, seen, usable_memory
-from isoplan.trainers.backend.cluster.pool import PACKAGES, Gpu, WorkerInfo, _gpus, _measure, differing, greet
+from isoplan.trainers.backend.cluster.pool import PACKAGES, Gpu, WorkerInfo, _gpus, _measure, check_workers, differing
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.worker.remote_cells import RemoteUpdate, is_same, pack, poll_request, write_update
 from isoplan.trainers.cell import Resources
@@ -57,7 +57,7 @@ def test_a_worker_without_isoplan_is_named(root: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(pool, "_versions", lambda client, workers: (versions(), versions(), {}))
     (root / "cells").mkdir()
     said = "The worker tls://far:1 cannot import Isoplan: install it there, in the version that is here."
-    assert greet(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
+    assert check_workers(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
     assert not list((root / "cells").iterdir())
 
 

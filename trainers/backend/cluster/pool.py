@@ -42,17 +42,17 @@ HANDSHAKE_ANSWER = 20.0
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker said of itself: whether it sees the probe, and bytes of memory of its GPUs."""
+    """Report of a worker: whether it sees the workspace, and bytes of memory of its GPUs."""
 
     sees: bool
     gpus: tuple[float, ...] = ()
 
 
-def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
-    """Ask ``workers`` (by address, as the scheduler describes them) who they are.
+def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
+    """Check versions and threads of ``workers`` (by address, as the scheduler describes them).
 
-    The answers, and a sentence where one of them cannot take cells: it has other versions, or several threads in one
-    process. Raises OSError or TimeoutError where the scheduler is gone.
+    Returns what each accepted worker reports, and a sentence if one of them cannot take cells: it has other versions,
+    or several threads in one process. Raises OSError or TimeoutError where the scheduler is gone.
     """
     ours, scheduler, theirs = _versions(client, workers)
     wrong = differing(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
@@ -61,13 +61,18 @@ def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[
     if wrong:
         return {}, wrong
     with _probe(root) as (place, content):
-        said = client.run(
-            look, str(place), content, workers=list(workers), on_error="return", callback_timeout=HANDSHAKE_ANSWER
+        answers = client.run(
+            describe_worker,
+            str(place),
+            content,
+            workers=list(workers),
+            on_error="return",
+            callback_timeout=HANDSHAKE_ANSWER,
         )
-    for address, answer in said.items():
+    for address, answer in answers.items():
         if isinstance(answer, ImportError):
             return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
-    return {address: answer for address, answer in said.items() if isinstance(answer, WorkerInfo)}, ""
+    return {address: answer for address, answer in answers.items() if isinstance(answer, WorkerInfo)}, ""
 
 
 def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -81,8 +86,8 @@ def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dic
     return get_versions(packages), scheduler, client.sync(rpc.broadcast, **asked, callback_timeout=HANDSHAKE_ANSWER)
 
 
-def look(place: str, content: str) -> WorkerInfo:
-    """On a worker: whether the file at ``place`` has the ``content`` that the runner wrote, and the GPUs."""
+def describe_worker(place: str, content: str) -> WorkerInfo:
+    """Report, on a worker, whether the file at ``place`` has the ``content`` that the runner wrote, and the GPUs."""
     try:
         sees = Path(place).read_text() == content
     except (OSError, UnicodeDecodeError):
@@ -174,12 +179,12 @@ class Pool:
     root: Path
     refresh_workers: Callable[[Pool], str]
     shared: bool = True
-    known: dict[str, WorkerInfo] = field(default_factory=dict)
+    workers: dict[str, WorkerInfo] = field(default_factory=dict)
     gpus: tuple[Gpu, ...] = ()
-    away: dict[str, int] = field(default_factory=dict)
-    asked: Future[dict[str, Any]] | None = None
+    remote_cells: dict[str, int] = field(default_factory=dict)
+    answers: Future[dict[str, Any]] | None = None
     looked: float = -math.inf
-    said: float = -math.inf
+    polled: float = -math.inf
 
 
 def take_stock(pool: Pool) -> str:
@@ -195,18 +200,18 @@ def take_stock(pool: Pool) -> str:
         try:
             rpc: Any = pool.client.scheduler
             workers = pool.client.sync(rpc.identity, n_workers=-1, callback_timeout=ANSWER)["workers"]
-            new = {address: said for address, said in workers.items() if address not in pool.known}
-            greeted, wrong = greet(pool.client, new, pool.root) if new else ({}, "")
+            new = {address: worker for address, worker in workers.items() if address not in pool.workers}
+            accepted, wrong = check_workers(pool.client, new, pool.root) if new else ({}, "")
         except (OSError, TimeoutError) as error:
             raise ClusterError(f"The scheduler {pool.text} does not answer any more: its cells wait.") from error
         if wrong:
             raise ClusterError(wrong)
-        pool.known = {address: said for address, said in (pool.known | greeted).items() if address in workers}
-        pool.shared = all(greeting.sees for greeting in pool.known.values())
-        there = {address: workers[address] for address in pool.known}
-        pool.gpus = _gpus(there, pool.known)
+        pool.workers = {address: info for address, info in (pool.workers | accepted).items() if address in workers}
+        pool.shared = all(info.sees for info in pool.workers.values())
+        there = {address: workers[address] for address in pool.workers}
+        pool.gpus = _gpus(there, pool.workers)
         pool.machine = _measure(there, pool.gpus)
-    return "" if pool.known else f"waiting for workers of {pool.text}"
+    return "" if pool.workers else f"waiting for workers of {pool.text}"
 
 
 def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:

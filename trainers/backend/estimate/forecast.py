@@ -119,7 +119,9 @@ def _short(
     None where the family has no short cells, does not count FLOPs, or they were too slow to tell.
     """
     chosen = typical(family, cells)
-    pairs = [(one, cell) for cell in chosen if (one := family.short(cell)) is not None and family.sizes(one).C]
+    pairs = [
+        (one, cell) for cell in chosen if (one := family.calibration_cell(cell)) is not None and family.sizes(one).C
+    ]
     if len(pairs) < 2 or family.sizes(chosen[1]).C is None:
         return []
     of = dict(pairs)

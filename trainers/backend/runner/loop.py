@@ -47,7 +47,7 @@ FORGOTTEN = 3600.0
 """Seconds after which what a killed process was about to add counts as left behind."""
 PATIENCE = 2.0
 """Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
-CHARGE = 1.0
+CAPS_PERIOD = 1.0
 """Seconds between two looks at what the sweeps with a cap have used."""
 PAUSE, LONGEST = 5.0, 120.0
 """Seconds before a cluster that cannot be used is tried again, the first time and later."""
@@ -65,7 +65,7 @@ class RunnerState:
     beats: HeartbeatMonitor = field(default_factory=HeartbeatMonitor)
     woken: threading.Event = field(default_factory=threading.Event)
     message: str = ""
-    charged: float = 0.0
+    caps_checked: float = 0.0
 
 
 @dataclass(eq=False)
@@ -169,7 +169,7 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
         if given.future.done():
             _ended(shift, pool, name, given)
     cells = shift.queue.scan()
-    _charge(shift, cells)
+    enforce_caps(shift, cells)
     told = standings(read_sweeps(shift.queue.root))
     waiting = []
     for name, record in cells.items():
@@ -188,11 +188,11 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
     return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
 
 
-def _charge(shift: RunnerState, cells: dict[str, Record]) -> None:
-    """Hold the sweeps that have used what they may."""
-    if time.monotonic() - shift.charged < CHARGE:
+def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
+    """Hold the sweeps that have reached their cap."""
+    if time.monotonic() - shift.caps_checked < CAPS_PERIOD:
         return
-    shift.charged = time.monotonic()
+    shift.caps_checked = time.monotonic()
     for sweep in read_sweeps(shift.queue.root):
         why = over_cap(sweep, cells, shift.queue.root)
         if why:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, memory, sizes
 from isoplan.trainers.amplitudes.source import facts_of, kinds_of
 from isoplan.trainers.amplitudes.surrogate import networks
 from isoplan.trainers.amplitudes.surrogate.shape import LlocaShape, lloca_of_parameters
@@ -63,7 +63,7 @@ def test_width_and_depth_grow_together() -> None:
 def test_a_cell_sizes_itself() -> None:
     whole = cell(parameters=1e5, budget=1e13, dimension_points=0)
     assert sizes(ROOT, whole).C == pytest.approx(1e13, rel=1e-3)
-    few = short(ROOT, whole)
+    few = calibration_cell(ROOT, whole)
     assert (few.data, few.width, few.layers, sizes(ROOT, few).N) == ("toy", 48, 3, sizes(ROOT, whole).N)
     assert memory(ROOT, cell(parameters=1e7)) > memory(ROOT, whole) > memory(ROOT, cell(parameters=1e5, network="mlp"))
     assert (whole.rate, cell(rate=0.002).rate, cell(network="mlp").rate) == (1e-3, 0.002, 3e-3)
