@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from benchmarks.report import Report
-from isoplan.trainers.amplitudes.surrogate.model import Adam, Mlp
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam, Mlp
 from isoplan.trainers.amplitudes.surrogate.shape import Shape
 from isoplan.trainers.amplitudes.surrogate.trainer import mse
 

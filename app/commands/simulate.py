@@ -49,7 +49,7 @@ def simulate(
 
 
 def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
-    from isoplan.trainers.jets.classes import NAMES
+    from isoplan.trainers.jets.features import NAMES
     from isoplan.trainers.jets.simulate.parts import Request
     from isoplan.trainers.jets.simulate.run import finished, need_place, parts_of, simulate
 

@@ -6,10 +6,9 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.views.fits import history, result
-from isoplan.app.views.fits.curve_form import choose_curve_spec, choose_curves
 from isoplan.app.views.fits.fitting import make_fit
 from isoplan.app.views.fits.history import OPENED, fill_form
-from isoplan.app.views.fits.spec_form import choose_spec
+from isoplan.app.views.fits.spec_form import choose_curve_spec, choose_curves, choose_spec
 from isoplan.app.views.tables import questions
 from isoplan.app.views.tables.rows import filter_note
 from isoplan.app.views.tables.upload import add_table

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, needs, sizes
-from isoplan.trainers.amplitudes.surrogate.evaluate import METRICS
+from isoplan.trainers.amplitudes.surrogate.accuracy import METRICS
 from isoplan.trainers.amplitudes.surrogate.shape import VERSION
 from isoplan.trainers.cell import Family, Preset, RunContext
 from isoplan.trainers.pytorch import check_torch

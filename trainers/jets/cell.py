@@ -9,8 +9,7 @@ from pydantic import Field
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Cell, Resources, Sizes
-from isoplan.trainers.jets.classes import KINDS
-from isoplan.trainers.jets.features import CONFIGURATIONS, Configuration
+from isoplan.trainers.jets.features import CONFIGURATIONS, KINDS, Configuration
 from isoplan.trainers.jets.shape import Shape, learning_rate, parameters, training_flops
 
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"

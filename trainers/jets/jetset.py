@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder
-from isoplan.trainers.jets.classes import MOST_PARTICLES
+from isoplan.trainers.jets.features import MOST_PARTICLES
 from isoplan.trainers.packed import rectangles
 from isoplan.trainers.packed.rectangles import CALLS, runs
 
@@ -35,7 +35,7 @@ class JetSet:
 
     ``features`` (particles, F) holds the particles of the first jet by falling pT, then those of the second;
     ``starts`` (jets + 1,) says where each begins, from 0, and last the number of particles; ``labels`` (jets,) is the
-    place of the jet's class in ``isoplan.trainers.jets.classes.KINDS``.
+    place of the jet's class in ``isoplan.trainers.jets.features.KINDS``.
     """
 
     features: Singles

@@ -21,7 +21,7 @@ from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.event_files import MOST_BYTES, import_file, list_files
 from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, Source, facts_of
-from isoplan.trainers.amplitudes.surrogate.evaluate import FILE, read_pulls
+from isoplan.trainers.amplitudes.surrogate.accuracy import FILE, read_pulls
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW
 from isoplan.trainers.backend.queue.cells import Queue

@@ -15,7 +15,7 @@ import uproot
 
 from isoplan.trainers.amplitudes.phase_space import sampler, unweight
 from isoplan.trainers.jets import simulate
-from isoplan.trainers.jets.classes import TREE
+from isoplan.trainers.jets.features import TREE
 from isoplan.trainers.jets.simulate import run as running
 from isoplan.trainers.jets.simulate.parts import Request
 from isoplan.trainers.jets.simulate.run import finished, parts_of

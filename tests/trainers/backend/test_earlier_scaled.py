@@ -22,8 +22,8 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family, read_cell
 from isoplan.trainers.grid import cells as grid_cells
 from isoplan.trainers.grid import parse_grid
-from isoplan.trainers.jets.classes import NAMES
 from isoplan.trainers.jets.data import STREAMS, chunks
+from isoplan.trainers.jets.features import NAMES
 from tests.trainers.conftest import workspace
 
 ONE = Machine(1, 8e9)

@@ -26,7 +26,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
 from isoplan.trainers.amplitudes.processes import Process
-from isoplan.trainers.amplitudes.processes.model import INCOMING
+from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 PT = 20.0
 """GeV: the least transverse momentum of a gluon."""

@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminos
 from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, least_energy, passes
 from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
 from isoplan.trainers.amplitudes.processes import squared_amplitude
-from isoplan.trainers.amplitudes.processes.model import INCOMING
+from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 STEPS = 60
 """Newton steps at most for the scale of massive momenta; it converges quadratically, close to threshold linearly."""

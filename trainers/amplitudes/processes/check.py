@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.processes.model import FIELDS, INCOMING
+from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
 
 
 def row_of(index: int, all_of_them: int = 1) -> str:

@@ -27,8 +27,8 @@ from isoplan.trainers.amplitudes.processes.algebra import (
 )
 from isoplan.trainers.amplitudes.processes.catalogue import Process
 from isoplan.trainers.amplitudes.processes.check import check_momenta
-from isoplan.trainers.amplitudes.processes.model import COLOURS, FIELDS, INCOMING, Field
-from isoplan.trainers.amplitudes.processes.plan import Node
+from isoplan.trainers.amplitudes.processes.currents import Node
+from isoplan.trainers.amplitudes.processes.fields import COLOURS, FIELDS, INCOMING, Field
 
 Chirality = Literal["left", "right"]
 """Of the massless quark line of a process: it does not change along the line."""

@@ -81,7 +81,7 @@ def _mlp_inputs(momenta: Floats, facts: Facts) -> Floats:
 
 
 def _mlp_model(shape: mlp.Shape, start: Start, x: Tensor) -> Model:
-    from isoplan.trainers.amplitudes.surrogate.model import Mlp
+    from isoplan.trainers.amplitudes.surrogate.mlp import Mlp
 
     model = Mlp(shape, start.activation, str(x.device))
     model.initialise(start.parametrization, start.seed)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
-from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
 from isoplan.trainers.amplitudes.surrogate.shape import Size
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard, Weight, unit

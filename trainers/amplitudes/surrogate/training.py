@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
-from isoplan.trainers.amplitudes.surrogate import evaluate
+from isoplan.trainers.amplitudes.surrogate import accuracy
 from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
@@ -170,12 +170,12 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
     out = trainer.outputs(x).cpu().double().numpy()
     truth = test.y[:, 0]
     guess = trainer.of_y.back(out[:, :1])[:, 0]
-    found = evaluate.errors(guess, truth, cell.target, test.weight)
+    found = accuracy.errors(guess, truth, cell.target, test.weight)
     if shape.outputs == 2:
-        sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
-        t = evaluate.pulls(guess, truth, sigma)
-        found |= evaluate.calibration(t, sigma, truth, test.weight)
-        evaluate.write_pulls(stream.folder / evaluate.FILE, t, test.weight)
+        sigma = np.exp(np.clip(out[:, 1], LOWEST, accuracy.FURTHEST)) * trainer.of_y.spread[0]
+        t = accuracy.pulls(guess, truth, sigma)
+        found |= accuracy.calibration(t, sigma, truth, test.weight)
+        accuracy.write_pulls(stream.folder / accuracy.FILE, t, test.weight)
     if cell.dimension_points:
         found |= _dimensions(trainer, x)
     seen = float(total) * cell.points_a_batch

@@ -23,8 +23,7 @@ from isoplan.trainers.behavior.logs.columns import Columns, Roles, roles
 from isoplan.trainers.behavior.logs.convert import Clock, Coder, clock, moments, names
 from isoplan.trainers.behavior.logs.gather import Texts, add_all, gather, gathered
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
-from isoplan.trainers.behavior.logs.log_warnings import spread
-from isoplan.trainers.behavior.logs.popularity import Popularity
+from isoplan.trainers.behavior.logs.popularity import Popularity, spread
 from isoplan.trainers.behavior.logs.table_files import Batch, Table, batches, open_table
 
 AUTO = Columns()

@@ -15,8 +15,7 @@ from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
 from isoplan.trainers.behavior.logs.folder import open_log
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, keep_facts
-from isoplan.trainers.behavior.logs.log_warnings import alike, untrained
-from isoplan.trainers.behavior.logs.popularity import popularity
+from isoplan.trainers.behavior.logs.popularity import alike, popularity, untrained
 from isoplan.trainers.behavior.logs.split import (
     Split,
     Windows,

@@ -11,7 +11,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import sweep
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.features import NAMES
 
 CHUNK = 1000
 """Jets of a part: about a minute of one core, so that little is lost where a run is stopped."""

@@ -19,7 +19,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.amplitudes.files import write_events
 from isoplan.trainers.amplitudes.source import FOLDER, Source, toy
-from isoplan.trainers.amplitudes.surrogate.evaluate import FILE, write_pulls
+from isoplan.trainers.amplitudes.surrogate.accuracy import FILE, write_pulls
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files

@@ -18,7 +18,7 @@ from isoplan.trainers.amplitudes.cell import AmplitudeCell, sizes
 from isoplan.trainers.amplitudes.source import toy
 from isoplan.trainers.amplitudes.surrogate import trainer, training
 from isoplan.trainers.amplitudes.surrogate.lloca_model import Lloca
-from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import beam_units
 from isoplan.trainers.amplitudes.surrogate.shape import LlocaShape
 from isoplan.trainers.cell import Stopped

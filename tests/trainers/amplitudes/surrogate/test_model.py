@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from isoplan.trainers.amplitudes.surrogate import trainer
-from isoplan.trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp
+from isoplan.trainers.amplitudes.surrogate.mlp import ACTIVATIONS, Adam, Mlp
 from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Parametrization, Shape
 
 WIDTHS = (16, 32, 64, 128, 256)

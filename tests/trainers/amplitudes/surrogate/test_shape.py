@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.surrogate import trainer
-from isoplan.trainers.amplitudes.surrogate.model import Mlp
+from isoplan.trainers.amplitudes.surrogate.mlp import Mlp
 from isoplan.trainers.amplitudes.surrogate.shape import Shape, of_parameters
 
 SHAPES = (Shape(8, 1, 1), Shape(10, 64, 3), Shape(15, 20, 1), Shape(21, 33, 6, 2), Shape(1, 7, 2))

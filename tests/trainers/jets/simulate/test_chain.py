@@ -12,8 +12,15 @@ import uproot
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import JET_FLOATS, LABELS, NAMES, PARTICLE_FLAGS, PARTICLE_FLOATS, TREE
-from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.features import (
+    CONFIGURATIONS,
+    JET_FLOATS,
+    LABELS,
+    NAMES,
+    PARTICLE_FLAGS,
+    PARTICLE_FLOATS,
+    TREE,
+)
 from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
 from isoplan.trainers.jets.simulate.chain import empty, make_jets

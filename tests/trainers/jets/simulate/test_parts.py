@@ -22,7 +22,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import DiskFull
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.features import NAMES
 from isoplan.trainers.jets.simulate import parts, run
 from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, Request, make_part, make_parts
 from isoplan.trainers.jets.simulate.run import Shared, _work, simulate

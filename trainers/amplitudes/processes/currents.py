@@ -28,7 +28,7 @@ from isoplan.trainers.amplitudes.processes.algebra import (
     triple,
     vector_bilinear,
 )
-from isoplan.trainers.amplitudes.processes.model import FIELDS, Field, Vertex
+from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
 
 Combine = Callable[[Sequence[Current], Sequence[Array], tuple[float, ...]], Current | None]
 """(currents, their momenta, couplings) -> the current that leaves the vertex, before its propagator."""
