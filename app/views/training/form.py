@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from isoplan.app.views.training import incoming, special, standing
+from isoplan.app.views.training import special, standing
 from isoplan.app.views.training.lines import own_fields
 from isoplan.app.views.training.preview import ask_cap, preview, show_costs
 from isoplan.app.views.training.preview import show as show_preview
+from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import keep_possible, remember
@@ -50,7 +51,7 @@ def show(queue: Queue) -> None:
             )
         with top:
             _files(queue.root, family)
-        incoming.refused("grid")
+        parts.show_refusal("grid")
         st.caption(escape_markdown(family.title))
         texts = _fields(family)
         if texts is not None:
@@ -112,7 +113,7 @@ def _files(root: Path, family: Family[Any]) -> None:
             key=f"preset_{name}",
         )
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
-        incoming.box("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
+        parts.receive_file("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
     special.files(root, family)
 
 

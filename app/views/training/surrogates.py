@@ -13,8 +13,8 @@ import streamlit as st
 from isoplan.app.figures.amplitudes import intrinsic
 from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured, Pulls
 from isoplan.app.views.fits.spec_form import how
-from isoplan.app.views.training import incoming
 from isoplan.app.views.training.lines import label, varied
+from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import draw, escape_markdown, number
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
@@ -200,12 +200,12 @@ def show_event_files(root: Path) -> None:
             on_change=_choose, args=(offered,),
             help="Puts the name into the field Data; of several each is trained on.",
         )  # fmt: skip
-        incoming.box(
+        parts.receive_file(
             "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
             ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root),
             f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
         )  # fmt: skip
-        incoming.refused("events")
+        parts.show_refusal("events")
 
 
 def typed_file() -> list[str]:

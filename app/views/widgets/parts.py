@@ -234,12 +234,12 @@ NOTHING = {"-": "–"}
 
 
 def readable(text: str) -> str:
-    """Text for Markdown that shows as it is, its numbers in the same line as their units."""
+    """Return text for Markdown that shows as it is, with each number in the line of its unit."""
     return whole(escape_markdown(text))
 
 
 def cells(row: Row) -> dict[str, str]:
-    """A row by its columns."""
+    """Return a row as text by column."""
     unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
     far = f"{row.beyond} beyond" if row.beyond else ""
     shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
@@ -247,9 +247,40 @@ def cells(row: Row) -> dict[str, str]:
 
 
 def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
-    """The table, without the columns that are empty; nothing without rows."""
+    """Show a table without its empty columns; nothing without rows."""
     lines = list(rows)
     used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
     body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
     if body:
         st.table(body, border="horizontal", hide_index=True, alt=alt)
+
+
+Take = Callable[[Any], None]
+
+
+def receive_file(
+    name: str, label: str, types: Sequence[str], megabytes: int, take: Take, text: str | None = None
+) -> None:
+    """Show the upload box ``name``; ``take`` gets the file. ``show_refusal`` shows a PlannerError that it raises."""
+    count = st.session_state.setdefault(f"{name}_read", 0)
+    key = f"{name}_file_{count}"
+    st.file_uploader(
+        label, type=list(types), key=key, max_upload_size=megabytes, on_change=_read, args=(name, key, take), help=text
+    )
+
+
+def show_refusal(name: str) -> None:
+    """Show why ``receive_file`` refused the last file of the box ``name``."""
+    if reason := st.session_state.pop(f"{name}_refused", ""):
+        st.error(escape_markdown(reason), icon=":material/error:")
+
+
+def _read(name: str, key: str, take: Take) -> None:
+    sent = st.session_state[key]
+    if sent is None:
+        return
+    st.session_state[f"{name}_read"] += 1
+    try:
+        take(sent)
+    except PlannerError as error:
+        st.session_state[f"{name}_refused"] = str(error)

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.arrays import Floats
+from isoplan.trainers import training_loop
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
 from isoplan.trainers.amplitudes.surrogate.shape import Size
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard, Weight, unit
 from isoplan.trainers.cell import CellError
-from isoplan.trainers.loop import checkpoint
 
 LOWEST = -14.0
 """log sigma at least: single precision does not tell smaller ones, and a surrogate that has learned its points by
@@ -149,11 +149,11 @@ class Trainer:
             "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
             "said": self.said, "x": self.x[:1], "y": self.y.sum(),
         }  # fmt: skip
-        checkpoint.save(place, self.device, **parts, state=asdict(self.state))
+        training_loop.save_checkpoint(place, self.device, **parts, state=asdict(self.state))
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other points."""
-        with checkpoint.loading(place, self.device) as found:
+        with training_loop.read_checkpoint(place, self.device) as found:
             if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
                 raise CellError("the events have changed since")
             self.model.theta.copy_(found["theta"])

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers import training_loop
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
@@ -24,9 +25,7 @@ from isoplan.trainers.amplitudes.surrogate.shape import Size
 from isoplan.trainers.amplitudes.surrogate.standard import check_varies, effective, relative, target, unit, variance
 from isoplan.trainers.amplitudes.surrogate.trainer import LOWEST, Points, Trainer, averaged, mse
 from isoplan.trainers.cell import CellError, RunContext
-from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.schedule import cosine, whole_batches
-from isoplan.trainers.loop.torch_setup import check_memory, settle
+from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
 """Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
@@ -86,9 +85,9 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunCon
 
     Raises CellError where the training diverges.
     """
-    settle(cell)
+    set_determinism(cell)
     with torch.no_grad():
-        trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
+        trainer = training_loop.make_or_resume(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
         if trainer.state.done == total and math.isnan(trainer.state.trained):  # a checkpoint that did not keep it
             trainer = Trainer(cell, shape, sets.train, stream.device)
         try:

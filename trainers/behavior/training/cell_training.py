@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.arrays import Ints
+from isoplan.trainers import training_loop
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
 from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
@@ -22,9 +23,7 @@ from isoplan.trainers.behavior.scores.evaluation import beside_rivals, check_riv
 from isoplan.trainers.behavior.training.cell_data import open_data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
 from isoplan.trainers.cell import CellError, RunContext
-from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.schedule import warm_cosine, whole_batches
-from isoplan.trainers.loop.torch_setup import check_memory, memory_of, settle
+from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
 POINTS = 200
 """Times that a cell says how it goes."""
@@ -53,10 +52,10 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
         memory(cell, data.facts, stream.device), stream.device, "make its batch, its widths or its negatives smaller"
     )
     check_rivals(data, cell.rivals)
-    settle(cell)
+    set_determinism(cell)
     sized = cell.sized(data.facts)
     steps = (sized.steps, cell.more_steps(data.facts) if cell.stage == 2 else 0)
-    trainer = checkpoint.begin(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
+    trainer = training_loop.make_or_resume(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
     try:
         if trainer.state.stage == 1:
             _stage1(root, trainer, steps, stream)

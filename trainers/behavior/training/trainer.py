@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from isoplan.engine.arrays import Ints
+from isoplan.trainers import training_loop
 from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.behavior.logs.split import pack
 from isoplan.trainers.behavior.model.losses import (
@@ -31,7 +32,6 @@ from isoplan.trainers.behavior.model.shape import Shape, stage1_flops, stage2_fl
 from isoplan.trainers.behavior.model.two_part import TwoPartModel
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.cell import CellError
-from isoplan.trainers.loop import checkpoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,20 +172,20 @@ class Trainer:
 
     def keep(self, name: str) -> None:
         """Keep everything as it is now, also in checkpoints, until ``go_back``."""
-        self.kept[name] = deepcopy({**self._whole(), "rng": checkpoint.randomness(self.device)})
+        self.kept[name] = deepcopy({**self._whole(), "rng": training_loop.random_state(self.device)})
 
     def go_back(self, name: str) -> None:
         """Be as when ``keep`` was called with that name."""
         self._take(deepcopy(self.kept[name]))
-        checkpoint.go_on(self.kept[name]["rng"], self.device)
+        training_loop.set_random_state(self.kept[name]["rng"], self.device)
 
     def save(self, place: Path) -> None:
         """Everything that the next update depends on, and what was kept."""
-        checkpoint.save(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
+        training_loop.save_checkpoint(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other data."""
-        with checkpoint.loading(place, self.device) as found:
+        with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
                 raise CellError("the log has changed since")
             self._take(found)
