@@ -123,12 +123,12 @@ def device(name: str) -> Device | None:
 
 def find_device(name: str) -> Device:
     """The device called ``name``; raises PlannerError that lists the catalogue where there is none."""
-    found = device(name)
-    if found is None:
+    match = device(name)
+    if match is None:
         raise PlannerError(
             f"The device {name!r} is not in the catalogue: use one of {', '.join(d.name for d in DEVICES)}."
         )
-    return found
+    return match
 
 
 def _key(name: str) -> str:

@@ -81,10 +81,10 @@ def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *
     arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in args))
     ends = np.full(arrays[0].shape, low), np.full(arrays[0].shape, high)
     with np.errstate(all="ignore"):
-        found = find_root(
+        root = find_root(
             lambda x, *a: np.nan_to_num(f(x, *a), nan=-HUGE, posinf=HUGE, neginf=-HUGE), ends, args=tuple(arrays)
         )
-    return np.where(found.success, found.x, np.nan)
+    return np.where(root.success, root.x, np.nan)
 
 
 WHOLE = {

@@ -91,8 +91,8 @@ def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats
     columns = {name: np.atleast_1d(np.asarray(x, float)) for name, x in (("N", N), ("D", D), ("C", C))}
     lengths = {name: x.size for name, x in columns.items()}
     if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{size} of {name}" for name, size in lengths.items())
-        raise PlannerError(f"A compute rule needs N, D and C of the same runs, but there are {said} values.")
+        counts = ", ".join(f"{size} of {name}" for name, size in lengths.items())
+        raise PlannerError(f"A compute rule needs N, D and C of the same runs, but there are {counts} values.")
     if lengths["C"] < fewest:
         raise PlannerError(f"A compute rule needs at least {fewest} runs with a measured C, but got {lengths['C']}.")
     for name, x in columns.items():
@@ -147,10 +147,10 @@ def rule_of(name: str, texts: Mapping[str, str], called: Mapping[str, str]) -> C
 
     Raises PlannerError for a number that is unknown, missing, cannot be read or makes no rule.
     """
-    known = FIELDS[name]
-    wrong = next((field for field in texts if field not in known), None)
+    fields = FIELDS[name]
+    wrong = next((field for field in texts if field not in fields), None)
     if wrong is not None:
-        raise PlannerError(f"The compute rule {name} takes no {wrong}: give {', '.join(known)}.")
+        raise PlannerError(f"The compute rule {name} takes no {wrong}: give {', '.join(fields)}.")
     missing = next((field for field in NEEDED[name] if not texts.get(field)), None)
     if missing is not None:
         raise PlannerError(f"The compute rule {name} needs the {called.get(missing, missing)}: give it.")

@@ -101,9 +101,9 @@ def symbol(name: str) -> str:
     base, _, below = name.partition("_")
     if not base or not re.fullmatch(r"\w+", name, re.ASCII):
         return rf"\mathrm{{{_escaped(name)}}}"
-    found = re.fullmatch(r"([A-Za-z]+)(\d*)", base)
-    if not below and found and found[2]:
-        base, below = found[1], found[2]
+    match = re.fullmatch(r"([A-Za-z]+)(\d*)", base)
+    if not below and match and match[2]:
+        base, below = match[1], match[2]
     shown = _word(base)
     return rf"{shown}_{{{', '.join(_word(part) for part in below.split('_') if part)}}}" if below.strip("_") else shown
 

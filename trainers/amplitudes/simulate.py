@@ -155,8 +155,8 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
             stream.step(0, None, simulated=float(before), to_simulate=total)
             request = Request(process, size, STREAMS[name] * SEEDS + index, sqrt_s or None)
             _once(_file(place, index), partial(_made, request, ready, stream), stream)
-    found = [_read(_file(place, index)) for index, _, _ in wanted]
-    whole = {column: np.concatenate([chunk[column] for chunk in found])[:count] for column in found[0]}
+    chunks = [_read(_file(place, index)) for index, _, _ in wanted]
+    whole = {column: np.concatenate([chunk[column] for chunk in chunks])[:count] for column in chunks[0]}
     return Events(**whole, process=process)
 
 

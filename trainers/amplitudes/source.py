@@ -151,11 +151,11 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
         return Data(events[order[test : test + train]], events[order[len(events) - validation :]], events[order[:test]])
     made = dict(zip(STREAMS, counts, strict=True))
     if source.data == TOY:
-        found = [toy(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
+        sets = [toy(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
     else:
         folder = root / FOLDER / SIMULATED
-        found = [load_or_simulate(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]
-    return Data(*found)
+        sets = [load_or_simulate(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]
+    return Data(*sets)
 
 
 def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:

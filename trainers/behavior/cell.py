@@ -174,8 +174,8 @@ class BehaviorCell(Cell):
         """Steps of stage 2: those that spend its budget, or as many as asked for."""
         if not self.budget:
             return self.steps
-        found = self.sized(facts)
-        return stage2_steps(found.shape, self.budget, self.batch, found.events, self.negatives)
+        sized = self.sized(facts)
+        return stage2_steps(sized.shape, self.budget, self.batch, sized.events, self.negatives)
 
 
 def name_of(cell: BehaviorCell, data: int) -> str:
@@ -189,10 +189,10 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
     facts = facts_of(root, cell)
     if facts is None:
         return Sizes(C=cell.budget or None)
-    found = cell.sized(facts)
-    steps = found.steps if cell.stage == 1 else cell.more_steps(facts)
+    sized = cell.sized(facts)
+    steps = sized.steps if cell.stage == 1 else cell.more_steps(facts)
     D = steps * cell.batch * facts.events
-    return Sizes(float(found.N), D, float(facts.targets), steps * step_flops(cell, found, facts))
+    return Sizes(float(sized.N), D, float(facts.targets), steps * step_flops(cell, sized, facts))
 
 
 def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:

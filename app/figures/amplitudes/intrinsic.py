@@ -73,11 +73,11 @@ def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB)
 def _dots(theme: Theme, found: Sequence[Measured], x: str, aside: float, colour: str) -> list[Part]:
     """Those of one kind of events: of the layer, and open ones of the inputs."""
     name = literal(found[0].events)
-    known = [(one, one.inputs) for one in found if one.inputs is not None]
+    measured = [(one, one.inputs) for one in found if one.inputs is not None]
     layer = [(one, one.layer) for one in found]
     hollow = {"color": colour, "symbol": "circle-open", "line": {"width": theme.line(1.6)}}
     parts = [_points(theme, layer, x, 1.0, name, {"color": colour})]
-    return [*parts, _points(theme, known, x, aside, f"{name}, inputs", hollow)] if known else parts
+    return [*parts, _points(theme, measured, x, aside, f"{name}, inputs", hollow)] if measured else parts
 
 
 def _points(
@@ -123,12 +123,12 @@ def _table(found: Sequence[Measured]) -> pd.DataFrame:
 
 
 def _alt(found: Sequence[Measured], x: str) -> str:
-    said = []
+    parts = []
     for name in dict.fromkeys(one.events for one in found):
         last = max((one for one in found if one.events == name), key=lambda one: float(getattr(one, x)))
         beside = "" if last.d is None else f" beside d = {last.d:g}"
-        said.append(f"{name} {last.layer.value:.2g}{beside}")
-    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(said)}."
+        parts.append(f"{name} {last.layer.value:.2g}{beside}")
+    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(parts)}."
 
 
 PULL_HEIGHT = 380

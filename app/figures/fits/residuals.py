@@ -25,11 +25,11 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
 
     Cells are even in log x where all of ``x`` is positive (the axis is logarithmic then), and in y between ``ends``.
     """
-    known = np.isfinite(x) & np.isfinite(y)
-    low, high = extent(x[known])
+    finite = np.isfinite(x) & np.isfinite(y)
+    low, high = extent(x[finite])
     across = np.geomspace(low, high, cells[0] + 1) if low > 0 else np.linspace(low, high, cells[0] + 1)
     up = np.linspace(*ends, cells[1] + 1)
-    counts = np.histogram2d(y[known], x[known], bins=(up, across))[0]
+    counts = np.histogram2d(y[finite], x[finite], bins=(up, across))[0]
     with np.errstate(divide="ignore"):
         shade = np.where(counts > 0, np.log10(counts), np.nan)
     return {
@@ -110,8 +110,8 @@ def _ringed_rows(found: Residuals) -> Ints:
 
 def _top(found: Residuals) -> float:
     """Where the y axis ends, above and below zero."""
-    known = np.abs(found.residual[np.isfinite(found.residual)])
-    return 1.12 * float(np.max(known)) if known.size and np.max(known) > 0 else 1.0
+    sizes = np.abs(found.residual[np.isfinite(found.residual)])
+    return 1.12 * float(np.max(sizes)) if sizes.size and np.max(sizes) > 0 else 1.0
 
 
 def _number(i: int) -> str:
@@ -195,13 +195,13 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
 def _histogram(found: Residuals, runs: Runs, i: int) -> list[Part]:
     """Counted here: the residuals of a million runs are too much to send. Data sets are stacked."""
     there = np.isfinite(found.residual)
-    known = found.residual[there]
-    edges = np.histogram_bin_edges(known, min(max(FEWEST_BINS, 3 * math.isqrt(known.size)), MOST_BINS))
+    residual = found.residual[there]
+    edges = np.histogram_bin_edges(residual, min(max(FEWEST_BINS, 3 * math.isqrt(residual.size)), MOST_BINS))
     by = colouring(runs)
-    parts: list[tuple[Floats, str]] = [(known, ACCENT)]
+    parts: list[tuple[Floats, str]] = [(residual, ACCENT)]
     if by is not None:
         codes = by[1].codes[there]
-        parts = [(known[codes == code], dots.group_colour(by[1], int(code))) for code in np.unique(codes)]
+        parts = [(residual[codes == code], dots.group_colour(by[1], int(code))) for code in np.unique(codes)]
     return [_bars(np.histogram(part, edges)[0], edges, colour, i) for part, colour in parts]
 
 

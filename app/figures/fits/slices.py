@@ -159,5 +159,5 @@ def _overlay_alt(laws: Mapping[str, Along]) -> str:
     first = next(iter(laws.values()))
     low, high = max(law.x[0] for law in laws.values()), min(law.x[-1] for law in laws.values())
     at = np.sqrt(low * high)
-    said = ", ".join(f"{np.interp(np.log(at), np.log(law.x), law.loss):.4g}" for law in laws.values())
-    return f"{len(laws)} fits of {first.y} over {first.axis}: at {first.axis} = {at:.2g} they give {said}."
+    losses = ", ".join(f"{np.interp(np.log(at), np.log(law.x), law.loss):.4g}" for law in laws.values())
+    return f"{len(laws)} fits of {first.y} over {first.axis}: at {first.axis} = {at:.2g} they give {losses}."

@@ -96,11 +96,11 @@ def _panel(
     k = len(one.metrics)
     axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
     low = np.tri(k, k=-1, dtype=bool)
-    said = [[f"{literal(a)} and {literal(b)}" for b in one.metrics] for a in one.metrics]
+    pairs = [[f"{literal(a)} and {literal(b)}" for b in one.metrics] for a in one.metrics]
     heat = {
         "type": "heatmap", "x": list(range(k - 1)), "y": list(range(1, k)),
         "z": np.where(low, one.rho, np.nan)[1:, :-1], "xgap": 2, "ygap": 2, "hoverongaps": False,
-        "customdata": one.counts[1:, :-1], "text": [row[:-1] for row in said[1:]],
+        "customdata": one.counts[1:, :-1], "text": [row[:-1] for row in pairs[1:]],
         "hovertemplate": "%{text}: %{z:.2f} over %{customdata} runs<extra></extra>",
     }  # fmt: skip
     cells = [(int(r), int(c)) for r, c in zip(*np.nonzero(low), strict=True) if np.isfinite(one.rho[r, c])]
@@ -219,8 +219,8 @@ def draw_regimes(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
 
 def _signs(panels: Sequence[Panel], row: str) -> bool:
     """Whether the correlations of a row have both signs."""
-    found = np.concatenate([p.rho[p.rows.index(row)] for p in panels if row in p.rows])
-    return bool(np.any(found > 0) and np.any(found < 0))
+    rho = np.concatenate([p.rho[p.rows.index(row)] for p in panels if row in p.rows])
+    return bool(np.any(rho > 0) and np.any(rho < 0))
 
 
 def _regime_panel(theme: Theme, panel: Panel, n: str, flipped: set[str], colours: Part) -> list[Part]:
@@ -254,5 +254,5 @@ def _regime_table(panels: Sequence[Panel]) -> pd.DataFrame:
 
 def _regime_alt(panels: Sequence[Panel], signs: dict[str, bool]) -> str:
     both = [row for row, flips in signs.items() if flips]
-    said = f"The sign changes for {', '.join(both)}." if both else "No sign changes."
-    return f"Rank correlations of {', '.join(signs)} at each budget, {' and '.join(p.name for p in panels)}. {said}"
+    changes = f"The sign changes for {', '.join(both)}." if both else "No sign changes."
+    return f"Rank correlations of {', '.join(signs)} at each budget, {' and '.join(p.name for p in panels)}. {changes}"

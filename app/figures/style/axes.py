@@ -28,12 +28,12 @@ def nice_ticks(low: float, high: float, most: int = 7) -> list[float]:
     if high / low < 20:
         power = math.floor(math.log10(high)) + 1
         units = (float(f"{s}e{e}") for e in range(power, power - 12, -1) for s in (5, 2, 1))
-        found = next((_multiples(low, high, u) for u in units if len(_multiples(low, high, u)) >= 4), [])
-        return found or [low]
+        ticks = next((_multiples(low, high, u) for u in units if len(_multiples(low, high, u)) >= 4), [])
+        return ticks or [low]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if high / low < 1e2 else (1,)
-    found = [x for e in decades for s in steps if low <= (x := float(f"{s}e{e}")) <= high]
-    return found[:: math.ceil(len(found) / most)]
+    ticks = [x for e in decades for s in steps if low <= (x := float(f"{s}e{e}")) <= high]
+    return ticks[:: math.ceil(len(ticks) / most)]
 
 
 def _multiples(low: float, high: float, unit: float) -> list[float]:
@@ -131,11 +131,11 @@ def _glance(low: float, high: float) -> bool:
 
 def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple[float, float]:
     """The ends of all finite ``values`` (those above zero where ``positive``) with some room; (1, 10) without any."""
-    known = np.concatenate([np.ravel(v) for v in values]) if values else np.empty(0)
-    known = known[np.isfinite(known) & ((known > 0) | (not positive))]
-    if not known.size:
+    finite = np.concatenate([np.ravel(v) for v in values]) if values else np.empty(0)
+    finite = finite[np.isfinite(finite) & ((finite > 0) | (not positive))]
+    if not finite.size:
         return 1.0, 10.0
-    low, high = float(np.min(known)), float(np.max(known))
+    low, high = float(np.min(finite)), float(np.max(finite))
     if low > 0:
         return padded(low, high, room)
     gap = room * (high - low) or 1.0

@@ -55,10 +55,10 @@ def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
     sound = np.flatnonzero(curves.marks == "")
     if len(sound) > MOST_CURVES:
         sound = np.sort(np.random.default_rng(0).choice(sound, MOST_CURVES, replace=False))
-    found = colouring(curves)
-    if found is None:
+    colours = colouring(curves)
+    if colours is None:
         return [_line(theme, curves, sound, (x, y), GREY)]
-    parts, category = [], found[1]
+    parts, category = [], colours[1]
     for code, value in [*enumerate(category.values), (-1, "empty")]:
         rows = sound[category.codes[sound] == code]
         if rows.size:
@@ -135,8 +135,8 @@ def draw_live(
     drawn, a note says so.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
-    known = [curve.C for curve in shown if curve.C > 0]
-    span = compute or ((min(known), max(known)) if known else (math.nan, math.nan))
+    computes = [curve.C for curve in shown if curve.C > 0]
+    span = compute or ((min(computes), max(computes)) if computes else (math.nan, math.nan))
     most = FEW_POINTS if len(shown) > MANY else LIVE_MOST_POINTS
     traces = [_live_line(theme, curve, x, y, span, most) for curve in shown]
     traces += [_heads(theme, shown, span, ends) for ends in ("running", "failed")]
@@ -160,19 +160,19 @@ def _live_line(theme: Theme, curve: Curve, x: str, y: str, span: Span, most: int
 
 def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Part:
     """Where the curves that end like this have got to."""
-    found = [curve for curve in curves if curve.ends == ends]
-    last = [int(np.flatnonzero(np.isfinite(curve.y))[-1]) for curve in found]
+    ended = [curve for curve in curves if curve.ends == ends]
+    last = [int(np.flatnonzero(np.isfinite(curve.y))[-1]) for curve in ended]
     sign = {"symbol": "circle", "size": theme.marker(9), "line": {"color": LIGHT_PAGE, "width": theme.line(1.2)}}
-    colour: Part = {"color": [_colour(curve, span) for curve in found]}
+    colour: Part = {"color": [_colour(curve, span) for curve in ended]}
     if ends == "failed":
         sign, colour = {"symbol": "x", "size": theme.marker(8), "line": {"width": 0}}, {"color": PLAN}
     return {
         "type": "scatter",
         "mode": "markers",
         "name": ends,
-        "x": [float(curve.x[i]) for curve, i in zip(found, last, strict=True)],
-        "y": [float(curve.y[i]) for curve, i in zip(found, last, strict=True)],
-        "text": [f"{literal(curve.label)}, {ends}" for curve in found],
+        "x": [float(curve.x[i]) for curve, i in zip(ended, last, strict=True)],
+        "y": [float(curve.y[i]) for curve, i in zip(ended, last, strict=True)],
+        "text": [f"{literal(curve.label)}, {ends}" for curve in ended],
         "marker": {**sign, **colour},
         "hovertemplate": "%{text}<br>%{y:.4~g}<extra></extra>",
     }
@@ -219,8 +219,8 @@ def _snapped(low: float, high: float) -> Span:
 def _positive(curves: Sequence[Curve]) -> bool:
     """Whether nearly all values can stand on a log axis."""
     values = np.concatenate([curve.y for curve in curves]) if curves else np.ones(1)
-    known = values[np.isfinite(values)]
-    return bool(np.mean(known > 0) > 0.99) if known.size else True
+    finite = values[np.isfinite(values)]
+    return bool(np.mean(finite > 0) > 0.99) if finite.size else True
 
 
 def _live_thinned(many: int, most: int) -> list[int]:

@@ -102,9 +102,9 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
     """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
-    found = [name for role in law.axis_roles for name in by_role.get(role, [role])]
+    columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
     own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
-    return [name for name in dict.fromkeys(found) if name in runs and name != y and name not in own]
+    return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
 
 
 def open_demo(db: Database) -> None:

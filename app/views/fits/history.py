@@ -52,16 +52,16 @@ def _widgets(fit: Fit) -> dict[str, Any]:
     """The values of the widgets that say which law and how it is fitted."""
     spec, law = fit.spec, fit.law
     swept = law.with_axis is not None and law not in LAWS
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "law": spec.law if swept or spec.law == "formula" else law.key,
         **how(spec), "refits": spec.bootstrap, "seed": spec.seed, "delta": spec.delta, "skew": spec.skew,
         "realised": spec.realised, "smoothing": spec.smoothing, "aim": spec.target,
     }  # fmt: skip
     if spec.law == "formula":
-        found["formula"] = spec.formula
+        values["formula"] = spec.formula
     elif swept:
-        found["axis"] = spec.axis
-    return found
+        values["axis"] = spec.axis
+    return values
 
 
 def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:

@@ -81,10 +81,10 @@ def _names(law: Law) -> str:
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
     """Why the law of the link is not the one that is chosen."""
-    asked = st.session_state.get("law") or st.query_params.get("law")
+    requested = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
-        if asked == _name(law):
-            st.info(f"{asked} cannot read this table: {escape_markdown(why)}.", icon=":material/info:")
+        if requested == _name(law):
+            st.info(f"{requested} cannot read this table: {escape_markdown(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
@@ -110,7 +110,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
     typed = law.name == "formula"
     ways = "Leave a parameter empty to fit it, hold it at a value (0.32), or give it a Gaussian prior (0.34 ± 0.02)"
     st.caption(f"{ways}, or bounds (0 to 5)." if typed else f"{ways}.")
-    found: dict[str, Any] = {"fixed": {}, "prior": {}, "bounds": {}}
+    choices: dict[str, Any] = {"fixed": {}, "prior": {}, "bounds": {}}
     grid = st.grid(5, min_column_width=110)
     for parameter in law.params:
         text = grid.text_input(
@@ -119,9 +119,9 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
         )  # fmt: skip
         if text and text.strip():
             kind, value = read_known(text, parameter.name, bounded=typed)
-            found[kind][parameter.name] = value
+            choices[kind][parameter.name] = value
     if "group" in runs.labels and law.estimator == "surface":
-        found["share"] = st.multiselect(
+        choices["share"] = st.multiselect(
             "The same in all groups",
             law.names,
             share,
@@ -129,7 +129,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
             placeholder="Nothing: the groups are fitted as one",
             help="Every group gets its own fit; these parameters have one value in all of them.",
         )
-    return found
+    return choices
 
 
 def read_known(text: str, name: str, *, bounded: bool = False) -> tuple[str, Any]:

@@ -52,9 +52,9 @@ def readouts(plan: Plan) -> None:
 
 def _small_print(plan: Plan) -> str:
     """What the numbers rest on: their intervals, how far beyond the runs they lie, whether a target can be had."""
-    known = any(q.ci68 for q in plan.allocation.values())
+    has_intervals = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
-    parts = ["Under each number its 68 % interval" if known else missing.capitalize()]
+    parts = ["Under each number its 68 % interval" if has_intervals else missing.capitalize()]
     far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
     parts += [f"beyond the runs: {', '.join(far)}"] if far else []
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
@@ -78,8 +78,8 @@ def pictures(db: Database) -> None:
 
 def _usual(db: Database) -> str | None:
     """The fit that Explore opens with: the one of Plan, else the newest of the open table, which may be a map."""
-    found = metrics.usual(db)
-    return newest_fit(db, recall("table")) or None if found is None else found
+    usual = metrics.usual(db)
+    return newest_fit(db, recall("table")) or None if usual is None else usual
 
 
 def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
@@ -160,8 +160,8 @@ def _surface(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Red
 def _isoflop(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
     path = curves("frontier", fit.hash, folder, fit)
     if fit.law.estimator == "parabola":
-        found = parabolas_of(fit, runs) if runs is not None else ()
-        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, found, theme)
+        fitted = parabolas_of(fit, runs) if runs is not None else ()
+        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, fitted, theme)
     arrays = curves("isoflop", fit.hash, folder, fit)
     if plan is not None and plan.allocation["C"].value is not None:
         arrays = (*arrays, *isoflop_curves(fit, (plan.allocation["C"].value,)))

@@ -94,9 +94,9 @@ def show(db: Database, fit_hash: str) -> None:
     questions.ask_about(db, fit)
     show_groups(db, fit)
     _parameters(fit)
-    said = fit.optimum_location
-    if said is not None:
-        st.markdown(escape_markdown(f"The best {fit.law.axis} is {said.text}."))
+    location = fit.optimum_location
+    if location is not None:
+        st.markdown(escape_markdown(f"The best {fit.law.axis} is {location.text}."))
     _about(fit)
     _go_on(db, fit, fit_hash)
     sections.show(db, fit)

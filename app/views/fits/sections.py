@@ -86,9 +86,9 @@ def _line(db: Database, fit: Fit) -> Along:
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
     """The envelope over the curves, or over the runs where there are none."""
-    found, curves = envelope_of(fit, runs), curves_behind(db, fit)
-    path = envelope_curve(fit, found)
-    draw(lambda theme: curve_points.draw_envelope(found, path, fit, curves or runs, theme), key="envelope")
+    envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
+    path = envelope_curve(fit, envelope)
+    draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
 
 
 def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
@@ -98,8 +98,8 @@ def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
 
 def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
     """Updates against batch size."""
-    found = updates_of(fit)
-    draw(lambda theme: curve_points.draw_batches(found, runs, fit.spec.y, theme), key="updates")
+    steps = updates_of(fit)
+    draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
 
 
 Part = Callable[[Database, Fit], None]
@@ -168,8 +168,8 @@ def _residuals(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
-    found = parabolas_of(fit, runs)
-    draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
+    fitted = parabolas_of(fit, runs)
+    draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=fitted, theme=theme), key="parabolas")
     st.table(
         [
             {
@@ -177,7 +177,7 @@ def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
                 "N*": powers(f"{p.N_star:.4g}"),
                 "Verdict": powers(f"N* is {said.text}"),
             }
-            for p, said in zip(found, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
+            for p, said in zip(fitted, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
         ],
         border="horizontal",
         hide_index=True,
@@ -188,8 +188,8 @@ def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
 
 def _bias(db: Database, fit: Fit, runs: Runs) -> None:
     st.subheader("Bias of the parabolas", anchor=False)
-    found = bias_of(fit.hash, str(db.folder), fit, runs)
-    st.markdown(escape_markdown(powers(found.sentence)))
+    bias = bias_of(fit.hash, str(db.folder), fit, runs)
+    st.markdown(escape_markdown(powers(bias.sentence)))
     st.table(
         [
             {
@@ -198,7 +198,7 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
                 "N* off by": f"{one.N:+.2%}",
                 "D* off by": f"{one.D:+.2%}",
             }
-            for one in found.at
+            for one in bias.at
         ],
         border="horizontal",
         hide_index=True,
@@ -214,11 +214,11 @@ def _law(db: Database, fit: Fit) -> None:
         curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
         draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key="law_curve")
         return
-    found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
+    panels = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     bands = "The best fit with 68 % and 95 % bands of its refits."
     moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
-    st.caption(f"{bands} {moved}" if len(found) > 1 else bands)
-    draw(lambda theme: slices.draw_slices(found, fit.spec.y, theme), key="slices")
+    st.caption(f"{bands} {moved}" if len(panels) > 1 else bands)
+    draw(lambda theme: slices.draw_slices(panels, fit.spec.y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:

@@ -132,13 +132,13 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
         )
         or ""
     )  # fmt: skip
-    known = choose_parameters(law, runs, table.id, start.share if start.law == law.name else ())
-    known |= {"realised": _realised(law, runs)}
+    prior = choose_parameters(law, runs, table.id, start.share if start.law == law.name else ())
+    prior |= {"realised": _realised(law, runs)}
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(
         {
             "law": law.name, "axis": None if formula else law.axis, "y": y,
-            "objective": objective, "delta": delta, "skew": skew, "relative_error": error, "formula": formula, **known,
+            "objective": objective, "delta": delta, "skew": skew, "relative_error": error, "formula": formula, **prior,
             "bootstrap": refits, "seed": seed, "interval": interval or "auto",
         }
     ).read_from(runs)  # fmt: skip
@@ -160,8 +160,8 @@ COUNTED = "critical-batch"
 
 def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves | None:
     """The training curves to fit; None for the runs themselves, and where no curves are tied to the table."""
-    known = {t.id: t for t in tables.curves_of(db, table.id)}
-    if not known:
+    uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
+    if not uploaded:
         return None
     left, right = st.columns(2, vertical_alignment="bottom")
     read = left.segmented_control(
@@ -170,10 +170,10 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
     )  # fmt: skip
     if read == READ[0]:
         return None
-    keep_possible("curves", known)
-    names = distinct({i: one.name for i, one in known.items()})
-    chosen = right.selectbox("Curve table", list(known), format_func=names.__getitem__, key="curves")
-    return curves_of(db, known[chosen], snapshot, runs)
+    keep_possible("curves", uploaded)
+    names = distinct({i: one.name for i, one in uploaded.items()})
+    chosen = right.selectbox("Curve table", list(uploaded), format_func=names.__getitem__, key="curves")
+    return curves_of(db, uploaded[chosen], snapshot, runs)
 
 
 def choose_curve_spec(curves: Curves) -> FitSpec | None:

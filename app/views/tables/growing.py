@@ -66,8 +66,8 @@ def _offer(db: Database, fit: Fit) -> None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**{plural(new, 'new row')}** since this fit.", width="content")
-        asked = st.button("Refit with all rows", type="primary", icon=":material/refresh:", key=f"refit_{fit.hash}")
-    if asked:
+        pressed = st.button("Refit with all rows", type="primary", icon=":material/refresh:", key=f"refit_{fit.hash}")
+    if pressed:
         with sentences(), progress_bar("Fitting") as progress:
             _open(refit(db, fit, progress))
 

@@ -19,14 +19,14 @@ MOST_SHOWN = 200
 
 def show(db: Database, table: TableInfo, where: str) -> None:
     """The overview figure of the runs that the mapping and the filter leave, notes on them, and the withdrawn ones."""
-    snapshot, found = runs_of(db, table, where)
-    st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
-    for note in found.notes:
+    snapshot, runs = runs_of(db, table, where)
+    st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
+    for note in runs.notes:
         st.info(escape_markdown(note), icon=":material/info:")
     event = draw_selectable(
-        lambda theme: picture.draw(found, theme=theme),
+        lambda theme: picture.draw(runs, theme=theme),
         key=f"overview_{table.id}_{snapshot}",
-        drawing=drawn_runs(snapshot, str(db.folder), found),
+        drawing=drawn_runs(snapshot, str(db.folder), runs),
     )
     rows = chosen_rows(event)
     choosing(table.id, rows)
@@ -89,14 +89,14 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
         help="All runs together compare models of every compute, which moves all metrics; within a budget they "
         "need not agree.",
     )
-    found = agreement(runs, by)
-    marked = flips(found)
+    correlations = agreement(runs, by)
+    marked = flips(correlations)
     st.caption(
         "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs. "
         + ("A frame marks pairs whose sign changes." if marked else "")
     )
-    draw(lambda theme: draw_agreement(found, theme), key="agreement")
+    draw(lambda theme: draw_agreement(correlations, theme), key="agreement")
     for flip in marked[:MOST]:
         st.warning(escape_markdown(flip.sentence), icon=":material/swap_vert:")
-    for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:
+    for note in [f"{a.name}: {note}" for a in correlations for note in a.notes][:MOST]:
         st.info(escape_markdown(note), icon=":material/info:")

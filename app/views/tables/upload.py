@@ -74,19 +74,19 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     if sent.file_id in refused:
         refuse(refused[sent.file_id])
         return
-    found: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     try:
         with st.spinner("Reading the file"):
-            found = tables.parts(sent.getvalue(), sent.name)
-            if len(found) < 2:
+            parts = tables.parts(sent.getvalue(), sent.name)
+            if len(parts) < 2:
                 take(sent.getvalue(), sent.name)
     except PlannerError as error:
         # Said again on every run while the file lies in the box, without reading it again.
         refused[sent.file_id] = str(error)
         refuse(str(error))
-    if len(found) > 1:
+    if len(parts) > 1:
         part = st.selectbox(
-            f"{escape_markdown(sent.name)} holds {len(found)} tables: which one?", found, key=f"part_{key}"
+            f"{escape_markdown(sent.name)} holds {len(parts)} tables: which one?", parts, key=f"part_{key}"
         )
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
@@ -121,15 +121,15 @@ MOST = 200
 
 def show_curves(db: Database, table: TableInfo, where: str) -> None:
     """The curve tables that are tied to ``table``, the box for another one, and the curves of the chosen one."""
-    known = {t.id: t for t in tables.curves_of(db, table.id)}
-    with st.expander("Add training curves", expanded=not known, icon=":material/upload_file:"):
+    uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
+    with st.expander("Add training curves", expanded=not uploaded, icon=":material/upload_file:"):
         add_curves(db, table)
     label = "Use the rows of this table as curves"
-    if not known and tables.roles(db, table.id).rows != "all" and st.button(label, key=f"curves_within_{table.id}"):
+    if not uploaded and tables.roles(db, table.id).rows != "all" and st.button(label, key=f"curves_within_{table.id}"):
         with sentences():
             tables.curves_within(db, table.id)
             st.rerun()
-    if not known:
+    if not uploaded:
         st.info(
             "Envelope, critical batch and overfitting threshold read training curves: one row a point, with the name "
             "of its run, the step and the loss.",
@@ -137,8 +137,8 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
         )
         return
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    names = distinct({i: one.name for i, one in known.items()})
-    chosen = known[left.selectbox("Curve table", list(known), format_func=names.__getitem__, key="curve_table")]
+    names = distinct({i: one.name for i, one in uploaded.items()})
+    chosen = uploaded[left.selectbox("Curve table", list(uploaded), format_func=names.__getitem__, key="curve_table")]
     with right.container(horizontal=True, horizontal_alignment="right"):
         rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
         manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))

@@ -60,10 +60,10 @@ def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any
 
 def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
     """N, D, U and C of the cells, those that the family can say."""
-    found = {name: [getattr(size, name) for size in sizes] for name in SIZES}
-    if found["U"] == found["D"]:
-        del found["U"]
-    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+    columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
+    if columns["U"] == columns["D"]:
+        del columns["U"]
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
 
 
 def show(found: Preview, family: Family[Any], about: str) -> None:
@@ -87,12 +87,12 @@ def show(found: Preview, family: Family[Any], about: str) -> None:
 def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
     """How the columns of fields are shown: under their titles, whole numbers with separators."""
     shown = set(names)
-    known = {name: about for name, about in family.cell.model_fields.items() if name in shown}
+    infos = {name: about for name, about in family.cell.model_fields.items() if name in shown}
     return {
         name: st.column_config.NumberColumn(about.title, format="localized")
         if kind_of(about) == "integer"
         else about.title or name
-        for name, about in known.items()
+        for name, about in infos.items()
     }
 
 
@@ -118,15 +118,15 @@ def ask_cap() -> Cap:
 
 def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) -> None:
     """What the grid called ``key`` takes, once it was asked for; else the button that measures it."""
-    asked = st.session_state.setdefault("estimates", set())
+    requested = st.session_state.setdefault("estimates", set())
     place = st.empty()
-    if key not in asked:
-        said = f"Runs short cells of this grid on this machine, at most {MOST} s."
-        if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=said):
+    if key not in requested:
+        help_text = f"Runs short cells of this grid on this machine, at most {MOST} s."
+        if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=help_text):
             return
         place.empty()
     made = _estimated(key, str(queue.root), queue, family, found)
-    asked.add(key)
+    requested.add(key)
     place.markdown(f"{escape_markdown(costs_text(made, cap))}  \n:gray[{escape_markdown(made.basis)}]")
 
 
@@ -138,9 +138,9 @@ def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found:
 def costs_text(found: Estimate, cap: Cap) -> str:
     """``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
     left = found.cells - found.done
-    known = f"{found.done:,} of {found.cells:,} cells are done already. " if found.done and left else ""
+    done = f"{found.done:,} of {found.cells:,} cells are done already. " if found.done and left else ""
     if not left or found.seconds is None or found.hours is None:
-        return known.strip()
+        return done.strip()
     cost = found.money(cap.price)
     spent = f" ({cost:.2g} {cap.currency})" if cost is not None else ""
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
@@ -148,6 +148,6 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     over = cap.hours is not None and found.hours > cap.hours
     more = f" That is more than the {cap.text} that it may spend: it will wait there." if over else ""
     return (
-        f"{known}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
+        f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
         f"{more}"
     )

@@ -34,13 +34,13 @@ def _nothing_in_common(root: Path, cells: Sequence[BehaviorCell]) -> str:
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
     """What popularity and counts after the last items reach, by log and stage, and how many cells are no better."""
-    found: dict[tuple[str, int], list[Mapping[str, float]]] = {}
+    by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
     for record in done:
         metrics = (record.result or {}).get("metrics", {})
         if f"popularity_{METRIC}" in metrics:
             log = str(record.cell.get("data", ""))
-            found.setdefault((log, int(record.cell.get("stage", 1))), []).append(metrics)
-    for (log, stage), cells in found.items():
+            by_log.setdefault((log, int(record.cell.get("stage", 1))), []).append(metrics)
+    for (log, stage), cells in by_log.items():
         st.caption(f"{escape_markdown(log)}, {CANDIDATES.get(stage, f'stage {stage}')}: {_sentence(cells)}")
 
 

@@ -35,8 +35,8 @@ WITHIN = 68.3
 
 def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
     """Those of the finished ``records`` that learned an uncertainty and kept their pulls, the largest D first."""
-    found = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
-    return sorted(found, key=lambda one: -_metrics(one).get("D", 0.0))
+    with_both = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
+    return sorted(with_both, key=lambda one: -_metrics(one).get("D", 0.0))
 
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
@@ -48,14 +48,14 @@ def pulls(queue: Queue, record: Record) -> Pulls | None:
 @lru_cache(maxsize=1000)
 def _read(path: Path, created: str, number: int, target: str) -> Pulls | None:
     """That of an attempt of a cell that learned ``target``, read once."""
-    found = read_pulls(path)
-    return Pulls(*found, target=target) if found else None
+    read = read_pulls(path)
+    return Pulls(*read, target=target) if read else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:
     """What a finished cell measured of its pulls; None where it learned no uncertainty."""
-    found = _metrics(record)
-    return {name: found[name] for name in CALIBRATION} if all(name in found for name in CALIBRATION) else None
+    metrics = _metrics(record)
+    return {name: metrics[name] for name in CALIBRATION} if all(name in metrics for name in CALIBRATION) else None
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
@@ -75,15 +75,15 @@ def _signed(value: float) -> str:
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
     """The intrinsic dimensions of the finished ``records`` that have them."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
-    return [found for one in records if (found := _measured(one, label(one, fields))) is not None]
+    return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
 
 def _measured(record: Record, text: str) -> Measured | None:
-    found = _metrics(record)
-    layer, N, D = _estimate(found, "dimension"), found.get("N", math.nan), found.get("D", math.nan)
+    metrics = _metrics(record)
+    layer, N, D = _estimate(metrics, "dimension"), metrics.get("N", math.nan), metrics.get("D", math.nan)
     if layer is None or not (N > 0 and D > 0):
         return None
-    return Measured(title(source(record)), text, N, D, layer, _estimate(found, "dimension_inputs"), found.get("d"))
+    return Measured(title(source(record)), text, N, D, layer, _estimate(metrics, "dimension_inputs"), metrics.get("d"))
 
 
 def _estimate(found: Mapping[str, float], name: str) -> Estimate | None:
@@ -118,12 +118,12 @@ FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
 
 def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
     """``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.`` Raises PlannerError as ``facts_of``."""
-    told: dict[str, list[str]] = {}
+    unread: dict[str, list[str]] = {}
     for source in dict.fromkeys(cell.source for cell in cells):
         facts = facts_of(root, source)
-        said = f"*d* = {freedoms(facts.particles, facts.varying)}, {FIXED[facts.varying]}"
-        told.setdefault(said, []).append(escape_markdown(title(source)))
-    return "; ".join(f"{', '.join(names)}: {said}" for said, names in told.items()) + "."
+        sentence = f"*d* = {freedoms(facts.particles, facts.varying)}, {FIXED[facts.varying]}"
+        unread.setdefault(sentence, []).append(escape_markdown(title(source)))
+    return "; ".join(f"{', '.join(names)}: {sentence}" for sentence, names in unread.items()) + "."
 
 
 def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
@@ -178,10 +178,10 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
         "Of the cell", list(named), format_func=lambda name: named.get(name, name), key="pulls_of", bind="query-params"
     )
     record = next(one for one in found if one.name == chosen)
-    shown, told = pulls(queue, record), calibration(record)
-    if shown is not None and told is not None:
+    shown, text = pulls(queue, record), calibration(record)
+    if shown is not None and text is not None:
         draw(lambda theme: intrinsic.draw_pulls(shown, theme), "pulls_picture")
-        st.caption(escape_markdown(calibration_text(told)))
+        st.caption(escape_markdown(calibration_text(text)))
 
 
 FIELD = "cell_data"

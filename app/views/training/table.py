@@ -57,12 +57,12 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
         step, share = "" if steps is None else f"{steps:,}", 100.0
         value = record.result.get("metrics", {}).get(loss)
     else:
-        said = last_said(queue.folder(record.name), record)
-        total = said.total if said else None
-        step = "" if said is None else f"{said.step:,} of {total:,}" if total else f"{said.step:,}"
-        share = 100 * said.step / total if said and total else 0.0
-        value = said.values.get(loss) if said else None
-        if simulated := simulation(said):
+        last = last_said(queue.folder(record.name), record)
+        total = last.total if last else None
+        step = "" if last is None else f"{last.step:,} of {total:,}" if total else f"{last.step:,}"
+        share = 100 * last.step / total if last and total else 0.0
+        value = last.values.get(loss) if last else None
+        if simulated := simulation(last):
             step = simulating(*simulated, record.family)
     taken = seconds(record, now)
     return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
@@ -80,8 +80,8 @@ def seconds(record: Record, now: datetime) -> float:
 def why(record: Record) -> str:
     """Why a cell failed, or why its process died before this attempt."""
     latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
-    told = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
-    return str(latest.get("why", "")) if told else ""
+    has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
+    return str(latest.get("why", "")) if has_reason else ""
 
 
 MANY = 500
@@ -130,8 +130,8 @@ def _fit(queue: Queue, family: Family[Any]) -> None:
     """The button that opens the Fit page. Finished cells that are not yet in the run table are added to it first."""
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
-    said = "Opens the Fit page on all finished cells of the family."
-    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=said):
+    help_text = "Opens the Fit page on all finished cells of the family."
+    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
         with sentences():
             ingest(db, queue)
             st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})

@@ -191,8 +191,8 @@ def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
 @st.cache_resource(max_entries=16, show_spinner="Drawing")
 def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
     """The residuals of the runs behind a fit, and their picture."""
-    found = residuals(_fit, _runs)
-    return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)
+    values = residuals(_fit, _runs)
+    return values, residual_picture.draw(values, _runs, _fit.spec.y, axes=_fit.law.axes)
 
 
 MOST_ANSWERS = 32

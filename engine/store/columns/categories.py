@@ -53,18 +53,18 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
     Columns of numbers that a law reads, seeds, states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
-    found = [
+    categories = [
         (i, column.name, cells, category_kind(column.name, [text for _, text in cells]))
         for i, column in enumerate(known)
         if column.name not in used and column.guess is not Role.SEED and _few(column)
         for cells in (_values(cursor, table_id, column, i),)
         if (2 <= len(cells) + (column.missing > 0) or _untrained(column)) and len(cells) <= MOST_VALUES
     ]
-    found = sorted(found, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
-    if not found or not len(ids):
+    categories = sorted(categories, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
+    if not categories or not len(ids):
         return {}
-    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in found]
-    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in found]
+    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in categories]
+    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in categories]
     first, last = int(ids[0]), int(ids[-1])
     where = f"rid BETWEEN {first} AND {last} ORDER BY rid"
     rows = cursor.execute(
@@ -75,7 +75,7 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
         name: Category(
             tuple(text for _, text in cells), np.asarray(rows[f"k{i}"][at], np.int8) - np.int8(1), kind, known[i].kind
         )
-        for i, name, cells, kind in found
+        for i, name, cells, kind in categories
     }
 
 

@@ -18,28 +18,28 @@ from isoplan.engine.store.columns.names import counts_data_set, held_out, name_s
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
     """Raise PlannerError when ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
-    known = {c.name: c for c in columns}
+    by_name = {c.name: c for c in columns}
     seen: dict[str, str] = {}
     for role, name in uses(roles):
-        if name not in known:
-            raise unknown_column(name, known, f"for {role}")
+        if name not in by_name:
+            raise unknown_column(name, by_name, f"for {role}")
         if name in seen:
             raise PlannerError(f"Column {name!r} is mapped to both {seen[name]} and {role}: choose one of them.")
         seen[name] = str(role)
         if role in (*NUMERIC_ROLES, Role.METRIC, Role.HYPER):
-            _check_number(known[name], role, roles)
+            _check_number(by_name[name], role, roles)
     for name in formula_columns(roles):
-        if name not in known:
-            raise unknown_column(name, known, "of the compute formula")
-        _check_number(known[name], "the compute formula", roles)
+        if name not in by_name:
+            raise unknown_column(name, by_name, "of the compute formula")
+        _check_number(by_name[name], "the compute formula", roles)
     for name, how in roles.conversions.items():
-        if name not in known:
-            raise unknown_column(name, known, "in the conversions")
+        if name not in by_name:
+            raise unknown_column(name, by_name, "in the conversions")
         read_conversion(how, name)
     check_derived(columns, roles)
     for name in roles.pooled:
-        if name not in known:
-            raise unknown_column(name, known, "of the runs to fit together")
+        if name not in by_name:
+            raise unknown_column(name, by_name, "of the runs to fit together")
     if roles.each and roles.group is None:
         raise PlannerError("One law each needs a group: choose the column whose values get a law each.")
 

@@ -46,10 +46,10 @@ class TableInfo:
 
 def get(db: Database, table_id: str) -> TableInfo:
     """The table with that id, deleted or not; raises PlannerError when there is none."""
-    found = find(db, table_id)
-    if found is None:
+    info = find(db, table_id)
+    if info is None:
         raise PlannerError(f"Table {table_id} is not in this workspace: import its file again.")
-    return found
+    return info
 
 
 def columns(db: Database, table_id: str) -> tuple[Column, ...]:
@@ -91,7 +91,7 @@ def rows_frame(
     """
     import pandas as pd
 
-    known = columns(db, table_id)
+    stored = columns(db, table_id)
     end = None if limit is None else offset + limit
     with db.read() as cursor:
         reasons = dict(cursor.execute("SELECT row_id, reason FROM withdrawn WHERE table_id = ?", [table_id]).fetchall())
@@ -100,16 +100,16 @@ def rows_frame(
         else:
             cursor.register("chosen", pd.DataFrame({"rid": chosen[offset:end]}))
             clause = "rid IN (SELECT rid FROM chosen)"
-        found = cursor.execute(f"SELECT * FROM {sql.data(table_id)} WHERE {clause} ORDER BY rid").df()
-    ids = found.pop("rid")
-    for i, column in enumerate(known):
+        frame = cursor.execute(f"SELECT * FROM {sql.data(table_id)} WHERE {clause} ORDER BY rid").df()
+    ids = frame.pop("rid")
+    for i, column in enumerate(stored):
         if column.kind == "number" and column.whole:
-            found[f"c{i}"] = _whole(found[f"c{i}"])
-    found.columns = pd.Index([c.name for c in known])
+            frame[f"c{i}"] = _whole(frame[f"c{i}"])
+    frame.columns = pd.Index([c.name for c in stored])
     if reasons:
-        found.insert(0, _unused("withdrawn", found), ids.map(reasons).fillna(""))
-    found.insert(0, _unused("row id", found), ids)
-    return found
+        frame.insert(0, _unused("withdrawn", frame), ids.map(reasons).fillna(""))
+    frame.insert(0, _unused("row id", frame), ids)
+    return frame
 
 
 def _unused(name: str, frame: pd.DataFrame) -> str:

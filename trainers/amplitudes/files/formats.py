@@ -24,12 +24,12 @@ def format_of(path: Path) -> str:
     """``npz``, ``hdf5`` or ``parquet``. Raises PlannerError for another name, and where h5py is missing."""
     if path.suffix.lower() not in FORMATS:
         raise PlannerError(f"{path} is no file of events by its name: use one that ends in {', '.join(FORMATS)}.")
-    found = FORMATS[path.suffix.lower()]
-    if found == "hdf5" and find_spec("h5py") is None:
+    kind = FORMATS[path.suffix.lower()]
+    if kind == "hdf5" and find_spec("h5py") is None:
         raise PlannerError(
             "HDF5 files need the extra amplitudes (h5py): install it with pip install 'isoplan[amplitudes]'."
         )
-    return found
+    return kind
 
 
 @contextmanager

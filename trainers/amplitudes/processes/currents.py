@@ -95,11 +95,11 @@ def _scalar_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[flo
 @cache
 def rules(vertices: tuple[Vertex, ...]) -> dict[str, tuple[Rule, ...]]:
     """All rules of the vertices by their output. A rule that two legs of one vertex give (Z Z W W) is there once."""
-    found: dict[str, dict[Rule, None]] = {}
+    by_output: dict[str, dict[Rule, None]] = {}
     for vertex in vertices:
         for rule in _of(vertex):
-            found.setdefault(rule.output, {})[rule] = None
-    return {output: tuple(some) for output, some in found.items()}
+            by_output.setdefault(rule.output, {})[rule] = None
+    return {output: tuple(some) for output, some in by_output.items()}
 
 
 def _of(vertex: Vertex) -> list[Rule]:
@@ -201,13 +201,13 @@ class _Growth:
         return self._add(Node(FIELDS[field], legs, terms)) if terms else None
 
     def _inputs(self, rule: Rule, parts: tuple[Part, ...]) -> Legs:
-        found = []
+        inputs = []
         for name, part in zip(rule.inputs, parts, strict=True):
             index = self.current(name, part)
             if index is None:
                 return ()
-            found.append(index)
-        return tuple(found)
+            inputs.append(index)
+        return tuple(inputs)
 
     def _add(self, node: Node) -> int:
         self.nodes.append(node)

@@ -116,9 +116,9 @@ def _squared(process: Process, momenta: Floats) -> Floats:
     colours = colour.matrix(len(process.lines), len(process.gluons))
     sums = np.zeros(len(momenta))
     for chirality in CHIRALITIES:
-        found = amplitudes(process, momenta, waves(process, momenta, chirality))
-        if found is not None:
-            parts = np.ascontiguousarray(found).view(np.float64).reshape(len(colours), -1)
+        values = amplitudes(process, momenta, waves(process, momenta, chirality))
+        if values is not None:
+            parts = np.ascontiguousarray(values).view(np.float64).reshape(len(colours), -1)
             products = np.einsum("oi,oi->i", parts, colours @ parts)
             sums += products.reshape(-1, len(momenta), 2).sum(axis=(0, 2))
     return AVERAGE * sums

@@ -59,9 +59,9 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
     together (amplitudes, Sec. 3.2). Raises PlannerError where not even a width of 1 has so few parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
-    found = {depth: _width(N, inputs, outputs, depth) for depth in depths}
-    depth = min(found, key=lambda one: abs(math.log(found[one] / one / ratio)))
-    low = Shape(inputs, max(math.floor(found[depth]), 1), depth, outputs)
+    widths = {depth: _width(N, inputs, outputs, depth) for depth in depths}
+    depth = min(widths, key=lambda one: abs(math.log(widths[one] / one / ratio)))
+    low = Shape(inputs, max(math.floor(widths[depth]), 1), depth, outputs)
     if replace(low, width=1).parameters > 2 * N:
         raise PlannerError(
             f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which take {low.parameters:,} "
@@ -164,18 +164,18 @@ def lloca_of_parameters(
     With ``layers`` 0 its depth is the one whose width is nearest to ``ratio`` times as large. Raises PlannerError where
     not even a single head has so few parameters.
     """
-    found = {
+    shapes = {
         depth: _lloca_width(N, LlocaShape(kinds, HEAD, depth, outputs))
         for depth in ([layers] if layers else range(1, MOST_LAYERS + 1))
     }
-    depth = min(found, key=lambda one: abs(math.log(max(found[one], 1) / one / ratio)))
+    depth = min(shapes, key=lambda one: abs(math.log(max(shapes[one], 1) / one / ratio)))
     least = LlocaShape(kinds, HEAD, depth, outputs)
     if least.parameters > 2 * N:
         raise PlannerError(
             f"N = {N:g} is too few for a LLoCa-Transformer of {depth} layers, which takes {least.parameters:,} "
             f"parameters at width {HEAD}: raise it or take fewer layers."
         )
-    low = replace(least, width=max(math.floor(found[depth] / HEAD), 1) * HEAD)
+    low = replace(least, width=max(math.floor(shapes[depth] / HEAD), 1) * HEAD)
     return min(low, replace(low, width=low.width + HEAD), key=lambda one: abs(one.parameters - N))
 
 

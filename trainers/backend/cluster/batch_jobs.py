@@ -169,8 +169,8 @@ def _refusal(cluster: Any, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         command = cluster.job_cls.submit_command
         return f"There is no {command} on this machine: run Isoplan where jobs are submitted."
-    said = re.search(r"stderr:\s*(.+)", str(error))
-    return f"The batch system took no job: {said[1].strip() if said else error}."
+    match = re.search(r"stderr:\s*(.+)", str(error))
+    return f"The batch system took no job: {match[1].strip() if match else error}."
 
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
@@ -213,10 +213,10 @@ def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
 def _listed(kind: str) -> set[str] | None:
     """The numbers of this user's jobs that wait or run; None where the batch system does not say."""
     try:
-        said = subprocess.run(LISTED[kind], capture_output=True, text=True, timeout=30, check=True).stdout
+        output = subprocess.run(LISTED[kind], capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(said.split())
+    return set(output.split())
 
 
 async def _submit_again(cluster: JobQueueCluster, names: list[str]) -> None:

@@ -82,8 +82,8 @@ def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dic
     packages = ["isoplan"]
     rpc: Any = client.scheduler
     scheduler = client.sync(rpc.versions, packages=packages, callback_timeout=HANDSHAKE_ANSWER)
-    asked = {"msg": {"op": "versions", "packages": packages}, "workers": list(workers), "on_error": "ignore"}
-    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **asked, callback_timeout=HANDSHAKE_ANSWER)
+    request = {"msg": {"op": "versions", "packages": packages}, "workers": list(workers), "on_error": "ignore"}
+    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **request, callback_timeout=HANDSHAKE_ANSWER)
 
 
 def describe_worker(place: str, content: str) -> WorkerInfo:
@@ -110,8 +110,8 @@ def differing(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], 
 
 
 def _version(said: Mapping[str, Any], name: str) -> str:
-    found = str(said["packages"].get(name) or "")
-    return ".".join(found.split(".")[:2]) if name == "python" else found
+    version = str(said["packages"].get(name) or "")
+    return ".".join(version.split(".")[:2]) if name == "python" else version
 
 
 def _threads(workers: Mapping[str, Any]) -> str:

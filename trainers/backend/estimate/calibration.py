@@ -69,8 +69,8 @@ def calibrate(
             commands.append([str(own), device, *some])
         _run(queue, commands, limit)
         records = queue.scan()
-        found = [[_measured(family, cell, records[n[k]], own) for n in names] for k, cell in enumerate(cells)]
-    return [_mean([one for one in some if one]) for some in found if any(some)]
+        times = [[_measured(family, cell, records[n[k]], own) for n in names] for k, cell in enumerate(cells)]
+    return [_mean([one for one in some if one]) for some in times if any(some)]
 
 
 def _mean(found: Sequence[Measured]) -> Measured:

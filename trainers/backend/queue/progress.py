@@ -203,8 +203,8 @@ def _left(
 
 
 def _sum(values: Any) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    terms = [value for value in values if value is not None]
+    return sum(terms) if terms else None
 
 
 def _utilisation(

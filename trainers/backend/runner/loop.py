@@ -150,8 +150,8 @@ def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.E
         for record in cells.values():
             if record.state in ("running", "stopping"):
                 _orphan(shift, record)
-        told = standings(read_sweeps(shift.queue.root))
-        if any(r.state not in (*ENDED, "held") and not told.get(name, NO_SWEEP).waits for name, r in cells.items()):
+        policies = standings(read_sweeps(shift.queue.root))
+        if any(r.state not in (*ENDED, "held") and not policies.get(name, NO_SWEEP).waits for name, r in cells.items()):
             last = time.monotonic()
         elif time.monotonic() - last > idle:
             return False
@@ -170,10 +170,10 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
             _ended(shift, pool, name, given)
     cells = shift.queue.scan()
     enforce_caps(shift, cells)
-    told = standings(read_sweeps(shift.queue.root))
+    policies = standings(read_sweeps(shift.queue.root))
     waiting = []
     for name, record in cells.items():
-        held = told.get(name, NO_SWEEP).waits
+        held = policies.get(name, NO_SWEEP).waits
         if record.state in ("running", "stopping"):
             if name not in shift.given:
                 _orphan(shift, record)
@@ -181,7 +181,7 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
                 _stopping(shift, pool, record)
         elif record.state == "queued" and name not in shift.given and not held:
             waiting.append(record)
-    waiting.sort(key=lambda record: (-told.get(record.name, NO_SWEEP).priority(record), record.created))
+    waiting.sort(key=lambda record: (-policies.get(record.name, NO_SWEEP).priority(record), record.created))
     shift.message = note
     if pool.machine.cores:
         _start(shift, pool, waiting)
@@ -225,8 +225,8 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
 
 def _needs(shift: RunnerState, record: Record) -> Resources:
     family = find_family(record.family, shift.queue.root)
-    found: Resources = family.needs(read_cell(family, record.cell))
-    return found
+    needs: Resources = family.needs(read_cell(family, record.cell))
+    return needs
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
@@ -326,13 +326,13 @@ def main() -> None:
     parser.add_argument("--cores", type=int)
     parser.add_argument("--scheduler")
     parser.add_argument("--insecure", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
     ending = threading.Event()
     try:
         with _signals(ending):
-            run(asked.workspace, _settings(asked), asked.idle, ending)
+            run(options.workspace, _settings(options), options.idle, ending)
     except PlannerError as error:
         sys.exit(str(error))
 

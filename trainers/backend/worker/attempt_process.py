@@ -128,13 +128,13 @@ def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
 
 def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
     """What was measured, as numbers. Raises PlannerError where the loss is missing or no number."""
-    found = {str(name): float(value) for name, value in measured.items()}
-    if family.loss not in found:
+    metrics = {str(name): float(value) for name, value in measured.items()}
+    if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
-    for name, value in found.items():
+    for name, value in metrics.items():
         if value != value or value in (float("inf"), float("-inf")):
             raise PlannerError(f"The training diverged: its {name} is {value}.")
-    return found
+    return metrics
 
 
 def _ours(folder: Path, number: int) -> bool:

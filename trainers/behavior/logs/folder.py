@@ -109,12 +109,12 @@ def _arrays(log: Log) -> dict[str, NDArray[Any]]:
 
 
 def _about(log: Log) -> dict[str, Any]:
-    said = [
+    about = [
         {"sizes": list(f.sizes), "category_names": list(f.category_names), "number_names": list(f.number_names)}
         for f in (log.features, log.catalogue.features)
     ]
     kept = {"vocabulary": log.catalogue.vocabulary, "timed": log.timed, "notes": list(log.notes)}
-    return {"events": said[0], "items": said[1], **kept}
+    return {"events": about[0], "items": about[1], **kept}
 
 
 def _features(categories: NDArray[Any], numbers: NDArray[Any], about: dict[str, Any]) -> Features:
@@ -123,10 +123,10 @@ def _features(categories: NDArray[Any], numbers: NDArray[Any], about: dict[str, 
 
 
 def _array(path: Path, kind: str) -> NDArray[Any]:
-    found = np.load(path, mmap_mode="r" if path.stat().st_size >= MAPPED else None, allow_pickle=False)
-    if found.dtype != np.dtype(kind):
-        raise ValueError(f"{path} holds {found.dtype}")
-    return np.asarray(found)
+    array = np.load(path, mmap_mode="r" if path.stat().st_size >= MAPPED else None, allow_pickle=False)
+    if array.dtype != np.dtype(kind):
+        raise ValueError(f"{path} holds {array.dtype}")
+    return np.asarray(array)
 
 
 def _bytes(names: Names) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -174,11 +174,11 @@ def _file(folder: Path, name: str) -> Path | None:
     """The one file of this name, whatever its ending, in capitals or not. Raises PlannerError for two."""
     whole = [f"{name}{end}" for end in ENDS]
     there = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = [path for path in there if path.name.lower() in whole and path.is_file()]
-    found.sort(key=lambda path: whole.index(path.name.lower()))
-    if len(found) > 1:
-        raise PlannerError(f"{folder} holds {found[0].name} and {found[1].name}: keep one of them.")
-    return found[0] if found else None
+    matches = [path for path in there if path.name.lower() in whole and path.is_file()]
+    matches.sort(key=lambda path: whole.index(path.name.lower()))
+    if len(matches) > 1:
+        raise PlannerError(f"{folder} holds {matches[0].name} and {matches[1].name}: keep one of them.")
+    return matches[0] if matches else None
 
 
 def _columns(folder: Path) -> dict[str, Columns]:

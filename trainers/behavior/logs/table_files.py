@@ -78,8 +78,8 @@ class Tidied(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """At most ``size`` bytes, none at the end alone."""
         while not self.ready and not self.ended:
-            found = self.file.read(self.block)
-            whole, self.ended = self.rest + found, not found
+            data = self.file.read(self.block)
+            whole, self.ended = self.rest + data, not data
             cut = len(whole) if self.ended or len(whole) > 2 * self.block else whole.rfind(b"\n") + 1
             self.ready, self.rest = tidy(whole[:cut], self.delimiter), whole[cut:]
         size = len(self.ready) if size < 0 else size
@@ -148,9 +148,9 @@ def open_table(path: Path) -> Table:
 
 def batches(table: Table, names: Sequence[str]) -> Iterator[Batch]:
     """The columns ``names``, some rows at a time. Raises PlannerError for a row that cannot be read and for no row."""
-    found = _parquet_batches(table, names) if table.kind == "parquet" else _text_batches(table, names)
+    batches_of_file = _parquet_batches(table, names) if table.kind == "parquet" else _text_batches(table, names)
     first = 1
-    for columns, rows in found:
+    for columns, rows in batches_of_file:
         if rows:
             yield Batch(first, columns)
         first += rows

@@ -81,10 +81,10 @@ class Embedder(nn.Module):
         Items of which the same is known are embedded once, so their embeddings are equal on every processor.
         """
         weight, groups = self.norm2.weight, known.groups
-        found = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
+        vectors = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
         for first in range(0, len(groups), AT_ONCE):
-            found[first : first + AT_ONCE] = self(known.take(groups.first[first : first + AT_ONCE]))
-        return found if groups.distinct else found[_there(groups.of, weight.device)]
+            vectors[first : first + AT_ONCE] = self(known.take(groups.first[first : first + AT_ONCE]))
+        return vectors if groups.distinct else vectors[_there(groups.of, weight.device)]
 
     def tables(self) -> list[Tensor]:
         """The rows that N leaves out."""
@@ -129,9 +129,9 @@ def _table(rows: int, h: int, spread: float = SPREAD) -> nn.Embedding:
 
 
 def _map(numbers: int, h: int, spread: float = SPREAD) -> nn.Linear:
-    found = nn.Linear(numbers, h)
-    nn.init.normal_(found.weight, std=spread)
-    return found
+    layer = nn.Linear(numbers, h)
+    nn.init.normal_(layer.weight, std=spread)
+    return layer
 
 
 def _there(numbers: np.ndarray, device: torch.device) -> Tensor:

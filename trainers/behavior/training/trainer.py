@@ -134,9 +134,9 @@ class Trainer:
             return self.cache
         self.model.eval()
         with self.autocast():
-            found = self.model.embedder.all(self.data.known)
+            vectors = self.model.embedder.all(self.data.known)
         self.model.train()
-        return found
+        return vectors
 
     def autocast(self) -> torch.autocast:
         """bf16 on a GPU."""
@@ -167,8 +167,8 @@ class Trainer:
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
         """Queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with the embeddings of their ``items``."""
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
-        found: Tensor = self.model.context(read, lengths)
-        return found
+        vectors: Tensor = self.model.context(read, lengths)
+        return vectors
 
     def keep(self, name: str) -> None:
         """Keep everything as it is now, also in checkpoints, until ``go_back``."""
