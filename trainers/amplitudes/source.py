@@ -39,7 +39,7 @@ LOWEST, HIGHEST = 1.5, 2000.0
 """sqrt(s), where it varies, from so many times the masses (300 GeV at least) to so many GeV, even in the logarithm."""
 
 
-def toy(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Events:
+def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Events:
     """``n`` events, flat in the phase space of a built-in process, whose amplitude is s / ((p1 . p3) (p2 . p3)).
 
     ``sqrt_s`` in GeV, 0 where it varies. The weights, which flat phase space has, are left out.
@@ -151,7 +151,7 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
         return Data(events[order[test : test + train]], events[order[len(events) - validation :]], events[order[:test]])
     made = dict(zip(STREAMS, counts, strict=True))
     if source.data == TOY:
-        sets = [toy(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
+        sets = [make_toy_events(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
     else:
         folder = root / FOLDER / SIMULATED
         sets = [load_or_simulate(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]

@@ -236,7 +236,7 @@ _COMMA = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?,\d+(?:[eE][+-]?\d+)?\s*$"
 _THREE = r"^\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*$"
 
 
-def decided(cursor: Cursor, relation: Relation) -> Relation:
+def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
     """Return the relation of a text file with ``commas`` and ``doubtful`` set from its cells.
 
     Commas are decimal if a column has decimal commas, or if ";" separates the cells and no point is clearly decimal.
@@ -260,7 +260,7 @@ def decided(cursor: Cursor, relation: Relation) -> Relation:
     return replace(relation, commas=commas, doubtful=frozenset(doubtful))
 
 
-def in_doubt(cursor: Cursor, table: str, column: str) -> bool:
+def has_doubtful_points(cursor: Cursor, table: str, column: str) -> bool:
     """Return whether a stored text column has points, each with exactly three digits after it."""
     return _has_only_grouped_points(cursor, f"SELECT {column} FROM {table}", column)
 

@@ -13,13 +13,13 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes import event_files
 from isoplan.trainers.amplitudes.event_files import LOCK, import_file, list_files
 from isoplan.trainers.amplitudes.files import read_events, write_events
-from isoplan.trainers.amplitudes.source import FOLDER, toy
+from isoplan.trainers.amplitudes.source import FOLDER, make_toy_events
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
 def sent(folder: Path, name: str) -> bytes:
     """The bytes of a file of twenty events."""
-    write_events(folder / name, toy("Zg", 20, 1))
+    write_events(folder / name, make_toy_events("Zg", 20, 1))
     return (folder / name).read_bytes()
 
 
@@ -63,7 +63,7 @@ def test_what_is_no_file_of_events_is_refused_and_leaves_nothing(tmp_path: Path,
 
 
 def test_events_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> None:
-    events = toy("Zg", 20, 1)
+    events = make_toy_events("Zg", 20, 1)
     events.momenta[3, 0, 0] *= 2
     write_events(tmp_path / "mine.npz", events)
     whole = (tmp_path / "mine.npz").read_bytes()

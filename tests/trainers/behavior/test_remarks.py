@@ -56,14 +56,14 @@ def test_a_column_that_few_values_tell_apart_is_a_note(tmp_path: Path) -> None:
 def test_words_their_order_categories_and_numbers_tell_items_apart() -> None:
     texts = [[1, 2], [2, 1], [1, 2], [], [0, 0], [0], [1, 2]]
     same = known(texts, [[0]] * 7, [[0.0]] * 7)
-    assert popularity.alike(same) == [
+    assert popularity.describe_equal_items(same) == [
         "3 of 7 items cannot be told apart by their features, of which there are 5 different ones: buckets = 7 reads "
         "their ids too."
     ]
-    assert popularity.alike(known(texts, [[0], [0], [1], [0], [0], [0], [2]], [[0.0]] * 7)) == []
-    assert popularity.alike(known(texts, [[0]] * 7, [[1.0], [1], [2], [1], [1], [1], [3]])) == []
-    assert len(popularity.alike(known([[], []], [[0], [0]], [[0.0], [-0.0]]))) == 1
-    assert popularity.alike(known([[], []], [[0, 1], [1, 0]], [[2, 3], [3, 2]])) == []
+    assert popularity.describe_equal_items(known(texts, [[0], [0], [1], [0], [0], [0], [2]], [[0.0]] * 7)) == []
+    assert popularity.describe_equal_items(known(texts, [[0]] * 7, [[1.0], [1], [2], [1], [1], [1], [3]])) == []
+    assert len(popularity.describe_equal_items(known([[], []], [[0], [0]], [[0.0], [-0.0]]))) == 1
+    assert popularity.describe_equal_items(known([[], []], [[0, 1], [1, 0]], [[2, 3], [3, 2]])) == []
 
 
 ROW = st.tuples(st.lists(st.integers(1, 2), max_size=2), st.integers(0, 1), st.integers(0, 1))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoplan.trainers.backend.cluster.machine import Machine
-from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, take_stock, temporary_security
+from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, temporary_security, update_workers
 from isoplan.trainers.backend.cluster.settings import HTCondor, Jobs, Slurm
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _refusal(cluster: Any, error: Exception) -> str:
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
     """Take in workers as of any cluster, and submit the jobs again that are gone."""
-    note = take_stock(pool)
+    note = update_workers(pool)
     cluster = upkeep.cluster
     there = {str(said["name"]) for said in cluster.scheduler_info["workers"].values()}
     jobs = {name: str(job.job_id) for name, job in list(cluster.workers.items())}

@@ -22,8 +22,8 @@ from isoplan.trainers.backend.cluster.pool import (
     ClusterError,
     Gpu,
     Pool,
-    take_stock,
     temporary_security,
+    update_workers,
 )
 from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
 from isoplan.trainers.backend.store.fault_injection import fault_point
@@ -85,7 +85,7 @@ def _local(settings: Local, root: Path) -> Iterator[Pool]:
 @contextlib.contextmanager
 def _address(settings: Address, root: Path) -> Iterator[Pool]:
     with connected(settings.scheduler, security_of(settings)) as client:
-        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, take_stock)
+        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, update_workers)
 
 
 def security_of(settings: Address) -> Security:

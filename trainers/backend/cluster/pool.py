@@ -55,8 +55,8 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
     or several threads in one process. Raises OSError or TimeoutError where the scheduler is gone.
     """
     ours, scheduler, theirs = _versions(client, workers)
-    wrong = differing(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
-    wrong = wrong or differing(ours, {f"The worker {a}": said for a, said in theirs.items()}, PACKAGES)
+    wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
+    wrong = wrong or describe_conflict(ours, {f"The worker {a}": said for a, said in theirs.items()}, PACKAGES)
     wrong = wrong or _threads(workers)
     if wrong:
         return {}, wrong
@@ -95,7 +95,7 @@ def describe_worker(place: str, content: str) -> WorkerInfo:
     return WorkerInfo(sees, this_machine().gpus)
 
 
-def differing(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
+def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
     """A sentence about the first package of ``names`` that another has in another version; empty where all agree.
 
     Of Python the first two numbers count.
@@ -187,7 +187,7 @@ class Pool:
     polled: float = -math.inf
 
 
-def take_stock(pool: Pool) -> str:
+def update_workers(pool: Pool) -> str:
     """Take in the workers that came or went since the last look, and what they have.
 
     Raises ClusterError for a scheduler that is gone, and for workers that cannot take cells.

@@ -118,7 +118,7 @@ FEWEST = round(1 / SHARE)
 """Items that were seen from which on it is."""
 
 
-def spread(found: Popularity) -> list[str]:
+def describe_spread(found: Popularity) -> list[str]:
     """How unevenly the events of a log spread over its items; nothing of fewer than ten items."""
     if found.seen < FEWEST:
         return []
@@ -129,7 +129,7 @@ def spread(found: Popularity) -> list[str]:
     ]
 
 
-def alike(known: Known) -> list[str]:
+def describe_equal_items(known: Known) -> list[str]:
     """How many items have the same words, categories and numbers as another one, where ids are not read."""
     if known.ids.shape[1]:
         return []
@@ -142,7 +142,7 @@ def alike(known: Known) -> list[str]:
     ]
 
 
-def untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
+def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
     """Scored events of items that no event trained on has, where items differ by nothing but ids of their own."""
     if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []

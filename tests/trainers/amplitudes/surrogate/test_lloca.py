@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, sizes
-from isoplan.trainers.amplitudes.source import toy
+from isoplan.trainers.amplitudes.source import make_toy_events
 from isoplan.trainers.amplitudes.surrogate import trainer, training
 from isoplan.trainers.amplitudes.surrogate.lloca_model import Lloca
 from isoplan.trainers.amplitudes.surrogate.mlp import Adam
@@ -47,7 +47,7 @@ def read(momenta: np.ndarray) -> torch.Tensor:
 
 def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
     """A model with weights that are not small, and points for it."""
-    x = read(toy("Zgg", n, 1).momenta)
+    x = read(make_toy_events("Zgg", n, 1).momenta)
     model = Lloca(shape, x, 3)
     model.theta.mul_(1.5)
     return model, x
@@ -55,7 +55,7 @@ def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
 
 def test_no_frame_is_preferred_and_identical_particles_stand_in_no_order() -> None:
     model, x = made(LlocaShape(ZGG, 32, 2, 2))
-    momenta = toy("Zgg", 64, 1).momenta
+    momenta = make_toy_events("Zgg", 64, 1).momenta
     expected = model.forward(x)
     turn = np.eye(4)
     turn[1:, 1:] = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
