@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from isoplan.data.files import listed, records
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier
+from isoplan.trainers.backend.estimate.calibration import Earlier
 
 FOLDERS = ("grids", "grids/games")
 

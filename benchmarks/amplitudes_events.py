@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Report
-from isoplan.trainers.amplitudes.phase_space.flat import flat_points
+from isoplan.trainers.amplitudes.phase_space.rambo import flat_points
 from isoplan.trainers.amplitudes.phase_space.sampler import POINTS
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process
 from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from benchmarks.report import Report
-from isoplan.trainers.amplitudes.surrogate.losses import mse
-from isoplan.trainers.amplitudes.surrogate.model import Adam, Mlp
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam, Mlp
 from isoplan.trainers.amplitudes.surrogate.shape import Shape
+from isoplan.trainers.amplitudes.surrogate.trainer import mse
 
 SHAPES = tuple(Shape(10, width, layers) for width, layers in ((8, 1), (26, 2), (67, 3), (156, 5), (332, 10)))
 """Width over layers 32 at N from 10^2 to 10^6."""

@@ -13,8 +13,8 @@ from torch.nn import functional as F
 
 from benchmarks.report import Report, ms
 from isoplan.trainers.behavior.cell import BehaviorCell
-from isoplan.trainers.behavior.model.flops import stage1_flops
 from isoplan.trainers.behavior.model.item_features import Known
+from isoplan.trainers.behavior.model.shape import stage1_flops
 from isoplan.trainers.behavior.training.cell_data import open_data
 from isoplan.trainers.behavior.training.trainer import Trainer
 from tests.trainers.behavior.plain import Plain

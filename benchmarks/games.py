@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 
 from benchmarks.report import Report
-from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
+from isoplan.trainers.backend.worker.attempt_process import reuse_freed_memory
 from isoplan.trainers.behavior.cell import BehaviorCell
-from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG
+from isoplan.trainers.behavior.scores.metrics import HIT, NDCG
 from isoplan.trainers.behavior.training import cell_training
 from tests.trainers.jets.stream import Silent
 

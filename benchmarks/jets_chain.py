@@ -10,8 +10,7 @@ import awkward as ak
 import numpy as np
 
 from benchmarks.report import Report
-from isoplan.trainers.jets.classes import NAMES
-from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.features import CONFIGURATIONS, NAMES
 from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate.chain import jets_of
 from isoplan.trainers.jets.simulate.detector import Noise

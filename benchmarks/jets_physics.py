@@ -20,13 +20,12 @@ from isoplan.app.figures.style.axes import axis
 from isoplan.app.figures.style.palette import CATEGORIES, GREY
 from isoplan.app.figures.style.theme import LIGHT, compose, legend
 from isoplan.trainers.backend.cluster.machine import this_machine
-from isoplan.trainers.jets.classes import KINDS, NAMES, TREE
+from isoplan.trainers.jets.features import KINDS, NAMES, TREE
 from isoplan.trainers.jets.simulate.chain import select
 from isoplan.trainers.jets.simulate.detector import Noise
 from isoplan.trainers.jets.simulate.generate import BOUNDS, Generator
-from isoplan.trainers.jets.simulate.parts import Request
+from isoplan.trainers.jets.simulate.parts import Request, simulate
 from isoplan.trainers.jets.simulate.processes import GLUON, PROCESSES, Bounds
-from isoplan.trainers.jets.simulate.run import simulate
 
 JETS, EVENTS = 2000, 1280
 """Jets of a class, and events with wide bounds."""

@@ -37,7 +37,7 @@ def choose_rule(
         raise PlannerError(f"Option n_p: the {option} {MEASURED} does not read it. Remove n_p.")
     if runs is None:
         raise PlannerError(f"Option {option}: {MEASURED} needs runs with a column of C. Add runs.")
-    from isoplan.engine.costs.typed import measured_rule
+    from isoplan.engine.costs.measured import measured_rule
 
     form = str(rule).partition(":")[2]
     return measured_rule(form or "zetaND", _measured_columns(runs, fit)).rule
@@ -45,7 +45,7 @@ def choose_rule(
 
 def choose_second(rule: Rule, used: ComputeRule, runs: Table | Runs | None, fit: Fit) -> ComputeRule | None:
     """Return the rule by which a plan states its cost a second time; its tokens per sample are those of ``used``."""
-    from isoplan.engine.costs.typed import FIELDS
+    from isoplan.engine.costs.measured import FIELDS
 
     if not isinstance(rule, str):
         return rule

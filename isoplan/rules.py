@@ -20,7 +20,7 @@ def read_rule(rule: Rule, n_p: Amount | None, option: str = "rule") -> ComputeRu
     Raises PlannerError that names ``option`` or n_p.
     """
     from isoplan.engine.costs import ComputeRule, compute_rule
-    from isoplan.engine.costs.typed import FIELDS, rule_of
+    from isoplan.engine.costs.measured import FIELDS, rule_of
     from isoplan.engine.quantities import parse_number
 
     if isinstance(rule, ComputeRule):

@@ -140,8 +140,9 @@ class Family(Generic[C]):
     """A kind of training.
 
     ``train(cell, stream)`` trains and returns what it measured by name; ``loss`` names the one that laws describe and
-    ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C. ``short(cell)`` is a
-    cell of about a second that tells how fast this machine trains it, None where every cell must be run as it is.
+    ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C.
+    ``calibration_cell(cell)`` is a cell of about a second whose time gives the training speed of this machine; None if
+    no shorter cell exists.
     ``simulation(cells)`` are the core seconds that cells simulate before they train, None where no time was measured.
     ``check(cell)`` raises CellError for fields that do not go together. ``presets`` are grids to begin with by name,
     words with hyphens; the one called example trains within a minute or two. Another ``version`` gives other results.
@@ -153,7 +154,7 @@ class Family(Generic[C]):
     train: Callable[[C, RunContext], Mapping[str, float]]
     sizes: Callable[[C], Sizes]
     needs: Callable[[C], Resources] = lambda cell: Resources(cores=cell.threads)
-    short: Callable[[C], C | None] = lambda cell: None
+    calibration_cell: Callable[[C], C | None] = lambda cell: None
     simulation: Callable[[Sequence[C]], float | None] = lambda cells: None
     check: Callable[[C], None] = lambda cell: None
     loss: str = "loss"

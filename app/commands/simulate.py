@@ -49,9 +49,8 @@ def simulate(
 
 
 def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
-    from isoplan.trainers.jets.classes import NAMES
-    from isoplan.trainers.jets.simulate.parts import Request
-    from isoplan.trainers.jets.simulate.run import finished, need_place, parts_of, simulate
+    from isoplan.trainers.jets.features import NAMES
+    from isoplan.trainers.jets.simulate.parts import Request, finished, need_place, parts_of, simulate
 
     kinds = tuple(name.strip() for name in classes.split(",") if name.strip()) or NAMES
     request, began = Request(kinds, n, seed), time.monotonic()

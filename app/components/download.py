@@ -9,8 +9,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from isoplan.app.components.scripts import script
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import Theme, paper
+from isoplan.app.figures.style.theme import Drawing, Theme, paper
 from isoplan.app.views.widgets.markdown import refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.spreadsheets import as_text

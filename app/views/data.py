@@ -8,9 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app import workspace
-from isoplan.app.views.tables import agreement, curves, growing, questions, rows, runs
-from isoplan.app.views.tables.filters import row_filter
+from isoplan.app.views.tables import growing, questions, rows, runs, upload
 from isoplan.app.views.tables.mapping import edit_mapping
+from isoplan.app.views.tables.rows import row_filter
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
@@ -100,10 +100,10 @@ if table is not None:
         growing.choosing(table.id, ())
     if tab_curves.open:
         with tab_curves, sentences():
-            curves.show(db, table, where)
+            upload.show_curves(db, table, where)
     if tab_agreement.open:
         with tab_agreement, sentences():
-            agreement.show(db, table, where)
+            runs.show_agreement(db, table, where)
     if tab_rows.open:
         with tab_rows, sentences():
             rows.show(db, table, columns, where)

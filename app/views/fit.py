@@ -6,12 +6,11 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.views.fits import history, result
-from isoplan.app.views.fits.curve_form import choose_curve_spec, choose_curves
 from isoplan.app.views.fits.fitting import make_fit
-from isoplan.app.views.fits.refill import OPENED, fill
-from isoplan.app.views.fits.spec_form import choose_spec
+from isoplan.app.views.fits.history import OPENED, fill_form
+from isoplan.app.views.fits.spec_form import choose_curve_spec, choose_curves, choose_spec
 from isoplan.app.views.tables import questions
-from isoplan.app.views.tables.filters import filter_note
+from isoplan.app.views.tables.rows import filter_note
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import heading, progress_bar, sentences
@@ -37,7 +36,7 @@ def open_newest(table: TableInfo) -> None:
 db = workspace.current()
 heading("Fit", "A scaling law through the runs, with intervals from refits of resampled runs.")
 with sentences():
-    fill(db)
+    fill_form(db)
 follow_link(db)
 table = choose_table(db)
 if table is None:

@@ -9,12 +9,11 @@ from typing import TypeVar
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.fits.demo import open_demo
+from isoplan.app.views.fits.fitting import open_demo
 from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
-from isoplan.app.views.widgets.saved_answers import list_places
-from isoplan.app.views.widgets.saved_items import opener
+from isoplan.app.views.widgets.saved_items import list_places, opener
 from isoplan.engine.store.saved import answers, results
 from isoplan.engine.store.saved.answers import SavedAnswer
 from isoplan.engine.store.saved.results import SavedFit, SavedPlan

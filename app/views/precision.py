@@ -10,9 +10,9 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.amplitude_cells import of_workspace
-from isoplan.app.figures.amplitudes import need as need_figure
+from isoplan.app.figures.amplitudes import exponents
 from isoplan.app.views.amplitudes import laws as amplitude_laws
-from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
@@ -219,7 +219,7 @@ def show(db: Database, plan: AmplitudePlan) -> None:
         elif need.inside:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
         elif len(need.x):
-            draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")
+            draw(partial(exponents.draw_need, need, plan.target), key=f"need_{need.axis}")
 
 
 def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
@@ -238,4 +238,4 @@ with sentences():
         show(db, plan)
 with sentences():
     amplitude_laws.show(db)
-saved_answers.show(db, "amplitude")
+saved_items.show_answers(db, "amplitude")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.views.recommending import evidence_form, our_cells, own_table, recipe, regimes, sweeps
-from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.state import recall, remember
@@ -116,4 +116,4 @@ with sentences():
         our_cells.show(answer, ours)
 sweeps.show(db, evidence, own, answer, ours)
 regimes.show(db)
-saved_answers.show(db, "recipe")
+saved_items.show_answers(db, "recipe")

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from benchmarks.amplitudes_laws import laws
 from isoplan.app.figures.amplitudes import exponents
-from isoplan.app.figures.fits import overlay
+from isoplan.app.figures.fits import slices
 from isoplan.app.figures.marks.along import of_axis
 from isoplan.app.figures.style.axes import extent, log_axis, value_axis
 from isoplan.app.figures.style.palette import category
@@ -31,7 +31,9 @@ def figures(folder: Path) -> dict[str, go.Figure]:
     fitted = [scan for scan in laws.scans(folder) if scan.law is not None]
     if fitted:
         found["amplitudes_law_data"] = data(fitted)
-        found["amplitudes_law_exponents"] = exponents.draw(published_exponents(), _exponents(fitted), PAGE).figure
+        found["amplitudes_law_exponents"] = exponents.draw_exponents(
+            published_exponents(), _exponents(fitted), PAGE
+        ).figure
     studies = {name: study for grid, name in laws.STUDIES.items() if (study := laws.study(folder, grid))}
     if studies:
         found["amplitudes_law_rates"] = rates(studies)
@@ -45,7 +47,7 @@ def data(fitted: Sequence[laws.Scan]) -> go.Figure:
         for scan in fitted
         if scan.law is not None
     }
-    figure = overlay.draw(lines, PAGE).figure
+    figure = slices.draw_overlay(lines, PAGE).figure
     for i, scan in enumerate(fitted):
         left = [one.cell for one in scan.found if not one.limited]
         figure.add_scatter(

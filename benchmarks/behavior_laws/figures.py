@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from isoplan.app.figures.plans import allocation, sweep
 from isoplan.app.figures.style.theme import LIGHT
-from isoplan.app.figures.training import batches
+from isoplan.app.figures.training import curve_points
 from isoplan.data import trained
 from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.planning.drawing.curves import frontier_curve
@@ -55,7 +55,7 @@ def _swept(folder: Path, setting: Setting, metric: str) -> go.Figure:
 
 def _counted(folder: Path) -> go.Figure:
     made = trained.evidence(folder, COUNTED).batch[COUNTED]
-    return batches.draw(updates(made), trained.updates(folder, COUNTED), made.spec.y, PAGE).figure
+    return curve_points.draw_batches(updates(made), trained.updates(folder, COUNTED), made.spec.y, PAGE).figure
 
 
 def _allocated(folder: Path) -> go.Figure:

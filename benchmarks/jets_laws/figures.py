@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from benchmarks.jets_laws import laws
-from isoplan.app.figures.fits import overlay, surface
+from isoplan.app.figures.fits import slices, surface
 from isoplan.app.figures.marks.along import Along, of_axis
 from isoplan.app.figures.style.theme import LIGHT
 from isoplan.engine.fitting.types.result import Fit
@@ -30,7 +30,7 @@ def figures() -> dict[str, go.Figure]:
     if laws.there("repeated"):
         again, repeated = laws.repeated()
         law = of_axis(curves.one_axis_curve(again), repeated, again.spec.y)
-        found["jets_law_repeated"] = overlay.draw({"repeated": law}, PAGE).figure
+        found["jets_law_repeated"] = slices.draw_overlay({"repeated": law}, PAGE).figure
     if laws.there("inputs"):
         found["jets_law_inputs"] = _beside(
             {inputs.replace("x", " x "): laws.of_inputs(inputs) for inputs in CONFIGURATIONS}
@@ -45,7 +45,7 @@ def figures() -> dict[str, go.Figure]:
 
 def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
     """Laws on one axis around their runs, with their runs and their bands of 68 %."""
-    return overlay.draw({name: _near(fit, runs) for name, (fit, runs) in fits.items()}, PAGE).figure
+    return slices.draw_overlay({name: _near(fit, runs) for name, (fit, runs) in fits.items()}, PAGE).figure
 
 
 def _near(fit: Fit, runs: Runs) -> Along:

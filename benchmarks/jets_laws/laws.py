@@ -22,7 +22,7 @@ from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_runs
-from isoplan.trainers.jets.classes import KINDS
+from isoplan.trainers.jets.features import KINDS
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}

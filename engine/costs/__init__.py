@@ -3,9 +3,8 @@
 Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events), of memory bytes.
 """
 
-from isoplan.engine.costs.forms import increasing_root
+from isoplan.engine.costs.forms import TwoPart, increasing_root
 from isoplan.engine.costs.rule import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, compute_rule, read_rule
-from isoplan.engine.costs.two_part import TwoPart
 
 __all__ = [
     "FEWEST_SAMPLES",

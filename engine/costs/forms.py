@@ -1,15 +1,25 @@
-"""The closed forms that compute rules have, and the root of what has none."""
+"""Closed forms of compute rules, among them the step formula of a two-part model, and a root search.
+
+Stage 1 trains both with an in-batch softmax and costs 6 B L (t p_e + p + 3 B L h) FLOPs a step (behavioural, eq. 1).
+Stage 2 freezes and caches the embedder and scores K extra negatives: B L (6 p + 4 (B L + K) h) a step. The paper prints
+no formula for it; this is what our own trainer computes, counted by PyTorch in its tests: two products with each
+candidate, the score and the gradient of the query, for what is cached needs none. Eq. 1 charges nine for each.
+A step consumes B L events, so both are D times the bracket.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.errors import PlannerError
 
 HUGE = 1e30
 
@@ -71,7 +81,81 @@ def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *
     arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in args))
     ends = np.full(arrays[0].shape, low), np.full(arrays[0].shape, high)
     with np.errstate(all="ignore"):
-        found = find_root(
+        root = find_root(
             lambda x, *a: np.nan_to_num(f(x, *a), nan=-HUGE, posinf=HUGE, neginf=-HUGE), ends, args=tuple(arrays)
         )
-    return np.where(found.success, found.x, np.nan)
+    return np.where(root.success, root.x, np.nan)
+
+
+WHOLE = {
+    "B": ("batch size", "whole number of sequences, as in 256"),
+    "L": ("sequence length", "whole number of events, as in 256"),
+    "t": ("context of the embedder", "whole number of events, as in 24"),
+}
+
+
+class TwoPart(BaseModel):
+    """A two-part model and its batch.
+
+    ``s`` = p_e / N is the embedder's share of the N parameters (a fraction: 0.02 is 2 %), ``h`` the joint embedding
+    width (h_emb of behavioural Table 8, not the width of the contextualizer), ``B`` sequences a step, ``L`` events a
+    sequence, ``t`` the embedder's context in
+    events, ``K`` the extra negatives of stage 2. Raises PlannerError that names the field.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    s: float
+    h: float
+    B: float
+    L: float = 256.0
+    t: float = 24.0
+    K: float = 0.0
+
+    @model_validator(mode="after")
+    def _sound(self) -> TwoPart:
+        if not 0 <= self.s < 1:
+            raise PlannerError(
+                f"The embedder share s = {self.s:g} is no fraction of the parameters: write 0.02 for 2 %, below 1."
+            )
+        if not (math.isfinite(self.h) and self.h > 0):
+            raise PlannerError(
+                f"The joint embedding width h = {self.h:g} is no width: give a positive one, such as 188."
+            )
+        for name, (what, unit) in WHOLE.items():
+            if not (getattr(self, name) >= 1 and float(getattr(self, name)).is_integer()):
+                raise PlannerError(f"The {what} {name} = {getattr(self, name):g} is no count: give a {unit}.")
+        if not (self.K >= 0 and float(self.K).is_integer()):
+            raise PlannerError(f"K = {self.K:g} is no number of extra negatives: give a whole one, 0 for none.")
+        return self
+
+    @property
+    def events(self) -> float:
+        """Events in one step, B L: what stage 1 has as candidates at most."""
+        return self.B * self.L
+
+    def effective(self, N: ArrayLike) -> Floats:
+        """N_eff = p + t p_e: parameters counted as often as an event touches them (behavioural, Sec. 2)."""
+        return (1 + (self.t - 1) * self.s) * np.asarray(N, float)
+
+    @property
+    def stage1(self) -> PerSample:
+        """C = 6 D (t p_e + p + 3 B L h), D in events (behavioural, eq. 1)."""
+        return PerSample(1 + (self.t - 1) * self.s, 3 * self.events * self.h)
+
+    @property
+    def stage2(self) -> PerSample:
+        """C = D (6 p + 4 (B L + K) h), D in events: what our own trainer computes."""
+        return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)
+
+
+def joint_width(p_e: ArrayLike, known_p_e: ArrayLike, known_h: ArrayLike) -> Floats:
+    """h of an embedder of ``p_e`` parameters by the power law through known embedders (k,), least squares of logs.
+
+    The four cells of behavioural Table 8 give h = 0.355 p_e^0.421. Raises PlannerError without two of different size.
+    """
+    x, y = np.log(np.asarray(known_p_e, float)), np.log(np.asarray(known_h, float))
+    if x.shape != y.shape or len(np.unique(x)) < 2 or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise PlannerError("The width of an embedder needs two known ones of different size: give p_e and h of each.")
+    slope, offset = np.polyfit(x, y, 1)
+    return np.exp(offset + slope * np.log(np.asarray(p_e, float)))

@@ -1,20 +1,22 @@
-"""A compute rule fitted to measured C: what a profiler, a log or a bill says, against N and D.
+"""Compute rules fitted to measured C, and the one reader of rules as users type them.
 
-``fit_zeta`` asks one number of the runs and extrapolates like the theory; ``fit_powers`` takes the exponents from the
-runs too, and is for tables whose C does not grow like N D (attention, small models, fixed costs). Both are least
-squares of logs.
+``fit_zeta`` fits one number and extrapolates like the theory; ``fit_powers`` fits the exponents too, and is for tables
+whose C does not grow like N D (attention, small models, fixed costs). Both are least squares of logs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.costs.forms import TwoPart
 from isoplan.engine.costs.rule import ComputeRule, check_zeta
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import parse_number, parse_share
 
 LEAST = 1e-3
 """Per cent of scatter below which only rounding is left."""
@@ -89,8 +91,8 @@ def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats
     columns = {name: np.atleast_1d(np.asarray(x, float)) for name, x in (("N", N), ("D", D), ("C", C))}
     lengths = {name: x.size for name, x in columns.items()}
     if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{size} of {name}" for name, size in lengths.items())
-        raise PlannerError(f"A compute rule needs N, D and C of the same runs, but there are {said} values.")
+        counts = ", ".join(f"{size} of {name}" for name, size in lengths.items())
+        raise PlannerError(f"A compute rule needs N, D and C of the same runs, but there are {counts} values.")
     if lengths["C"] < fewest:
         raise PlannerError(f"A compute rule needs at least {fewest} runs with a measured C, but got {lengths['C']}.")
     for name, x in columns.items():
@@ -100,3 +102,65 @@ def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats
                 f"{name} = {x[row - 1]:g} of run {row} is not positive: correct it or leave the run out."
             )
     return np.log(columns["N"]), np.log(columns["D"]), np.log(columns["C"])
+
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "6npND": ("n_p",),
+    "zetaND": ("zeta",),
+    "per-epoch": ("zeta", "n_p", "epochs"),
+    "powers": ("zeta", "a", "b"),
+    "step": ("s", "h", "B", "L", "t"),
+    "stage2": ("s", "h", "B", "L", "K"),
+}
+"""What each rule of numbers takes."""
+NEEDED: dict[str, tuple[str, ...]] = {
+    "6npND": ("n_p",),
+    "zetaND": ("zeta",),
+    "per-epoch": ("epochs",),
+    "powers": ("zeta", "a", "b"),
+    "step": ("s", "h", "B"),
+    "stage2": ("s", "h", "B", "K"),
+}
+"""What has no usual value."""
+
+MEASURED = {"zetaND": fit_zeta, "powers": fit_powers}
+"""The rules that can be fitted to measured C."""
+
+
+def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> MeasuredRule:
+    """The rule ``name`` of MEASURED through N, D and C, each (n,), of the runs that hold them; None without runs.
+
+    Raises PlannerError for another name, for runs without one of the three, and for what cannot be fitted.
+    """
+    if name not in MEASURED:
+        raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
+    if columns is None:
+        raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
+    missing = next((axis for axis in ("N", "D", "C") if axis not in columns), None)
+    if missing is not None:
+        raise PlannerError(f"A rule of measured C needs a column of {missing} in the table of runs: map one to it.")
+    return MEASURED[name](columns["N"], columns["D"], columns["C"])
+
+
+def rule_of(name: str, texts: Mapping[str, str], called: Mapping[str, str]) -> ComputeRule:
+    """The rule ``name`` of FIELDS from its numbers by name; ``called`` is what sentences call each of them.
+
+    Raises PlannerError for a number that is unknown, missing, cannot be read or makes no rule.
+    """
+    fields = FIELDS[name]
+    wrong = next((field for field in texts if field not in fields), None)
+    if wrong is not None:
+        raise PlannerError(f"The compute rule {name} takes no {wrong}: give {', '.join(fields)}.")
+    missing = next((field for field in NEEDED[name] if not texts.get(field)), None)
+    if missing is not None:
+        raise PlannerError(f"The compute rule {name} needs the {called.get(missing, missing)}: give it.")
+    numbers = {
+        field: (parse_share if field == "s" else parse_number)(text, called.get(field, field))
+        for field, text in texts.items()
+        if text
+    }
+    if numbers.get("n_p", 1.0) <= 0:
+        raise PlannerError(f"n_p = {numbers['n_p']:g} is not a number of tokens per sample: use a positive number.")
+    if name in ("step", "stage2"):
+        return ComputeRule.model_validate({"rule": name, "parts": TwoPart.model_validate(numbers)})
+    return ComputeRule.model_validate({"rule": name, **numbers})

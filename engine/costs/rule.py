@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer, model_validator
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.costs.forms import Form, Powers, increasing_root
-from isoplan.engine.costs.two_part import TwoPart
+from isoplan.engine.costs.forms import Form, Powers, TwoPart, increasing_root
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import Formula, affine, parse_formula, short
 
@@ -249,9 +248,9 @@ def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
         raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(list(READS)[:-1])} or formula.")
     if not (isinstance(n_p, int | float) and math.isfinite(n_p) and n_p > 0):
         raise PlannerError(f"n_p = {n_p} is not a number of tokens per sample: use a positive number.")
-    known = {key: raw[key] for key in ("rule", "n_p", *READS[name]) if raw.get(key) is not None}
+    values = {key: raw[key] for key in ("rule", "n_p", *READS[name]) if raw.get(key) is not None}
     try:
-        return ComputeRule.model_validate(known)
+        return ComputeRule.model_validate(values)
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlannerError(f"Compute rule {name} cannot be read: {where} is missing or no number.") from None

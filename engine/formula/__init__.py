@@ -1,12 +1,10 @@
 """Formulas that users type: parsed into a tree, evaluated and differentiated from it, never run as code."""
 
 from isoplan.engine.arrays import Ints
-from isoplan.engine.formula.affine import affine
 from isoplan.engine.formula.grammar import cut, short
 from isoplan.engine.formula.jets import Jet, jet
-from isoplan.engine.formula.latex import as_latex, symbol
-from isoplan.engine.formula.tree import Node, names, nodes, value
-from isoplan.engine.formula.typed import Formula, parse_formula
+from isoplan.engine.formula.tree import Node, as_latex, names, nodes, symbol, value
+from isoplan.engine.formula.typed import Formula, affine, parse_formula
 
 __all__ = [
     "Formula",

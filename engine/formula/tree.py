@@ -1,7 +1,8 @@
-"""The tree of a formula: nodes, what they read, and their values."""
+"""The tree of a formula: nodes, the names that they read, their values, and their LaTeX."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -84,3 +85,102 @@ def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats],
             divisor(right)
         result = OPERATORS[operator](result, right)
     return result
+
+
+_GREEK = re.compile(
+    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|phi|chi|psi|omega"
+    "|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
+)
+_SPECIAL = {c: rf"\{c}" for c in "#$%&_{} "}
+_SPECIAL |= {"\\": r"\backslash ", "~": r"\sim ", "^": r"\wedge ", "<": r"\lt ", ">": r"\gt "}
+_SPECIAL |= {"/": "{/}"}  # pages read :material/home: as an icon, in formulas too
+
+
+def symbol(name: str) -> str:
+    r"""A name as a symbol: alpha_N becomes \alpha_{N}, a word stands upright."""
+    base, _, below = name.partition("_")
+    if not base or not re.fullmatch(r"\w+", name, re.ASCII):
+        return rf"\mathrm{{{_escaped(name)}}}"
+    match = re.fullmatch(r"([A-Za-z]+)(\d*)", base)
+    if not below and match and match[2]:
+        base, below = match[1], match[2]
+    shown = _word(base)
+    return rf"{shown}_{{{', '.join(_word(part) for part in below.split('_') if part)}}}" if below.strip("_") else shown
+
+
+def _word(text: str) -> str:
+    if _GREEK.fullmatch(text):
+        return rf"\{text}"
+    return text if len(text) == 1 or text.isdigit() else rf"\mathrm{{{_escaped(text)}}}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(c, c) for c in text)
+
+
+SUM, PRODUCT, POWER, ATOM = range(4)
+"""How tightly a piece of LaTeX binds."""
+
+
+def as_latex(tree: Node, symbols: Mapping[str, str] | None = None) -> str:
+    """``tree`` as LaTeX; ``symbols`` overrides how names are shown."""
+    shown = {name: symbol(name) for name in names(tree)} | dict(symbols or {})
+    return _latex(tree, shown)[0]
+
+
+def _latex(node: Node, shown: Mapping[str, str]) -> tuple[str, int]:
+    if node.kind == "number":
+        return _number(node.value)
+    if node.kind == "name":
+        return shown[node.name], ATOM
+    if node.kind == "negate":
+        return "-" + _at_least(node.children[0], shown, PRODUCT), SUM
+    if node.kind != "chain":
+        return _call(node, shown), ATOM
+    if node.operators[0] == "^":
+        base, exponent = node.children
+        return f"{_at_least(base, shown, ATOM)}^{{{_latex(exponent, shown)[0]}}}", POWER
+    if node.operators[0] in "*/":
+        return _product(node, shown)
+    parts = [_at_least(child, shown, PRODUCT if i else SUM) for i, child in enumerate(node.children)]
+    return parts[0] + "".join(f" {o} {p}" for o, p in zip(node.operators, parts[1:], strict=True)), SUM
+
+
+def _product(node: Node, shown: Mapping[str, str]) -> tuple[str, int]:
+    above = [child for operator, child in node.links if operator == "*"]
+    below = [child for operator, child in node.links if operator == "/"]
+    if not below:
+        return _joined(above, shown, PRODUCT), PRODUCT
+    # inside a fraction a lone part needs no parentheses
+    top, bottom = (_joined(part, shown, SUM if len(part) == 1 else PRODUCT) for part in (above, below))
+    return rf"\frac{{{top}}}{{{bottom}}}", PRODUCT
+
+
+def _joined(parts: list[Node], shown: Mapping[str, str], binds: int) -> str:
+    texts = [_at_least(part, shown, binds) for part in parts]
+    out = texts[0]
+    for text in texts[1:]:
+        out += (r" \cdot " if text[0].isdigit() else r" \, ") + text
+    return out
+
+
+def _call(node: Node, shown: Mapping[str, str]) -> str:
+    inner = [_latex(child, shown)[0] for child in node.children]
+    if node.kind == "sqrt":
+        return rf"\sqrt{{{inner[0]}}}"
+    if node.kind == "abs":
+        return rf"\left|{inner[0]}\right|"
+    return rf"\{node.kind}\left({', '.join(inner)}\right)"
+
+
+def _number(value: float) -> tuple[str, int]:
+    mantissa, _, exponent = f"{value:.12g}".partition("e")
+    if not exponent:
+        return mantissa, ATOM
+    power = f"10^{{{int(exponent)}}}"
+    return (power, POWER) if mantissa == "1" else (rf"{mantissa} \cdot {power}", PRODUCT)
+
+
+def _at_least(node: Node, shown: Mapping[str, str], binds: int) -> str:
+    text, own = _latex(node, shown)
+    return text if own >= binds else rf"\left({text}\right)"

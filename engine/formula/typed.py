@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula.grammar import Parser, cut, short
-from isoplan.engine.formula.tree import Node, names, value
+from isoplan.engine.formula.jets import jet
+from isoplan.engine.formula.tree import Node, names, nodes, value
 
 LONGEST = 2000
 
@@ -98,3 +99,18 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
         return [(operator, node)]
     below = node.links or [("", child) for child in node.children]
     return [part for before, child in below for part in _within(before, child, known)]
+
+
+@lru_cache(maxsize=256)
+def affine(formula: Formula, of: frozenset[str]) -> bool:
+    """Whether the formula is a + b x, where every name in ``of`` stands for x and a, b hold the others.
+
+    False also for a straight line that is written with a kink or a power: the formula is read, not its values.
+    """
+    tree = formula.tree
+    if any(node.kind in ("abs", "min", "max") and names(node) & of for node in nodes(tree)):
+        return False
+    one = {name: np.ones(1) for name in formula.names}
+    varied = {name: one.pop(name) for name in formula.names & of}
+    with np.errstate(all="ignore"):
+        return not jet(tree, one, varied).second

@@ -8,14 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.files.memory import COPIES, bytes_of
+from isoplan.trainers.amplitudes.files.formats import COPIES, bytes_of
 from isoplan.trainers.amplitudes.phase_space.sampler import need_vegas
 from isoplan.trainers.amplitudes.simulate import Request
 from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
 from isoplan.trainers.amplitudes.surrogate.dimension import check_points, need_skdim
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
-from isoplan.trainers.amplitudes.surrogate.protocols import Parametrization, Size
-from isoplan.trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
+from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parametrization, Size
 from isoplan.trainers.cell import Cell, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
@@ -219,7 +218,7 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
     )
 
 
-def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
+def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
     """The same model on a few points that need no simulation, for a few iterations."""
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)

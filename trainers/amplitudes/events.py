@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.processes import PROCESSES
-from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta
-from isoplan.trainers.amplitudes.rows import row_of
+from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta, row_of
 
 LEAST = 4
 """Particles of an event at least: two that come in and two that go out."""

@@ -1,4 +1,4 @@
-"""Where the events of a cell come from, and what is known of them before it runs."""
+"""Source of the events of a cell: a file, a simulated process or a toy, and its properties before a cell runs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,51 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import read_events
-from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.processes.catalogue import find_process
-from isoplan.trainers.amplitudes.simulated import STREAMS, simulated
+from isoplan.trainers.amplitudes.simulate import STREAMS, load_or_simulate
 from isoplan.trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
-from isoplan.trainers.amplitudes.toy import toy
 from isoplan.trainers.cell import RunContext
+
+SPREAD = 1e-5
+"""Of p1.p2: what rounding to seven digits leaves of one that is constant."""
+
+
+def fixed_energy(momenta: NDArray[np.float64]) -> bool:
+    """Whether all events have one sqrt(s): p1.p2 of the incoming particles is constant.
+
+    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first; a single event counts as
+    fixed.
+    """
+    one, two = momenta[:, 0], momenta[:, 1]
+    products = one[:, 0] * two[:, 0] - (one[:, 1:] * two[:, 1:]).sum(axis=1)
+    return bool(np.ptp(products) <= SPREAD * np.abs(products).max())
+
+
+LOWEST, HIGHEST = 1.5, 2000.0
+"""sqrt(s), where it varies, from so many times the masses (300 GeV at least) to so many GeV, even in the logarithm."""
+
+
+def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Events:
+    """``n`` events, flat in the phase space of a built-in process, whose amplitude is s / ((p1 . p3) (p2 . p3)).
+
+    ``sqrt_s`` in GeV, 0 where it varies. The weights, which flat phase space has, are left out.
+    """
+    rng, masses = np.random.default_rng(seed), find_process(process).masses
+    low = max(LOWEST * sum(masses), 300.0)
+    energy = np.full(n, sqrt_s) if sqrt_s else low * (HIGHEST / low) ** rng.random(n)
+    outgoing, _ = rambo(energy, masses[2:], rng)
+    beams = energy[:, None, None] / 2 * np.array([[1.0, 0, 0, 1.0], [1.0, 0, 0, -1.0]])
+    first = outgoing[:, 0]
+    products = (energy[:, None] / 2) ** 2 * (first[:, :1] - first[:, 3:]) * (first[:, :1] + first[:, 3:])
+    return Events(np.concatenate([beams, outgoing], axis=1), energy**2 / products[:, 0], np.ones(n), process)
+
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104
@@ -117,11 +151,11 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
         return Data(events[order[test : test + train]], events[order[len(events) - validation :]], events[order[:test]])
     made = dict(zip(STREAMS, counts, strict=True))
     if source.data == TOY:
-        found = [toy(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
+        sets = [make_toy_events(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
     else:
         folder = root / FOLDER / SIMULATED
-        found = [simulated(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]
-    return Data(*found)
+        sets = [load_or_simulate(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]
+    return Data(*sets)
 
 
 def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:

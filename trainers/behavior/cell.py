@@ -14,8 +14,7 @@ from pydantic import Field
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, read_facts
 from isoplan.trainers.behavior.logs.synthetic import World
-from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
-from isoplan.trainers.behavior.rates import VERSION, learning_rate
+from isoplan.trainers.behavior.model.shape import VERSION, learning_rate, stage1_flops, stage2_flops
 from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
 from isoplan.trainers.cell import Cell, Sizes
 
@@ -175,8 +174,8 @@ class BehaviorCell(Cell):
         """Steps of stage 2: those that spend its budget, or as many as asked for."""
         if not self.budget:
             return self.steps
-        found = self.sized(facts)
-        return stage2_steps(found.shape, self.budget, self.batch, found.events, self.negatives)
+        sized = self.sized(facts)
+        return stage2_steps(sized.shape, self.budget, self.batch, sized.events, self.negatives)
 
 
 def name_of(cell: BehaviorCell, data: int) -> str:
@@ -190,10 +189,10 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
     facts = facts_of(root, cell)
     if facts is None:
         return Sizes(C=cell.budget or None)
-    found = cell.sized(facts)
-    steps = found.steps if cell.stage == 1 else cell.more_steps(facts)
+    sized = cell.sized(facts)
+    steps = sized.steps if cell.stage == 1 else cell.more_steps(facts)
     D = steps * cell.batch * facts.events
-    return Sizes(float(found.N), D, float(facts.targets), steps * step_flops(cell, found, facts))
+    return Sizes(float(sized.N), D, float(facts.targets), steps * step_flops(cell, sized, facts))
 
 
 def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
@@ -268,7 +267,7 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
         )
 
 
-def short(root: Path, cell: BehaviorCell) -> BehaviorCell:
+def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
     """The same model on a small synthetic log; a few updates, and little that is judged."""
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)

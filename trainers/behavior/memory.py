@@ -7,8 +7,7 @@ from pathlib import Path
 
 from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, facts_of
 from isoplan.trainers.behavior.logs.log_stats import Facts
-from isoplan.trainers.behavior.model.flops import parameters, vocabulary_parameters
-from isoplan.trainers.behavior.model.shape import TEXT
+from isoplan.trainers.behavior.model.shape import TEXT, parameters, vocabulary_parameters
 from isoplan.trainers.behavior.scores.metrics import TOP
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_bytes
 from isoplan.trainers.cell import CellError, Resources

@@ -15,8 +15,14 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import TwoPart, increasing_root
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.model.flops import contextualiser_parameters, embedder_parameters, parameters, two_part
-from isoplan.trainers.behavior.model.shape import Fields, Shape
+from isoplan.trainers.behavior.model.shape import (
+    Fields,
+    Shape,
+    contextualiser_parameters,
+    embedder_parameters,
+    parameters,
+    two_part,
+)
 
 ASPECT = 32
 """Width over layers where the layers are free; Table 8 has 16 to 51."""

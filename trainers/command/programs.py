@@ -133,7 +133,7 @@ def _family(name: str, program: Program) -> Family[Any]:
         train=partial(train, command, program.loss, program.silence, program.environment),
         sizes=partial(_sizes, formulas),
         needs=lambda cell: Resources(cell.threads, program.memory_gb * 1e9, program.gpu_memory_gb * 1e9),
-        short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
+        calibration_cell=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
         loss=program.loss,
         metrics=program.metrics,
         presets={"example": Preset(program.example, "Trains within a minute or two.")} if program.example else {},

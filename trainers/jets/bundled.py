@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isoplan.trainers.bundle import Columns
-from isoplan.trainers.jets.classes import KINDS
+from isoplan.trainers.jets.features import KINDS
 
 COLUMNS = Columns(
     fields=("inputs", "width", "epochs", "schedule", "seed", "tests"),

@@ -9,11 +9,8 @@ from pydantic import Field
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Cell, Resources, Sizes
-from isoplan.trainers.jets.classes import KINDS
-from isoplan.trainers.jets.features import CONFIGURATIONS, Configuration
-from isoplan.trainers.jets.flops import parameters, training_flops
-from isoplan.trainers.jets.rates import learning_rate
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.features import CONFIGURATIONS, KINDS, Configuration
+from isoplan.trainers.jets.shape import Shape, learning_rate, parameters, training_flops
 
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
@@ -144,7 +141,7 @@ def memory(cell: JetCell) -> float:
     return 16.0 * parameters(shape) + shape.layers * (BYTES_A_TOKEN * rows * shape.width + attention)
 
 
-def short(cell: JetCell) -> JetCell:
+def calibration_cell(cell: JetCell) -> JetCell:
     """The same model on a few jets that need no simulation."""
     few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
     return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})

@@ -18,10 +18,8 @@ from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
-from isoplan.trainers.jets.classes import KINDS, NAMES
-from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, Configuration
-from isoplan.trainers.jets.jetset import JetSet
-from isoplan.trainers.jets.packing import gather
+from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, KINDS, NAMES, Configuration
+from isoplan.trainers.jets.jetset import JetSet, gather
 from isoplan.trainers.jets.read import find_files, prepare
 from isoplan.trainers.jets.simulate import need_extra
 from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import replace
-from isoplan.trainers.jets.classes import KINDS
+from isoplan.trainers.jets.features import KINDS
 
 FEWEST = 20
 """Surviving QCD jets below which only a limit is said."""

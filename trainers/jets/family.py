@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.trainers.cell import Family, Preset, RunContext
-from isoplan.trainers.jets.cell import JetCell, check, needs, short, sizes
+from isoplan.trainers.jets.cell import JetCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.jets.evaluate import METRICS
-from isoplan.trainers.jets.rates import VERSION
+from isoplan.trainers.jets.shape import VERSION
 from isoplan.trainers.pytorch import check_torch
 
 PRESETS = {
@@ -47,7 +47,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             train=partial(train, root),
             sizes=sizes,
             needs=needs,
-            short=short,
+            calibration_cell=calibration_cell,
             simulation=partial(simulation, root),
             check=partial(check, root),
             metrics=METRICS,

@@ -1,4 +1,4 @@
-"""Jets as the set Transformer reads them: the features of all particles in one array, jet after jet, without padding.
+"""Jets for the set Transformer: features of all particles in one array, and the layout of a batch.
 
 A set of jets lies on disk as a folder of plain .npy files, which are mapped into memory and never held whole.
 """
@@ -21,6 +21,9 @@ from numpy.lib import format as npy
 from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder
+from isoplan.trainers.jets.features import MOST_PARTICLES
+from isoplan.trainers.packed import rectangles
+from isoplan.trainers.packed.rectangles import CALLS, runs
 
 TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
 """The arrays of a set, each in a file of its name, and their numbers."""
@@ -32,7 +35,7 @@ class JetSet:
 
     ``features`` (particles, F) holds the particles of the first jet by falling pT, then those of the second;
     ``starts`` (jets + 1,) says where each begins, from 0, and last the number of particles; ``labels`` (jets,) is the
-    place of the jet's class in ``isoplan.trainers.jets.classes.KINDS``.
+    place of the jet's class in ``isoplan.trainers.jets.features.KINDS``.
     """
 
     features: Singles
@@ -162,3 +165,38 @@ def _put(place: Path, folder: Path) -> None:
         os.rename(folder, old)
         shutil.rmtree(old, ignore_errors=True)
     sync_folder(folder.parent)
+
+
+def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Singles, Ints, Ints]:
+    """The particles (P, F) of the ``chosen`` jets (B,) one jet after the other, their lengths (B,) and labels (B,).
+
+    Of each jet the ``most`` first particles are read, which are its hardest.
+    """
+    starts = jets.starts[chosen]
+    lengths = np.minimum(jets.starts[chosen + 1] - starts, most)
+    return jets.features[runs(starts, lengths)], lengths, jets.labels[chosen]
+
+
+@dataclass(frozen=True)
+class Layout(rectangles.Layout):
+    """Where the tokens of a batch lie, with ``particles`` (P,) the row of each particle of the batch as it came.
+
+    ``filled`` counts [CLS] and particles; [CLS] comes first.
+    """
+
+    particles: Ints
+
+    @property
+    def cls(self) -> Ints:
+        """The row of each jet's [CLS], (B,), in ``order``."""
+        return self.first
+
+
+def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
+    """Where the tokens of jets of ``lengths`` (B,) particles lie; B is at least 1.
+
+    A rectangle more costs as much time as ``calls`` rows of padding. Which jets a batch holds is never chosen by
+    length, which goes with the class.
+    """
+    found = rectangles.lay_out(lengths + 1, calls)
+    return Layout(**found.__dict__, particles=runs(found.begins + 1, lengths))

@@ -14,10 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from isoplan.trainers.jets.packing import lay_out
+from isoplan.trainers.jets.jetset import lay_out
 from isoplan.trainers.jets.shape import Shape
-from isoplan.trainers.packed.layer import Layer, blocks_of
-from isoplan.trainers.packed.operations import Block, add_dropped, drop
+from isoplan.trainers.packed.layer import Block, Layer, add_dropped, blocks_of, drop
 
 CLS_SPREAD = 0.02
 """Standard deviation of the first [CLS]; the paper does not say, BERT and vision Transformers use this."""

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets.classes import LABELS, TREE
-from isoplan.trainers.jets.features import Configuration, hardest
+from isoplan.trainers.jets.features import LABELS, TREE, Configuration, hardest
 from isoplan.trainers.jets.jetset import JetSet, write
 
 STEP = 5_000

@@ -1,10 +1,21 @@
-"""How large a set Transformer is: the numbers that its parameters, its FLOPs and its speed follow from."""
+"""Size of a set Transformer: its shape, parameters, training FLOPs, and learning rate.
+
+A multiply-add is two FLOPs. Only matrix products are counted, as ``torch.utils.flop_counter.FlopCounterMode`` does:
+forward, gradient of the weights, gradient of the inputs (none for the particles, which are data). Needs no torch.
+
+The learning rate is inverse to the width, as the study of data/grids/jets_rates.toml found (docs/jets_laws.md).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.jetset import lay_out
 
 HEAD_WIDTH = 64
 
@@ -35,3 +46,57 @@ class Shape:
             raise PlannerError(f"Width {self.width} cannot be split over {self.heads} heads: use a multiple of them.")
         if not 0 <= self.dropout < 1:
             raise PlannerError(f"Dropout is {self.dropout:g}: use at least 0 and less than 1.")
+
+
+VERSION = 1
+"""Part of the name of a cell, to be raised with the numbers below."""
+AT_ONE = 0.064
+"""The rate at width 1."""
+LARGEST = 0.02
+
+
+def learning_rate(width: int) -> float:
+    """The rate of AdamW at embedding ``width``, for batches as cells choose them."""
+    return min(AT_ONE / width, LARGEST)
+
+
+FORWARD_AND_BACKWARD = 2 * 3
+ON_DATA = 2 * 2
+
+
+def parameters(shape: Shape) -> int:
+    """Trainable parameters N; with 21 features, 4 layers and 10 classes 48 d^2 + 87 d + 10 (jets, Sec. 2)."""
+    d, h = shape.width, shape.hidden
+    attention = 4 * d * d + 4 * d
+    feed_forward = 2 * d * h + d + h
+    layer = attention + feed_forward + 2 * 2 * d
+    ends = (shape.features + 1) * d + d + 2 * d + (d + 1) * shape.classes
+    return shape.layers * layer + ends
+
+
+def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
+    """C of one pass over each jet of ``lengths`` (jets,) particles, in FLOPs (jets,): the C of every law and plan.
+
+    The paper's model: each token, [CLS] among them, goes through every layer, and to every token of its own jet in
+    each attention. Padding is never counted.
+    """
+    d, n = shape.width, np.asarray(lengths, np.float64)
+    tokens = n + 1
+    layer = tokens * (4 * d * d + 2 * d * shape.hidden) + 2 * d * tokens**2
+    products = shape.layers * layer + d * shape.classes
+    return FORWARD_AND_BACKWARD * products + ON_DATA * n * shape.features * d
+
+
+def executed_flops(shape: Shape, lengths: ArrayLike) -> float:
+    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), padding included.
+
+    The last layer is for [CLS] alone: its query and its values are mapped for one token a jet. This over the time of a
+    step is what the machine did; C over that time is what the model is worth.
+    """
+    d, n = shape.width, np.asarray(lengths, np.int64)
+    layout = lay_out(n)
+    squares = sum((r.members.stop - r.members.start) * r.tokens**2 for r in layout.rectangles)
+    layer = layout.rows * (4 * d * d + 2 * d * shape.hidden) + 2 * d * squares
+    last = len(n) * (4 * d * d + 2 * d * shape.hidden) + 2 * d * shape.heads * layout.rows
+    products = (shape.layers - 1) * layer + last + len(n) * d * shape.classes
+    return float(FORWARD_AND_BACKWARD * products + ON_DATA * n.sum() * shape.features * d)

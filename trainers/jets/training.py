@@ -16,16 +16,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from isoplan.engine.arrays import Ints
+from isoplan.trainers import training_loop
 from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import JetCell, memory
 from isoplan.trainers.jets.data import Jets, open_jets
 from isoplan.trainers.jets.evaluate import evaluate, write_roc
-from isoplan.trainers.jets.flops import parameters, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory
-from isoplan.trainers.loop.schedule import warm_cosine
+from isoplan.trainers.jets.shape import parameters, training_flops
+from isoplan.trainers.training_loop import check_memory, set_determinism, warm_cosine
 
 UNTRAINED = 0.1
 """A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""
@@ -118,11 +116,11 @@ class Trainer:
     def save(self, place: Path) -> None:
         """Everything that the next update depends on."""
         whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
-        checkpoint.save(place, self.device, **whole, state=asdict(self.state), jets=self.jets)
+        training_loop.save_checkpoint(place, self.device, **whole, state=asdict(self.state), jets=self.jets)
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other jets."""
-        with checkpoint.loading(place, self.device) as found:
+        with training_loop.read_checkpoint(place, self.device) as found:
             if found["jets"] != self.jets:
                 raise CellError("the jets have changed since")
             self.model.load_state_dict(found["model"])
@@ -137,8 +135,8 @@ def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
     """
     check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
-    settle(cell)
-    trainer = checkpoint.begin(lambda: Trainer(cell, stream.device, data.train.fingerprint), stream)
+    set_determinism(cell)
+    trainer = training_loop.make_or_resume(lambda: Trainer(cell, stream.device, data.train.fingerprint), stream)
     try:
         _passes(trainer, data.train, data.validation, stream)
         return _measured(trainer, data.train, data.validation, data.test, stream)

@@ -1,16 +1,173 @@
-"""A pre-norm Transformer layer on the rows of a layout, and who may look at whom in it."""
+"""A pre-norm Transformer layer on packed sequences: attention inside rectangles, and dropout.
+
+Dropout draws where the zeros are and not a number for each element: the gaps between zeros are geometric, so a
+hundredth of the random numbers does, exactly. On a GPU, torch's own kernels are used.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
 from torch.nn import functional as F
 
-from isoplan.trainers.packed.operations import Block, add_dropped, attend, gelu_dropped
 from isoplan.trainers.packed.rectangles import Layout
+
+FEW = 16
+"""Columns of a product below which its transpose is made instead."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle of sequences: ``rows`` of the tokens of the batch, ``tokens`` a sequence.
+
+    ``mask`` is 0 where a query (second axis) may look at a key (third axis) and -inf elsewhere: (sequences, 1, tokens)
+    against padding, (1, tokens, tokens) for a causal order.
+    """
+
+    rows: slice
+    members: slice
+    tokens: int
+    mask: Tensor
+
+
+def attend(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
+    """Attention of each token to those of its own sequence: queries, keys and values (rows, 3 d) -> (rows, d).
+
+    ``p`` is the share of the attention weights that dropout takes.
+    """
+    if not qkv.is_cuda:
+        return _Attention.apply(qkv, blocks, heads, p)  # type: ignore[no-untyped-call]
+    return _attend_by_torch(qkv, blocks, heads, p)
+
+
+def _attend_by_torch(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
+    found = []
+    for b in blocks:
+        q, k, v = qkv[b.rows].view(-1, b.tokens, 3, heads, qkv.shape[1] // 3 // heads).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(q, k, v, b.mask[:, None].to(q.dtype), p)
+        found.append(seen.transpose(1, 2).reshape(-1, qkv.shape[1] // 3))
+    return torch.cat(found)
+
+
+def drop(x: Tensor, p: float) -> Tensor:
+    """Dropout: a share ``p`` of the elements is 0, the others are divided by 1 - p."""
+    return F.dropout(x, p) if x.is_cuda else _zeroed(x * (1 / (1 - p)), zeros(x.numel(), p))
+
+
+def gelu_dropped(x: Tensor, p: float) -> Tensor:
+    """GELU, then dropout without its factor 1 / (1 - p), which goes into the weights that come next."""
+    return F.dropout(F.gelu(x), p) * (1 - p) if x.is_cuda else _Gelu.apply(x, p)  # type: ignore[no-untyped-call]
+
+
+def add_dropped(x: Tensor, y: Tensor, p: float) -> Tensor:
+    """x + dropout(y)."""
+    return x + F.dropout(y, p) if x.is_cuda else _Add.apply(x, y, p)  # type: ignore[no-untyped-call]
+
+
+def zeros(n: int, p: float) -> Tensor:
+    """The places among ``n``, rising, that dropout takes: each with probability ``p``, independently of the others."""
+    if p == 0:
+        return torch.empty(0, dtype=torch.int64)
+    most = int(n * p + 10 * math.sqrt(n * p) + 20)  # ten standard deviations above the mean
+    at = torch.empty(most, dtype=torch.int64).geometric_(p).cumsum_(0).sub_(1)
+    return at[: int(torch.searchsorted(at, n))]
+
+
+def _zeroed(x: Tensor, at: Tensor) -> Tensor:
+    """``x``, which is changed, with zeros ``at`` places of its elements."""
+    x.view(-1).index_fill_(0, at, 0.0)
+    return x
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b of each matrix. MKL takes three times as long for few columns as for few rows."""
+    return torch.bmm(b.mT, a.mT).mT if b.shape[-1] < FEW else torch.bmm(a, b)
+
+
+class _Attention(Function):
+    """Reads and writes views of the rows. Products go through arrays of their own: only those are batched by torch."""
+
+    @staticmethod
+    def forward(ctx: Any, qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
+        out = qkv.new_empty(len(qkv), qkv.shape[1] // 3)
+        saved = []
+        for (q, k, v), o, mask in _heads(qkv, out, blocks, heads):
+            weights = torch.baddbmm(mask, q, k.mT, alpha=q.shape[-1] ** -0.5).softmax(-1)
+            at = zeros(weights.numel(), p)
+            kept = weights.view(-1)[at]
+            torch.mul(_product(_zeroed(weights, at), v), 1 / (1 - p), out=o)
+            weights.view(-1)[at] = kept
+            saved += [weights, at]
+        ctx.save_for_backward(qkv, *saved)
+        ctx.blocks, ctx.heads, ctx.p = blocks, heads, p
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        qkv, *saved = ctx.saved_tensors
+        found, grad = torch.empty_like(qkv), grad / (1 - ctx.p)
+        pieces = zip(
+            _heads(qkv, grad, ctx.blocks, ctx.heads),
+            _heads(found, grad, ctx.blocks, ctx.heads),
+            saved[::2],
+            saved[1::2],
+            strict=True,
+        )
+        for ((q, k, v), g, _), ((dq, dk, dv), *_), weights, at in pieces:
+            scale = q.shape[-1] ** -0.5
+            d_weights = _zeroed(torch.bmm(g, v.mT), at)
+            d_scores = torch._softmax_backward_data(d_weights, weights, -1, weights.dtype)
+            torch.mul(_product(d_scores, k), scale, out=dq)
+            torch.mul(_product(d_scores.mT, q), scale, out=dk)
+            dv.copy_(_product(_zeroed(weights, at).mT, g))
+        return found, None, None, None
+
+
+def _heads(
+    qkv: Tensor, out: Tensor, blocks: Sequence[Block], heads: int
+) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]]:
+    """For each block and head the views (sequences, tokens, d / heads) of q, k, v and of the output, and the mask."""
+    width = out.shape[1] // heads
+    for b in blocks:
+        inputs = qkv[b.rows].view(-1, b.tokens, 3, heads, width)
+        outputs = out[b.rows].view(-1, b.tokens, heads, width)
+        for h in range(heads):
+            yield (inputs[:, :, 0, h], inputs[:, :, 1, h], inputs[:, :, 2, h]), outputs[:, :, h], b.mask
+
+
+class _Gelu(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
+        at = zeros(x.numel(), p)
+        ctx.save_for_backward(x, at)
+        return _zeroed(F.gelu(x), at)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, at = ctx.saved_tensors
+        return _zeroed(torch.ops.aten.gelu_backward(grad, x), at), None
+
+
+class _Add(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, p: float) -> Tensor:
+        at = zeros(x.numel(), p)
+        ctx.save_for_backward(at)
+        ctx.keep = 1 / (1 - p)
+        out = torch.add(x, y, alpha=ctx.keep)
+        out.view(-1)[at] = x.view(-1)[at]
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (at,) = ctx.saved_tensors
+        return grad, _zeroed(grad * ctx.keep, at), None
 
 
 class Layer(nn.TransformerEncoderLayer):

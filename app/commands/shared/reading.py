@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from isoplan.app.commands.shared.options import Repeats
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.costs import ComputeRule, compute_rule
-from isoplan.engine.costs.typed import FIELDS, rule_of
+from isoplan.engine.costs.measured import FIELDS, rule_of
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.quantities import parse_flops, parse_number

@@ -10,7 +10,7 @@ from isoplan.app.commands.shared import reading
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.costs.typed import FIELDS, measured_rule
+from isoplan.engine.costs.measured import FIELDS, measured_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 

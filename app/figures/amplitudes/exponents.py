@@ -1,27 +1,32 @@
-"""Exponents of D against the dimension of the phase space, with the bound 4/d (amplitudes, Fig. 10 left)."""
+"""Exponents of D against the dimension of the phase space, and what a precision takes of one axis."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import lines
-from isoplan.app.figures.style.axes import axis
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.axes import axis, literal, log_axis, tick_text, title
+from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
+from isoplan.engine.arrays import Floats
 from isoplan.engine.laws.catalogue.dimension import least_exponent
+from isoplan.engine.planning.amplitude import Need, Precision
 from isoplan.engine.planning.amplitude.cell_law import DataExponent
+from isoplan.engine.planning.amplitude.precision import percent
+from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
 """By how much points stand left and right of their d, so that ours and the paper's do not hide each other."""
 
 
-def draw(published: Sequence[DataExponent], trained: Sequence[DataExponent] = (), theme: Theme = WEB) -> Drawing:
+def draw_exponents(
+    published: Sequence[DataExponent], trained: Sequence[DataExponent] = (), theme: Theme = WEB
+) -> Drawing:
     """``published`` exponents and those of ``trained`` cells, with 68 % intervals, over d."""
     every = [*published, *trained]
     low, high = min(one.d for one in every) - 0.6, max(one.d for one in every) + 0.6
@@ -71,4 +76,95 @@ def _alt(published: Sequence[DataExponent], trained: Sequence[DataExponent]) -> 
     return (
         f"Exponents of D of {len(published)} published processes over the dimension d, with the line 4/d"
         f"{', and of trained cells' + ours if trained else ''}.{fails}"
+    )
+
+
+NEED_HEIGHT = 420
+TITLES = {"D": "Training points <i>D</i>"}
+
+
+def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
+    """The axis of ``need`` against the MSE that it reaches, tighter to the right, with the ``target`` and its range."""
+    window = max(target.mse / 1.6, need.floor), need.start[1] * 1.6
+    floor = f"floor {tick_text(need.floor, 2)}" if need.floor >= window[0] else ""
+    slow = need.x, need.slow_loss
+    fast = _line(need, target)
+    values = need.start[0] / 2, float(need.x[-1]) * 2.5
+    ends = [need.most if need.least is None else need.least, need.most]
+    traces: list[Part] = []
+    if len(fast[0]):
+        top = np.r_[fast[1], slow[1][::-1]], np.r_[fast[0], slow[0][::-1]]
+        traces.append(lines.area(*top, ACCENT, lines.TINT68))
+        traces.append(_curve(theme, fast, ACCENT, need.axis, "optimistic"))
+    traces += [
+        _curve(theme, slow, PLAN, need.axis, "conservative"),
+        _dot(theme, [need.start[1]], [need.start[0]], GREY, "start"),
+        _dot(theme, [target.mse] * len(ends), ends, PLAN, "target"),
+    ]
+    line = {"color": PLAN, "width": theme.line(1.5), "dash": "dot"}
+    upright = {"type": "line", "x0": target.mse, "x1": target.mse, "y0": 0, "y1": 1, "yref": "y domain", "line": line}
+    notes = [
+        lines.note(
+            theme, _asked(target), xref="x", x=math.log10(target.mse), xanchor="right", xshift=-6, align="right"
+        ),
+        _label(theme, f"conservative exponent {need.slow.value:.3g}", slow, "top left"),
+        *([_label(theme, f"optimistic exponent {need.fast.value:.3g}", fast, "bottom right")] if need.fast else []),
+        *([lines.corner(theme, floor)] if floor else []),
+    ]  # fmt: skip
+    figure = compose(
+        theme, NEED_HEIGHT, f"need-{need.axis}", traces, [upright], notes,
+        xaxis=log_axis(theme, target.measure, *window)
+        | {"range": [math.log10(window[1]), math.log10(window[0])]},
+        yaxis=log_axis(theme, TITLES.get(need.axis, title(need.axis)), *values),
+    )  # fmt: skip
+    return Drawing(figure, _need_alt(need, target), f"need-{need.axis}", lambda: _need_table(need))
+
+
+def _line(need: Need, target: Precision) -> tuple[Floats, Floats]:
+    """The curve of the optimistic exponent up to the target; empty without one."""
+    if need.least is None:
+        return np.empty(0), np.empty(0)
+    seen = need.fast_loss > target.mse
+    return np.append(need.x[seen], need.least), np.append(need.fast_loss[seen], target.mse)
+
+
+def _curve(theme: Theme, line: tuple[Floats, Floats], colour: str, axis: str, name: str) -> Part:
+    hover = f"MSE  %{{x:.3~g}}<br>{axis}  %{{y:.3~s}}<extra>{name}</extra>"
+    return lines.line(theme, line[1], line[0], colour, 2.2, hovertemplate=hover, name=name)
+
+
+def _dot(theme: Theme, x: list[float], y: list[float], colour: str, name: str) -> Part:
+    edge = {"color": LIGHT_PAGE, "width": theme.line(1)}
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "cliponaxis": False,
+            "marker": {"size": theme.marker(10), "color": colour, "line": edge},
+            "hovertemplate": "MSE  %{x:.3~g}<br>%{y:.3~s}<extra>" + name + "</extra>"}  # fmt: skip
+
+
+def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> Part:
+    """A word beside the middle of a line."""
+    i = len(line[0]) // 2
+    left = "left" in place
+    return lines.note(
+        theme, text, xref="x", yref="y", x=math.log10(line[1][i]), y=math.log10(line[0][i]),
+        xanchor="right" if left else "left", yanchor="bottom" if "top" in place else "top",
+        xshift=-8 if left else 8, yshift=4 if "top" in place else -4,
+    )  # fmt: skip
+
+
+def _asked(target: Precision) -> str:
+    error = "" if target.relative is None else f"<br>{target.name} {percent(target.relative)}"
+    return f"target {tick_text(target.mse)}{error}"
+
+
+def _need_table(need: Need) -> pd.DataFrame:
+    other = need.fast_loss if len(need.fast_loss) else np.full(len(need.x), np.nan)
+    return pd.DataFrame({need.axis: need.x, "MSE, conservative": need.slow_loss, "MSE, optimistic": other})
+
+
+def _need_alt(need: Need, target: Precision) -> str:
+    say = power10 if need.axis == "C" else count
+    least = "" if need.least is None else f"from {say(need.least)} by the exponent {need.fast and need.fast.value:.3g} "
+    return (
+        f"{need.axis} against the MSE that it reaches, from {say(need.start[0])} on. The target {target.mse:.3g} takes "
+        f"{least}up to {say(need.most)} {need.unit} by the exponent {need.slow.value:.3g}."
     )

@@ -1,18 +1,19 @@
-"""Intrinsic dimensions of the last hidden layer and of the inputs against D or N, with lines at the phase space's."""
+"""Intrinsic dimensions and pulls that cells of amplitude surrogates measured."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from isoplan.app.figures.marks import lines
 from isoplan.app.figures.marks import lines as marks
-from isoplan.app.figures.style.axes import axis, extent, log_axis, title
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.palette import GREY, category
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title
+from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, category
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
+from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
@@ -44,7 +45,7 @@ class Measured:
     d: float | None = None
 
 
-def draw(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
+def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
     """``found`` over ``x``, N or D: the last hidden layer as dots, the inputs as open ones, each process a colour."""
     events = list(dict.fromkeys(one.events for one in found))
     low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)
@@ -72,11 +73,11 @@ def draw(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing
 def _dots(theme: Theme, found: Sequence[Measured], x: str, aside: float, colour: str) -> list[Part]:
     """Those of one kind of events: of the layer, and open ones of the inputs."""
     name = literal(found[0].events)
-    known = [(one, one.inputs) for one in found if one.inputs is not None]
+    measured = [(one, one.inputs) for one in found if one.inputs is not None]
     layer = [(one, one.layer) for one in found]
     hollow = {"color": colour, "symbol": "circle-open", "line": {"width": theme.line(1.6)}}
     parts = [_points(theme, layer, x, 1.0, name, {"color": colour})]
-    return [*parts, _points(theme, known, x, aside, f"{name}, inputs", hollow)] if known else parts
+    return [*parts, _points(theme, measured, x, aside, f"{name}, inputs", hollow)] if measured else parts
 
 
 def _points(
@@ -122,9 +123,85 @@ def _table(found: Sequence[Measured]) -> pd.DataFrame:
 
 
 def _alt(found: Sequence[Measured], x: str) -> str:
-    said = []
+    parts = []
     for name in dict.fromkeys(one.events for one in found):
         last = max((one for one in found if one.events == name), key=lambda one: float(getattr(one, x)))
         beside = "" if last.d is None else f" beside d = {last.d:g}"
-        said.append(f"{name} {last.layer.value:.2g}{beside}")
-    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(said)}."
+        parts.append(f"{name} {last.layer.value:.2g}{beside}")
+    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(parts)}."
+
+
+PULL_HEIGHT = 380
+BARS = 0.55
+"""Opacity of the bars."""
+OFTEN = 0.002
+"""The share of points in the outermost bars from which on a remark says why."""
+TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
+"""What was learned, by the field ``target`` of a cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pulls:
+    """A histogram of pulls: between ``edges`` (n + 1), in units of sigma, ``points`` (n), those beyond counted at its
+    ends, and as many, ``gaussian`` (n), as a unit Gaussian would give; ``target`` is what was learned, log or raw.
+    """
+
+    edges: Floats
+    points: Floats
+    gaussian: Floats
+    target: str = "log"
+
+    @property
+    def density(self) -> Floats:
+        """Share of the points per unit of the pull, (n,)."""
+        return np.asarray(self.points / self.points.sum() / np.diff(self.edges))
+
+    @property
+    def expected(self) -> Floats:
+        """The same of the unit Gaussian, (n,)."""
+        return np.asarray(self.gaussian / self.gaussian.sum() / np.diff(self.edges))
+
+    @property
+    def ends(self) -> float:
+        """The share of the points in the first and the last bar."""
+        return float((self.points[0] + self.points[-1]) / self.points.sum())
+
+
+def draw_pulls(pulls: Pulls, theme: Theme = WEB) -> Drawing:
+    """Bars of the pulls' density and the unit Gaussian as a line."""
+    middle = (pulls.edges[1:] + pulls.edges[:-1]) / 2
+    traces: list[Part] = [
+        {
+            "type": "bar", "name": "pulls", "x": middle, "y": pulls.density, "width": np.diff(pulls.edges),
+            "marker": {"color": ACCENT, "line": {"width": 0}}, "opacity": BARS,
+            "hovertemplate": "<i>t</i>  %{x:.1f}<br>density  %{y:.3g}<extra></extra>",
+        },
+        lines.line(theme, middle, pulls.expected, PLAN, 1.8, name="unit Gaussian"),
+    ]  # fmt: skip
+    far = f"{100 * pulls.ends:.2g} % in the outermost bars,<br>which hold all beyond"
+    notes = [lines.corner(theme, far)] if pulls.ends >= OFTEN else []
+    learned = TARGETS[pulls.target]
+    top = 1.06 * max(float(pulls.density.max()), float(pulls.expected.max()))
+    figure = compose(
+        theme, PULL_HEIGHT, "pulls", traces, [], notes,
+        xaxis=axis(theme, f"Pull <i>t</i> = ({learned}<sub>NN</sub> − {learned}) / <i>σ</i>",
+                   range=[float(pulls.edges[0]), float(pulls.edges[-1])], dtick=2),
+        yaxis=axis(theme, "Density", range=[0, top]),
+        bargap=0, **legend(theme),
+    )  # fmt: skip
+    return Drawing(figure, _pull_alt(pulls), "pulls", lambda: _pull_table(pulls))
+
+
+def _pull_table(pulls: Pulls) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"low": pulls.edges[:-1], "high": pulls.edges[1:], "points": pulls.points, "density": pulls.density,
+         "gaussian": pulls.expected}
+    )  # fmt: skip
+
+
+def _pull_alt(pulls: Pulls) -> str:
+    peak = float(pulls.density.max() / pulls.expected.max())
+    return (
+        f"Histogram of pulls beside the unit Gaussian: its peak is {peak:.2g} times as high, and its outermost bars, "
+        f"which hold all beyond {pulls.edges[-1]:g}, have {100 * pulls.ends:.2g} % of the points."
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from isoplan.app.figures.marks import along, dots
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB, Theme, compose
+from isoplan.app.figures.style.theme import WEB, Drawing, Theme, compose
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import Frontier
 from isoplan.engine.schema import Runs

@@ -9,11 +9,9 @@ import pandas as pd
 
 from isoplan.app.figures.marks import dots, lines
 from isoplan.app.figures.marks.lines import Span, Word
-from isoplan.app.figures.style.axes import extent, log_axis, padded, title, value_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, title, value_axis
 from isoplan.app.figures.style.palette import COMPUTE, compute_colour, scale
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.estimators.isoflop import Parabola
 from isoplan.engine.planning.drawing.curves import Curve, Frontier

@@ -1,4 +1,4 @@
-"""How the parameters of a fit hang together: every pair of them over the resamples."""
+"""Parameters of a fit over its resamples: every pair as a cloud, and their rank correlations as a matrix."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from isoplan.app.figures.marks import lines
-from isoplan.app.figures.style.axes import axis, extent, log_axis
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.palette import ACCENT
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import symbol
+from isoplan.app.figures.style.axes import axis, extent, log_axis, symbol
+from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, rgba
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import Fit
 
@@ -24,7 +23,7 @@ MOST_PARAMETERS = 6
 GAP = 0.025
 
 
-def draw(fit: Fit, theme: Theme = WEB) -> Drawing | None:
+def draw_pairs(fit: Fit, theme: Theme = WEB) -> Drawing | None:
     """Each pair of free parameters against each other, the best fit as a star; None without resamples to show.
 
     A narrow slanted cloud says that only a combination of the two is known.
@@ -87,3 +86,66 @@ def _table(fit: Fit) -> pd.DataFrame:
 def _alt(fit: Fit, names: list[str]) -> str:
     best = ", ".join(f"{name} {float(fit.values[name]):.3g}" for name in names)
     return f"{len(fit.resamples):,} resamples of the parameters, every pair of them, around the best fit: {best}."
+
+
+SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))
+"""Minus one to plus one; tints of the page's own colour, so that words on them are read on either background."""
+CELL = 56
+
+
+def draw_correlations(fit: Fit, theme: Theme = WEB) -> Drawing | None:
+    """The correlation of each pair of free parameters; None where there are no two, or no resamples.
+
+    Ranks are compared, so an amplitude and its logarithm have the same correlations (Spearman).
+    """
+    names, matrix = correlations(fit)
+    if len(names) < 2:
+        return None
+    symbols = [symbol(name) for name in names]
+    shown = np.where(np.tri(len(names), dtype=bool), matrix, np.nan)
+    heat = {
+        "type": "heatmap", "x": symbols, "y": symbols, "z": shown, "zmin": -1, "zmax": 1, "colorscale": list(SCALE),
+        "xgap": 2, "ygap": 2, "showscale": False, "hoverongaps": False,
+        "hovertemplate": "%{x} and %{y}: %{z:.3f}<extra></extra>",
+    }  # fmt: skip
+    cells = [(i, j) for i in range(len(names)) for j in range(i + 1)]
+    words = {
+        "type": "scatter", "mode": "text", "hoverinfo": "skip", "textfont": {"size": theme.small},
+        "x": [symbols[j] for _, j in cells], "y": [symbols[i] for i, _ in cells],
+        "text": [f"{matrix[i, j]:.2f}".replace("-", "−") for i, j in cells],
+    }  # fmt: skip
+    plain = {"showgrid": False, "ticks": "", "type": "category"}
+    figure = compose(
+        theme, CELL * len(names) + 60, "correlations", [heat, words],
+        xaxis=axis(theme, "") | plain, yaxis=axis(theme, "") | plain | {"autorange": "reversed"},
+    )  # fmt: skip
+    return Drawing(figure, _correlation_alt(names, matrix), "correlations", lambda: _correlation_table(names, matrix))
+
+
+def correlations(fit: Fit) -> tuple[list[str], Floats]:
+    """The free parameters that vary over the resamples, and the rank correlations (m, m) between them."""
+    draws = {p.name: fit.draws[p.name] for p in fit.parameters if not p.fixed}
+    names = [name for name, values in draws.items() if len(values) > 2 and np.ptp(values) > 0]
+    if len(names) < 2:
+        return [], np.empty((0, 0))
+    ranks = np.array([rankdata(draws[name]) for name in names])
+    return names, np.asarray(np.corrcoef(ranks), float)
+
+
+def _correlation_table(names: list[str], matrix: Floats) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"parameter": one, "other": other, "rank correlation": matrix[i, j]}
+            for i, one in enumerate(names)
+            for j, other in enumerate(names)
+        ]
+    )
+
+
+def _correlation_alt(names: list[str], matrix: Floats) -> str:
+    pairs = [(abs(matrix[i, j]), i, j) for i in range(len(names)) for j in range(i)]
+    _, i, j = max(pairs)
+    return (
+        f"Rank correlations of {len(names)} parameters over the resamples; the strongest is {matrix[i, j]:.2f}, "
+        f"between {names[j]} and {names[i]}."
+    )

@@ -9,16 +9,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from isoplan.app.figures.marks import density, dots, lines
-from isoplan.app.figures.style.axes import axis, extent, log_axis, title
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.marks.lines import pack
+from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title
+from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, rgba
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.diagnostics.residuals import Residuals
 from isoplan.engine.mixtures import colouring
 from isoplan.engine.schema import Runs
+
+
+def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, float], colour: str) -> Part:
+    """The number of points ``x`` (n), ``y`` (n) in every cell, darker where there are more, on a logarithmic scale.
+
+    Cells are even in log x where all of ``x`` is positive (the axis is logarithmic then), and in y between ``ends``.
+    """
+    finite = np.isfinite(x) & np.isfinite(y)
+    low, high = extent(x[finite])
+    across = np.geomspace(low, high, cells[0] + 1) if low > 0 else np.linspace(low, high, cells[0] + 1)
+    up = np.linspace(*ends, cells[1] + 1)
+    counts = np.histogram2d(y[finite], x[finite], bins=(up, across))[0]
+    with np.errstate(divide="ignore"):
+        shade = np.where(counts > 0, np.log10(counts), np.nan)
+    return {
+        "type": "heatmap",
+        "x": pack(across),
+        "y": pack(up),
+        "z": shade.astype(np.float32),
+        "customdata": counts.astype(np.int32),
+        "colorscale": [[0.0, rgba(colour, 0.18)], [1.0, rgba(colour, 1.0)]],
+        "zmin": 0.0,
+        "zmax": max(float(np.log10(max(counts.max(), 1.0))), 0.3),
+        "showscale": False,
+        "hoverongaps": False,
+        "hovertemplate": "%{customdata:,} runs<extra></extra>",
+    }
+
 
 HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300
@@ -83,8 +110,8 @@ def _ringed_rows(found: Residuals) -> Ints:
 
 def _top(found: Residuals) -> float:
     """Where the y axis ends, above and below zero."""
-    known = np.abs(found.residual[np.isfinite(found.residual)])
-    return 1.12 * float(np.max(known)) if known.size and np.max(known) > 0 else 1.0
+    sizes = np.abs(found.residual[np.isfinite(found.residual)])
+    return 1.12 * float(np.max(sizes)) if sizes.size and np.max(sizes) > 0 else 1.0
 
 
 def _number(i: int) -> str:
@@ -123,7 +150,7 @@ def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: t
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:
         if colouring(runs) is None:
-            return [density.density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)]
+            return [density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)]
         usual = usual[dots.chosen(len(usual), MOST_DOTS)]
     trace = _dots(runs, usual, x, found, i, _usual(theme))
     return dots.by_group(runs.take(usual), trace, runs)
@@ -168,13 +195,13 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
 def _histogram(found: Residuals, runs: Runs, i: int) -> list[Part]:
     """Counted here: the residuals of a million runs are too much to send. Data sets are stacked."""
     there = np.isfinite(found.residual)
-    known = found.residual[there]
-    edges = np.histogram_bin_edges(known, min(max(FEWEST_BINS, 3 * math.isqrt(known.size)), MOST_BINS))
+    residual = found.residual[there]
+    edges = np.histogram_bin_edges(residual, min(max(FEWEST_BINS, 3 * math.isqrt(residual.size)), MOST_BINS))
     by = colouring(runs)
-    parts: list[tuple[Floats, str]] = [(known, ACCENT)]
+    parts: list[tuple[Floats, str]] = [(residual, ACCENT)]
     if by is not None:
         codes = by[1].codes[there]
-        parts = [(known[codes == code], dots.group_colour(by[1], int(code))) for code in np.unique(codes)]
+        parts = [(residual[codes == code], dots.group_colour(by[1], int(code))) for code in np.unique(codes)]
     return [_bars(np.histogram(part, edges)[0], edges, colour, i) for part, colour in parts]
 
 

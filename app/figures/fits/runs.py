@@ -7,11 +7,9 @@ import pandas as pd
 
 from isoplan.app.figures.marks import dots
 from isoplan.app.figures.marks import lines as marks
-from isoplan.app.figures.style.axes import extent, log_axis, title
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import extent, literal, log_axis, tick_text, title
 from isoplan.app.figures.style.palette import GREY, compute_colour
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 

@@ -1,29 +1,32 @@
-"""A law over its axes, one panel an axis: the line, its bands from the resamples, and the runs brought to the slice."""
+"""Laws as lines with bands from the resamples: one law over each of its axes, or several fits over one axis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.fits.residuals import SHORT
-from isoplan.app.figures.marks import dots
+from isoplan.app.figures.marks import along, dots
 from isoplan.app.figures.marks import lines as marks
+from isoplan.app.figures.marks.along import HEIGHT, Along
+from isoplan.app.figures.marks.along import table as table_of
 from isoplan.app.figures.marks.lines import Span
-from isoplan.app.figures.style.axes import axis, extent, log_axis, value_axis
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.palette import ACCENT, GREY
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import hover_format, literal, tick_text
+from isoplan.app.figures.style.axes import axis, extent, hover_format, literal, log_axis, tick_text, title, value_axis
+from isoplan.app.figures.style.palette import ACCENT, GREY, category
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
+from isoplan.engine.mixtures import colouring
+from isoplan.engine.planning.drawing.curves import AxisCurve
 from isoplan.engine.planning.drawing.slices import Slice
+from isoplan.engine.schema import Runs
 
-HEIGHT = 400
+PANEL_HEIGHT = 400
 GAP = 0.05
 
 
-def draw(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
+def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
     """The slices beside each other over one scale of ``y``; runs move along the law to the values of the other axes."""
     values = extent(*(s.y for s in found), *(s.y_runs for s in found))
     traces: list[Part] = []
@@ -39,7 +42,7 @@ def draw(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing
         shapes += [s | {"xref": on["xaxis"], "yref": f"{on['yaxis']} domain"} for s in shades]
         if one.others:
             notes.append(marks.corner(theme, _where(one), top=_falls(one), **place))
-    figure = compose(theme, HEIGHT, "slices", traces, shapes, notes, **layout)
+    figure = compose(theme, PANEL_HEIGHT, "slices", traces, shapes, notes, **layout)
     return Drawing(figure, _alt(found, y), "law-over-axes", lambda: _table(found))
 
 
@@ -99,3 +102,62 @@ def _table(found: Sequence[Slice]) -> pd.DataFrame:
 def _alt(found: Sequence[Slice], y: str) -> str:
     lines = [f"{one.axis} from {one.x[0]:.2g} to {one.x[-1]:.2g}: {one.y[0]:.4g} to {one.y[-1]:.4g}" for one in found]
     return f"{y} by the law along each axis, the others held in the middle of the runs; {'; '.join(lines)}."
+
+
+def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme: Theme = WEB) -> Drawing:
+    """The law of ``curve`` over its axis with the runs that it was fitted to."""
+    law = along.of_axis(curve, runs, y)
+    p = along.parts(theme, law, ACCENT, dots.filled(theme))
+    name = f"{y}-against-{curve.axis}"
+    figure = compose(theme, along.HEIGHT, name, p.traces, p.shapes, p.notes, clickmode="event+select", **p.axes)
+    return Drawing(figure, along.alt(law), name, lambda: along.table(law))
+
+
+def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
+    """``laws`` by the name of each, all over one axis; the axis of values is named for the first."""
+    first = next(iter(laws.values()))
+    shown = {name: None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS) for name, law in laws.items()}
+    clouds = [runs[laws[name].y] for name, runs in shown.items() if runs is not None and laws[name].y in runs]
+    values = extent(*(law.loss for law in laws.values()), *clouds)
+    traces: list[Part] = []
+    for i, (name, law) in enumerate(laws.items()):
+        traces += _law(theme, i, name, law, values)
+    for i, (name, runs) in enumerate(shown.items()):
+        marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
+        if runs is not None and colouring(runs) is not None:  # the outline says the fit, the filling the data set
+            marker["line"] = {"color": category(i), "width": theme.line(1.4)}
+        traces += [{"showlegend": False} | dot for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
+    low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
+    layout: dict[str, Any] = {
+        "xaxis": log_axis(theme, title(first.axis), low, high),
+        "yaxis": value_axis(theme, first.y, *values),
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}},
+        "margin": {"t": 44},
+    }
+    figure = compose(theme, HEIGHT, "overlay", traces, **layout)
+    return Drawing(figure, _overlay_alt(laws), "fits-beside-each-other", lambda: overlay_table(laws))
+
+
+def _law(theme: Theme, i: int, name: str, law: Along, values: tuple[float, float]) -> list[Part]:
+    colour, words = category(i), literal(name)
+    hover = f"{law.axis}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>{words}</extra>"
+    bands = [part | {"showlegend": False} for part in marks.bands(law.x, law.band, colour, values)]
+    lines = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
+    named = [
+        line | {"name": words, "legendgroup": str(i), "showlegend": j == len(lines) - 1} for j, line in enumerate(lines)
+    ]
+    return [*bands, *named]
+
+
+def overlay_table(laws: Mapping[str, Along]) -> pd.DataFrame:
+    """One row a vertex of a line, with the name of its fit."""
+    return pd.concat([table_of(law).assign(fit=name) for name, law in laws.items()], ignore_index=True)
+
+
+def _overlay_alt(laws: Mapping[str, Along]) -> str:
+    first = next(iter(laws.values()))
+    low, high = max(law.x[0] for law in laws.values()), min(law.x[-1] for law in laws.values())
+    at = np.sqrt(low * high)
+    losses = ", ".join(f"{np.interp(np.log(at), np.log(law.x), law.loss):.4g}" for law in laws.values())
+    return f"{len(laws)} fits of {first.y} over {first.axis}: at {first.axis} = {at:.2g} they give {losses}."

@@ -9,11 +9,9 @@ import pandas as pd
 
 from isoplan.app.figures.marks import dots
 from isoplan.app.figures.marks import lines as marks
-from isoplan.app.figures.style.axes import axis, extent, log_axis, title, value_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, title, value_axis
 from isoplan.app.figures.style.palette import GREY, category
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.validation.baselines import BASELINES
 from isoplan.engine.fitting.validation.extrapolation import Cut, Targets, Validation

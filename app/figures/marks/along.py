@@ -10,10 +10,20 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import dots, lines
-from isoplan.app.figures.style.axes import axis, extent, log_axis, title, value_axis
+from isoplan.app.figures.style.axes import (
+    axis,
+    extent,
+    hover_format,
+    literal,
+    log_axis,
+    span_text,
+    symbol,
+    tick_text,
+    title,
+    value_axis,
+)
 from isoplan.app.figures.style.palette import PLAN
 from isoplan.app.figures.style.theme import Part, Theme
-from isoplan.app.figures.style.words import hover_format, literal, span_text, symbol, tick_text
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoplan.app.figures.marks.lines import pack
+from isoplan.app.figures.style.axes import hover_format, literal, nice_ticks, tick_text
 from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, scale
 from isoplan.app.figures.style.palette import category as palette_colour
 from isoplan.app.figures.style.theme import GROUP, Part, Theme
-from isoplan.app.figures.style.words import hover_format, literal, nice_ticks, tick_text
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.mixtures import colouring
 from isoplan.engine.schema import Category, Direction, Runs

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.app.figures.style.axes import tick_text
 from isoplan.app.figures.style.palette import FLOOR, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import Part, Theme
-from isoplan.app.figures.style.words import tick_text
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import Band

@@ -10,9 +10,8 @@ import pandas as pd
 from isoplan.app.figures.fits.frontier import table
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.axes import extent, log_axis
-from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, LIGHT_PAGE, category
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.planning.drawing.curves import Frontier
 from isoplan.engine.quantities import count, power10
 

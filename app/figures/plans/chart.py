@@ -9,9 +9,8 @@ import pandas as pd
 
 from isoplan.app.figures.marks import lines
 from isoplan.app.figures.style import axes
-from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, GREY, PARTS, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker
 

@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import lines as marks
-from isoplan.app.figures.style.axes import axis, log_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import axis, literal, log_axis
 from isoplan.app.figures.style.palette import ACCENT, PARTS
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.answer.format import MILLION, between, number
 from isoplan.engine.planning.answer.quantity import Quantity

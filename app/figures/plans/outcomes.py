@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 
 from isoplan.app.figures.marks import lines as marks
-from isoplan.app.figures.style.axes import axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import axis, literal
 from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.planning.actual.outcome import LEVELS
 from isoplan.engine.planning.actual.results import HEAD, Result, table, verdict

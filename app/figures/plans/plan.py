@@ -10,11 +10,9 @@ import pandas as pd
 from isoplan.app.figures.fits import frontier
 from isoplan.app.figures.marks import along, dots, lines
 from isoplan.app.figures.marks.along import Along
-from isoplan.app.figures.style.axes import extent, log_axis, padded, title, value_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, title, value_axis
 from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.planning.answer.format import probability
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import Curve

@@ -9,11 +9,9 @@ import pandas as pd
 
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.marks.lines import Span
-from isoplan.app.figures.style.axes import extent, log_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import extent, literal, log_axis, span_text, tick_text
 from isoplan.app.figures.style.palette import CATEGORIES, GREY
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, span_text, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.repeat import Picture, Regime, SimulateOrRepeat

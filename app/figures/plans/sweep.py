@@ -14,11 +14,9 @@ import pandas as pd
 
 from isoplan.app.figures.marks import dots, lines
 from isoplan.app.figures.marks.lines import Span
-from isoplan.app.figures.style.axes import extent, log_axis, padded, value_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, value_axis
 from isoplan.app.figures.style.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
-from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
-from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.mixtures import colouring
 from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
 from isoplan.engine.planning.recommender import Choice, Optimum

@@ -1,4 +1,4 @@
-"""The look of every figure: fonts, sizes, margins, grid. A theme is a value.
+"""The look of every figure: fonts, sizes, margins, grid. A theme is a value, and a drawing is what it draws.
 
 ``WEB`` leaves background and grid to Streamlit's own theme of Plotly and everything in ink to ``STYLE``, so a figure
 follows at once, without being drawn again, when the reader switches between light and dark. ``LIGHT``, ``DARK`` and
@@ -7,10 +7,11 @@ follows at once, without being drawn again, when the reader switches between lig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from isoplan.app.figures.style.palette import DARK_PAGE, LIGHT_PAGE
@@ -154,3 +155,22 @@ def compose(
         base |= {"paper_bgcolor": theme.paper, "plot_bgcolor": theme.paper, "template": "none"}
         base["hoverlabel"] |= {"bgcolor": theme.paper, "bordercolor": theme.muted, "font": {"color": theme.ink}}
     return go.Figure({"data": list(traces), "layout": base | layout | {"margin": margin | layout.get("margin", {})}})
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure with what goes with it.
+
+    ``alt`` says in one or two sentences what the figure shows, for readers who do not see it. ``name`` is a file name
+    without its ending. ``table`` makes the figure's numbers when somebody asks for them.
+    """
+
+    figure: go.Figure
+    alt: str
+    name: str
+    table: Callable[[], pd.DataFrame]
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The figure's numbers, one row a point or a line's vertex."""
+        return self.table()

@@ -42,7 +42,7 @@ def show(db: Database) -> None:
     """The exponents of all processes beside the bound that a plan from one anchor counts on, and all laws."""
     cells = of_workspace(db)
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
-        draw(partial(exponents_figure.draw, published_exponents(), _exponents(cells)), key="exponents")
+        draw(partial(exponents_figure.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
             "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
             "trained cells that D limits, with losses known to 10 %, or as well as they scatter around the law. Above "

@@ -1,10 +1,14 @@
-"""Fitting on a page: which laws a table allows, and a fit that is saved under the hash of its specification."""
+"""Fitting on a page: which laws a table allows, a fit saved under the hash of its specification, and the demo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import streamlit as st
+
 from isoplan.app.views.widgets.cache import runs_of
+from isoplan.data.catalogue import BUNDLED
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit, fit_groups
 from isoplan.engine.fitting.estimators.threshold import is_label
 from isoplan.engine.fitting.types.result import Fit, data_key
@@ -98,6 +102,17 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
     """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
-    found = [name for role in law.axis_roles for name in by_role.get(role, [role])]
+    columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
     own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
-    return [name for name in dict.fromkeys(found) if name in runs and name != y and name not in own]
+    return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
+
+
+def open_demo(db: Database) -> None:
+    """Fit the demo table with its law unless that fit is saved already, and go to Explore with it."""
+    demo = BUNDLED[0]
+    table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
+    if table is None:
+        raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")
+    with st.spinner("Fitting the demo"):
+        saved = make_fit(db, table, "", demo.spec)
+    st.switch_page("views/explore.py", query_params={"table": table.id, "fit": saved})

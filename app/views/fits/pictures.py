@@ -7,25 +7,58 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from isoplan.app.figures.fits import frontier, isoflop, one_axis, surface
+from isoplan.app.figures.fits import frontier, isoflop, slices, surface
 from isoplan.app.figures.plans import plan as plan_figure
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import Theme
-from isoplan.app.figures.training import batches
+from isoplan.app.figures.style.theme import Drawing, Theme
+from isoplan.app.figures.training import curve_points
 from isoplan.app.views.planning import metrics
 from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
-from isoplan.app.views.widgets.readouts import readouts
 from isoplan.app.views.widgets.sliders import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.state import choose_fit, keep_possible, newest_fit, recall
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, floor_of, plan_budget, plan_target
+from isoplan.engine.planning.answer.format import between, decades, number
 from isoplan.engine.planning.drawing.curves import isoflop_curves
 from isoplan.engine.planning.drawing.picture import Picture
 from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.plan.answer import reach_text
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
+
+TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
+
+
+def readouts(plan: Plan) -> None:
+    """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades.
+
+    A plan that the runs do not support shows what they support instead.
+    """
+    if not plan.answers:
+        st.info(escape_markdown(plan.sentence), icon=":material/block:")
+        return
+    shown = {**plan.allocation, **plan.derived}
+    grid = st.grid(4, min_column_width=140)
+    for name, title in TITLES.items():
+        q = shown.get(name)
+        if q is None or q.value is None or q.note == "given":
+            continue
+        unit = escape_markdown(plan.y if name == "loss" else "" if name == "D/N" else q.unit)
+        spread = between(q, q.ci68) if q.ci68 else None
+        grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
+    st.caption(_small_print(plan))
+
+
+def _small_print(plan: Plan) -> str:
+    """What the numbers rest on: their intervals, how far beyond the runs they lie, whether a target can be had."""
+    has_intervals = any(q.ci68 for q in plan.allocation.values())
+    missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
+    parts = ["Under each number its 68 % interval" if has_intervals else missing.capitalize()]
+    far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
+    parts += [f"beyond the runs: {', '.join(far)}"] if far else []
+    return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
+
 
 # Options are what the link holds, so they are words that people can read there.
 
@@ -45,8 +78,8 @@ def pictures(db: Database) -> None:
 
 def _usual(db: Database) -> str | None:
     """The fit that Explore opens with: the one of Plan, else the newest of the open table, which may be a map."""
-    found = metrics.usual(db)
-    return newest_fit(db, recall("table")) or None if found is None else found
+    usual = metrics.usual(db)
+    return newest_fit(db, recall("table")) or None if usual is None else usual
 
 
 def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
@@ -127,8 +160,8 @@ def _surface(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Red
 def _isoflop(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
     path = curves("frontier", fit.hash, folder, fit)
     if fit.law.estimator == "parabola":
-        found = parabolas_of(fit, runs) if runs is not None else ()
-        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, found, theme)
+        fitted = parabolas_of(fit, runs) if runs is not None else ()
+        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, fitted, theme)
     arrays = curves("isoflop", fit.hash, folder, fit)
     if plan is not None and plan.allocation["C"].value is not None:
         arrays = (*arrays, *isoflop_curves(fit, (plan.allocation["C"].value,)))
@@ -147,10 +180,10 @@ def _frontier(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Re
 def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
     if fit.law.name == "critical-batch" and fit.law.axis in fit.data.ranges:
         counted = updates(fit)
-        return lambda theme: batches.draw(counted, runs, fit.spec.y, theme)
+        return lambda theme: curve_points.draw_batches(counted, runs, fit.spec.y, theme)
     curve = curves("axis", fit.hash, folder, fit)
     if plan is None:
-        return lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme)
+        return lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme)
     return lambda theme: plan_figure.draw(plan, Picture(None, None, curve), runs, None, theme)
 
 

@@ -1,18 +1,79 @@
-"""A fit on the page: formula, parameters with intervals, derived numbers, doubts, and a tab for each look at it."""
+"""A fit on the page: formula, parameters with intervals, derived numbers, warnings, groups, law card."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import streamlit as st
 
-from isoplan.app.views.fits import groups, law_card, sections
+from isoplan.app.views.fits import sections
 from isoplan.app.views.planning.metrics import is_map
 from isoplan.app.views.tables import questions
 from isoplan.app.views.tables.growing import offer_refit
+from isoplan.app.views.widgets.cache import snapshot_runs
 from isoplan.app.views.widgets.parts import escape_markdown, plural, powers, show_warnings
-from isoplan.app.views.widgets.state import fit_of
+from isoplan.app.views.widgets.state import fit_of, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import to_json
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+
+
+def show_groups(db: Database, fit: Fit) -> None:
+    """One row for each group of the fit, and a control that opens another group; nothing for a fit of all runs."""
+    if not fit.data.group:
+        return
+    fits = siblings(db, fit)
+    st.session_state["group_choice"] = fit.data.group
+    st.segmented_control(
+        f"Law of {escape_markdown(fit.data.roles.get('group', 'group'))}",
+        list(fits),
+        format_func=lambda name: escape_markdown(name) or "without a name",
+        key="group_choice",
+        required=True,
+        on_change=lambda: remember("fit", fits[st.session_state["group_choice"]].hash),
+    )
+    if len(fits) > 1:
+        st.table([_group_row(name, one) for name, one in fits.items()], border="horizontal", hide_index=True)
+
+
+def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
+    """The saved fits of all groups of the same runs and specification, by group."""
+    try:
+        runs = snapshot_runs(db, fit.data.snapshot)
+    except PlannerError:
+        return {fit.data.group: fit}
+    named = {name: replace(fit, data=replace(fit.data, group=name)).hash for name in sorted(set(runs.labels["group"]))}
+    saved = {one.hash for one in results.fits(db)} | {fit.hash}
+    return {str(name): fit_of(db, key) if key != fit.hash else fit for name, key in named.items() if key in saved}
+
+
+def _group_row(name: str, fit: Fit) -> dict[str, str]:
+    values = {p.name: powers(text.plus_minus(p.value, p.se, p.ci68)) for p in fit.parameters}
+    return {"Group": escape_markdown(name) or "without a name", "Runs": f"{fit.n:,}"} | values
+
+
+def save_law_card(fit: Fit, fit_hash: str) -> None:
+    """The whole fit as JSON, and a menu for a smaller card."""
+    st.download_button(
+        "Fit as JSON", lambda: json.dumps(to_json(fit), indent=2), f"fit-{fit_hash}.json", "application/json",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    with st.popover("Law card", icon=":material/id_card:", key="law_card"):
+        st.caption("Where the law came from, its parameters and intervals. `isoplan plan` and every page read it.")
+        whole = st.toggle("With every refit", key="card_resamples", help="Plans keep their exact intervals; largest.")
+        around = st.toggle(
+            "With the covariance", True, key="card_covariance",
+            help="Small; a plan draws from a Gaussian. Without refits and covariance it plans at the central values.",
+        )  # fmt: skip
+        st.download_button(
+            "Save the card",
+            lambda: json.dumps(to_json(fit, resamples=whole, covariance=around and not whole), indent=2),
+            f"{fit.law.key}-{fit_hash}.json", "application/json", icon=":material/download:", on_click="ignore",
+        )  # fmt: skip
 
 
 def show(db: Database, fit_hash: str) -> None:
@@ -31,11 +92,11 @@ def show(db: Database, fit_hash: str) -> None:
     st.latex(fit.law.latex)
     show_warnings(fit.warnings)
     questions.ask_about(db, fit)
-    groups.show(db, fit)
+    show_groups(db, fit)
     _parameters(fit)
-    said = fit.optimum_location
-    if said is not None:
-        st.markdown(escape_markdown(f"The best {fit.law.axis} is {said.text}."))
+    location = fit.optimum_location
+    if location is not None:
+        st.markdown(escape_markdown(f"The best {fit.law.axis} is {location.text}."))
     _about(fit)
     _go_on(db, fit, fit_hash)
     sections.show(db, fit)
@@ -91,4 +152,4 @@ def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
         st.page_link("views/plan.py", label=label, query_params={"fit": fit_hash}, icon=":material/flag:")
-        law_card.save(fit, fit_hash)
+        save_law_card(fit, fit_hash)

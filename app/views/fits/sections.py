@@ -1,4 +1,4 @@
-"""What stands below the parameters of a fit, a tab each; only the open one is computed and sent."""
+"""Tabs below the parameters of a fit. Only the open tab is computed and sent."""
 
 from __future__ import annotations
 
@@ -6,28 +6,101 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.figures.fits import correlations, isoflop, one_axis, resamples, slices
+from isoplan.app.figures.fits import isoflop, resamples, slices
 from isoplan.app.figures.fits import residuals as residual_picture
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.views.fits import curve_sections, overlay, validation
+from isoplan.app.figures.marks.along import Along, of_axis, of_frontier
+from isoplan.app.figures.style.theme import Drawing
+from isoplan.app.figures.training import curve_points
+from isoplan.app.views.fits import validation
 from isoplan.app.views.widgets.cache import (
     bias_of,
     curves,
+    curves_behind,
     drawn_residuals,
+    envelope_of,
     minima_of,
     parabolas_of,
+    published,
     runs_behind,
     slices_of,
 )
-from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, powers, sentences
-from isoplan.app.views.widgets.state import keep_possible
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, powers, sentences
+from isoplan.app.views.widgets.state import fit_of, keep_possible
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.extrapolation import NOT_OF_CELLS
 from isoplan.engine.laws import OF_CELLS
+from isoplan.engine.planning.drawing.curves import envelope_curve
+from isoplan.engine.planning.drawing.updates import updates as updates_of
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+
+
+def show_overlay(db: Database, fit: Fit) -> None:
+    """A select over the other fits, and the two over the axis that both describe."""
+    names = {f.hash: f.name for f in results.fits(db)} | {
+        key: f"{name} (published)" for key, (name, _) in published().items()
+    }
+    own = names.pop(fit.hash, fit.law.title)
+    names = distinct(names)
+    chosen = st.selectbox(
+        "Beside it",
+        list(names),
+        index=None,
+        format_func=names.__getitem__,
+        key=f"beside_{fit.hash}",
+        placeholder="Choose a saved fit or a published law",
+    )
+    if chosen is None:
+        st.caption(
+            "Both laws are drawn with their bands and their runs, over compute or over the axis that they share."
+        )
+        return
+    other = fit_of(db, chosen)
+    if other.spec.y != fit.spec.y:
+        raise PlannerError(f"This fit describes {fit.spec.y} and the other {other.spec.y}: choose one of {fit.spec.y}.")
+    first, second = _line(db, fit), _line(db, other)
+    if first.axis != second.axis:
+        raise PlannerError(
+            f"This fit is drawn over {first.axis} and the other over {second.axis}: choose one over {first.axis}."
+        )
+    named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
+    draw(lambda theme: slices.draw_overlay(named, theme), key="overlay")
+    st.caption(
+        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}; tints are the 68 % and 95 % bands, dots "
+        "the runs of each."
+    )
+
+
+def _line(db: Database, fit: Fit) -> Along:
+    """The law over compute where it knows a frontier, else over its one axis."""
+    runs, folder = runs_behind(db, fit), str(db.folder)
+    if fit.law.frontier is not None:
+        return of_frontier(curves("frontier", fit.hash, folder, fit), runs, fit.spec.y, None)
+    if fit.law.axis is not None:
+        return of_axis(curves("axis", fit.hash, folder, fit), runs, fit.spec.y)
+    raise PlannerError(f"The law {fit.law.name} has no line of its own to draw: choose another fit.")
+
+
+def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
+    """The envelope over the curves, or over the runs where there are none."""
+    envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
+    path = envelope_curve(fit, envelope)
+    draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
+
+
+def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
+    """The cells on both sides of the threshold."""
+    draw(lambda theme: curve_points.draw_cells(fit, runs, theme), key="cells")
+
+
+def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
+    """Updates against batch size."""
+    steps = updates_of(fit)
+    draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
+
 
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
@@ -43,7 +116,7 @@ def show(db: Database, fit: Fit) -> None:
         parts |= {"Validation": _of_runs(validation.validation)}
         if not fit.data.curves:  # what was read off curves is no table of runs for other laws
             parts |= {"Compare laws": _of_runs(validation.comparison)}
-        parts |= {"Another fit": overlay.show}
+        parts |= {"Another fit": show_overlay}
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
@@ -71,11 +144,11 @@ def _of_runs(part: PartOfRuns) -> Part:
 def _looks(fit: Fit) -> dict[str, Part]:
     """How the runs lie about the law, the look that says most of it first."""
     if fit.law.name == "critical-batch":
-        return {"Updates": _of_runs(curve_sections.updates), "Residuals": _of_runs(_residuals)}
+        return {"Updates": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {
         "parabola": {"Parabolas": _of_runs(_parabolas), "Law": _law},
-        "envelope": {"Envelope": _of_runs(curve_sections.envelope)},
-        "threshold": {"Cells": _of_runs(curve_sections.threshold)},
+        "envelope": {"Envelope": _of_runs(show_envelope)},
+        "threshold": {"Cells": _of_runs(show_threshold)},
     }
     if fit.law.estimator in looks:
         return looks[fit.law.estimator]
@@ -95,8 +168,8 @@ def _residuals(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
-    found = parabolas_of(fit, runs)
-    draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
+    fitted = parabolas_of(fit, runs)
+    draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=fitted, theme=theme), key="parabolas")
     st.table(
         [
             {
@@ -104,7 +177,7 @@ def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
                 "N*": powers(f"{p.N_star:.4g}"),
                 "Verdict": powers(f"N* is {said.text}"),
             }
-            for p, said in zip(found, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
+            for p, said in zip(fitted, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
         ],
         border="horizontal",
         hide_index=True,
@@ -115,8 +188,8 @@ def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
 
 def _bias(db: Database, fit: Fit, runs: Runs) -> None:
     st.subheader("Bias of the parabolas", anchor=False)
-    found = bias_of(fit.hash, str(db.folder), fit, runs)
-    st.markdown(escape_markdown(powers(found.sentence)))
+    bias = bias_of(fit.hash, str(db.folder), fit, runs)
+    st.markdown(escape_markdown(powers(bias.sentence)))
     st.table(
         [
             {
@@ -125,7 +198,7 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
                 "N* off by": f"{one.N:+.2%}",
                 "D* off by": f"{one.D:+.2%}",
             }
-            for one in found.at
+            for one in bias.at
         ],
         border="horizontal",
         hide_index=True,
@@ -139,26 +212,26 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
 def _law(db: Database, fit: Fit) -> None:
     if fit.law.axis:
         curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
-        draw(lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme), key="law_curve")
+        draw(lambda theme: slices.draw_line(curve, runs, fit.spec.y, theme), key="law_curve")
         return
-    found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
+    panels = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     bands = "The best fit with 68 % and 95 % bands of its refits."
     moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
-    st.caption(f"{bands} {moved}" if len(found) > 1 else bands)
-    draw(lambda theme: slices.draw(found, fit.spec.y, theme), key="slices")
+    st.caption(f"{bands} {moved}" if len(panels) > 1 else bands)
+    draw(lambda theme: slices.draw_slices(panels, fit.spec.y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:
-    if correlations.draw(fit) is None:
+    if resamples.draw_correlations(fit) is None:
         st.caption(f"{plural(len(fit.resamples), 'refit')}: correlations need refits in which two parameters vary.")
         return
     left, right = st.columns([2, 3])
     with left:
         st.caption("Rank correlations over the refits. Near ±1 only a combination of the two is known.")
-        draw(lambda theme: _known(correlations.draw(fit, theme)), key="correlations")
+        draw(lambda theme: _known(resamples.draw_correlations(fit, theme)), key="correlations")
     with right:
         st.caption("Every pair of parameters over the refits, the best fit as a star.")
-        draw(lambda theme: _known(resamples.draw(fit, theme)), key="resamples")
+        draw(lambda theme: _known(resamples.draw_pairs(fit, theme)), key="resamples")
 
 
 def _known(drawing: Drawing | None) -> Drawing:

@@ -1,4 +1,4 @@
-"""What to fit and how: law, target, objective, fixed parameters, refits."""
+"""Form of a fit: law, target, objective, fixed parameters and resamples, for runs and for training curves."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import streamlit as st
 
 from isoplan.app.bundled import opening
 from isoplan.app.commands.shared.reading import read_error
-from isoplan.app.views.fits.law_choice import TYPED, choose_law
-from isoplan.app.views.fits.parameters import choose_parameters
-from isoplan.app.views.widgets.parts import escape_markdown, plural
-from isoplan.app.views.widgets.state import choose_y
+from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters
+from isoplan.app.views.widgets.cache import curves_of
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
+from isoplan.app.views.widgets.state import choose_y, keep_possible
+from isoplan.engine.fitting.samples.curve_tables import SHAPES
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.suggestion import suggest
-from isoplan.engine.laws import Law
+from isoplan.engine.laws import CATALOGUE, Law
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.quantities import as_typed
-from isoplan.engine.schema import Runs
+from isoplan.engine.schema import Curves, Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 OBJECTIVES = {
@@ -129,13 +132,13 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
         )
         or ""
     )  # fmt: skip
-    known = choose_parameters(law, runs, table.id, start.share if start.law == law.name else ())
-    known |= {"realised": _realised(law, runs)}
+    prior = choose_parameters(law, runs, table.id, start.share if start.law == law.name else ())
+    prior |= {"realised": _realised(law, runs)}
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(
         {
             "law": law.name, "axis": None if formula else law.axis, "y": y,
-            "objective": objective, "delta": delta, "skew": skew, "relative_error": error, "formula": formula, **known,
+            "objective": objective, "delta": delta, "skew": skew, "relative_error": error, "formula": formula, **prior,
             "bootstrap": refits, "seed": seed, "interval": interval or "auto",
         }
     ).read_from(runs)  # fmt: skip
@@ -149,3 +152,81 @@ def _realised(law: Law, runs: Runs) -> float | None:
         f"Fit runs at {escape_markdown(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
         key="realised", bind="query-params", help="The value that zero really gave; empty leaves them out.",
     ) or None  # fmt: skip
+
+
+READ = ("runs", "curves")
+COUNTED = "critical-batch"
+
+
+def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves | None:
+    """The training curves to fit; None for the runs themselves, and where no curves are tied to the table."""
+    uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
+    if not uploaded:
+        return None
+    left, right = st.columns(2, vertical_alignment="bottom")
+    read = left.segmented_control(
+        "Read", READ, default=READ[0], required=True, key="read", bind="query-params",
+        help="One row a run, or the training curves: envelope, critical batch and overfitting threshold read these.",
+    )  # fmt: skip
+    if read == READ[0]:
+        return None
+    keep_possible("curves", uploaded)
+    names = distinct({i: one.name for i, one in uploaded.items()})
+    chosen = right.selectbox("Curve table", list(uploaded), format_func=names.__getitem__, key="curves")
+    return curves_of(db, uploaded[chosen], snapshot, runs)
+
+
+def choose_curve_spec(curves: Curves) -> FitSpec | None:
+    """Widgets that say what to read off the curves; None with a sentence where they have neither loss nor metrics."""
+    measures = [y for y in ("loss", *(m.column for m in curves.roles.metrics)) if y in curves]
+    if not measures:
+        st.info("No column of the curves is mapped to the loss or a metric: map one on the Data page.")
+        return None
+    grid = st.grid(3, min_column_width=200)
+    with grid.cell():
+        y = choose_y("Read off", measures, "The loss or a metric of the curves.")
+        st.caption(plural(int((curves.marks == "").sum()), "sound curve"))
+    with grid.cell():
+        law = _law(curves)
+    with grid.cell():
+        smoothing = st.slider(
+            "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
+            help="What a point at 5 % fewer training steps weighs (critical batch), or the point before (envelope).",
+        )  # fmt: skip
+    counted = law.name == COUNTED
+    target = st.number_input(
+        f"Target {escape_markdown(y)}", value=None, format="%g", key="aim",
+        placeholder="the hardest that every run reaches",
+        help="Updates are counted until the smoothed curve gets there.",
+    ) if counted else None  # fmt: skip
+    left, right = st.columns(2)
+    refits = left.number_input("Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params")
+    seed = right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
+    direct = counted or curves.roles.direction(y) == "max" or bool((curves[y] <= 0).any())
+    return FitSpec(
+        law=law.name, axis=law.axis, y=y, objective="ols" if direct else "huber-log",
+        smoothing=smoothing, target=target, bootstrap=refits, seed=seed,
+    )  # fmt: skip
+
+
+def _law(curves: Curves) -> Law:
+    """The law, over the batch size that is chosen where it counts updates."""
+    batches = [name for name in curves.values if name in _knobs(curves)]
+    laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
+    keep_possible("law", laws)
+    law = laws[st.selectbox("Law", list(laws), key="law", bind="query-params", help=_help(laws))]
+    if law.with_axis is not None:
+        keep_possible("axis", batches)
+        law = law.with_axis(st.selectbox("Batch size", batches, key="axis", bind="query-params"))
+    st.caption(f"{escape_markdown(law.summary)}  \n${law.latex}$")
+    return law
+
+
+def _knobs(curves: Curves) -> set[str]:
+    """The columns of the curves that belong to the run as a whole and are no size, time or measure."""
+    measured = {"N", "D", "U", "C", "step", "epochs", "loss", "budget", "weight"}
+    return set(curves.values) - measured - {m.column for m in curves.roles.metrics}
+
+
+def _help(laws: dict[str, Law]) -> str:
+    return "\n".join(f"- **{law.name}**: {escape_markdown(law.needs)}" for law in laws.values())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from isoplan.app.figures.fits import validation as picture
-from isoplan.app.views.widgets.on_demand import asked
+from isoplan.app.views.widgets.cache import compute_on_demand
 from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.baselines import BASELINES
@@ -35,19 +35,19 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
         f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
         "A law that does no better than its baselines has learned nothing that carries beyond the data."
     )
-    found = asked(
+    result = compute_on_demand(
         ("validation", fit.hash, str(db.folder)),
         "Validate",
         "Leaving out the largest runs",
         lambda progress: validate_read_off(fit.spec, runs, progress),
         Validation,
     )
-    if found is not None:
-        st.markdown(escape_markdown(found.sentence))
-        _errors(found)
-        targets = found.targets(found.laws[:1])
+    if result is not None:
+        st.markdown(escape_markdown(result.sentence))
+        _errors(result)
+        targets = result.targets(result.laws[:1])
         called = "updates to the target" if fit.law.name == "critical-batch" else ""
-        draw(lambda theme: picture.draw(found, targets, theme, called), key="validation")
+        draw(lambda theme: picture.draw(result, targets, theme, called), key="validation")
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:
@@ -56,29 +56,29 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         "Every law that these runs allow, under the options of this fit, ranked by its error on the largest runs and "
         "then by AIC."
     )
-    found = asked(
+    ranking = compute_on_demand(
         ("comparison", fit.hash, str(db.folder)),
         "Compare laws",
         "Fitting every law",
         lambda progress: compare(fit.spec, runs, progress=progress),
         Comparison,
     )
-    if found is None:
+    if ranking is None:
         return
-    st.table(_ranking(found), border="horizontal", hide_index=True)
+    st.table(_ranking(ranking), border="horizontal", hide_index=True)
     st.caption(
-        f"{escape_markdown(found.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise "
+        f"{escape_markdown(ranking.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise "
         "for which the "
         "objective is the best one (Gaussian for least squares, exponential tails beyond δ for Huber)."
     )
-    notes = [f"- {one.key}: {escape_markdown(one.note)}" for one in found.ranked if one.note]
-    notes += [f"- {law}: {escape_markdown(why)}" for law, why in found.refused]
+    notes = [f"- {one.key}: {escape_markdown(one.note)}" for one in ranking.ranked if one.note]
+    notes += [f"- {law}: {escape_markdown(why)}" for law, why in ranking.refused]
     if notes:
         with st.expander(f"Laws that could not be fitted or ranked ({len(notes)})"):
             st.markdown("\n".join(notes))
-    if found.validation is not None:
-        best = tuple(one.key for one in found.ranked[:MOST_DRAWN])
-        v, targets = replace(found.validation, laws=best), found.targets
+    if ranking.validation is not None:
+        best = tuple(one.key for one in ranking.ranked[:MOST_DRAWN])
+        v, targets = replace(ranking.validation, laws=best), ranking.targets
         draw(lambda theme: picture.draw(v, targets, theme), key="comparison")
 
 

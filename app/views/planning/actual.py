@@ -22,8 +22,8 @@ from isoplan.engine.planning.answer.format import number as stated
 from isoplan.engine.quantities import count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import actuals, results
-from isoplan.engine.store.saved.actuals import SavedActual
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved.results import SavedActual
 from isoplan.engine.store.tables import tables
 
 MOST_RUNS, MOST_RESULTS = 200, 40
@@ -41,7 +41,7 @@ def form(db: Database, key: str, plan: Plan) -> None:
             found = _typed(key, plan, measured) if way == TYPED else _row(db, key, plan, measured)
             if found is not None:
                 _check(db, plan, found)
-                actuals.save(db, key, found)
+                results.save_actual(db, key, found)
                 st.toast("The result stands beside its plan.")
                 st.rerun()
 
@@ -107,7 +107,7 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 def show(db: Database) -> None:
     """All results beside their plans: how many lie inside their intervals, a table, a picture."""
-    kept = actuals.all(db)
+    kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)
         with sentences():
@@ -115,8 +115,8 @@ def show(db: Database) -> None:
     if len(kept) > MOST_RESULTS:
         st.caption(f"{len(kept) - MOST_RESULTS} older results are not shown.")
     names = {p.hash: p.name for p in results.plans(db)}
-    gone = {one.id: _label(one, names) for one in actuals.all(db, deleted=True)}
-    deleted("results", gone, lambda key: actuals.restore(db, key))
+    gone = {one.id: _label(one, names) for one in results.actuals(db, deleted=True)}
+    deleted("results", gone, lambda key: results.restore_actual(db, key))
 
 
 def _all(db: Database, kept: list[SavedActual]) -> None:
@@ -141,7 +141,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
             if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
-                actuals.delete(db, one.id)
+                results.delete_actual(db, one.id)
                 st.rerun()
 
 

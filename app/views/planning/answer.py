@@ -6,9 +6,8 @@ import streamlit as st
 
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.views.widgets.cache import runs_behind
-from isoplan.app.views.widgets.parts import draw, escape_markdown, show_warnings
+from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
 from isoplan.app.views.widgets.save_form import keep
-from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, flatness, floor_of
 from isoplan.engine.planning.answer.document import Document
@@ -34,10 +33,10 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
             icon = ":material/block:" if worth.binds else ":material/check:"
             st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
     if plan.answers:
-        table(map(cells, rows(plan)), "The plan in numbers.")
+        show_table(map(cells, rows(plan)), "The plan in numbers.")
     if plan.bill and plan.prices is not None:
         st.subheader("What it costs", anchor=False)
-        table(map(cells, bill_rows(plan)), "The plan's bill.")
+        show_table(map(cells, bill_rows(plan)), "The plan's bill.")
         st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
     _rules(plan)
     _picture(db, fit, plan)

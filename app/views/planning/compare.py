@@ -9,10 +9,9 @@ import streamlit as st
 
 from isoplan.app.figures.plans import compare as picture
 from isoplan.app.views.planning import pricing
-from isoplan.app.views.widgets.exports import downloads, table_files
-from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, powers, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, powers, readable, sentences, show_table
+from isoplan.app.views.widgets.save_form import downloads, table_files
 from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
-from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.compare.reevaluate import Answer, ask_again
@@ -138,7 +137,9 @@ def _show(found: Comparison, unknown: list[str]) -> None:
             )
     head, *lines = lines_of(found)
     body = [dict(zip(("Quantity", *head[1:]), line, strict=True)) for line in lines]
-    table([{key: powers(text) for key, text in line.items()} for line in body], "The plans side by side in numbers.")
+    show_table(
+        [{key: powers(text) for key, text in line.items()} for line in body], "The plans side by side in numbers."
+    )
     for side in found.sides:
         for text in side.risk.warnings:
             st.caption(f":material/warning: **{escape_markdown(side.name)}** {powers(escape_markdown(text))}")

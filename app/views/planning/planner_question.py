@@ -10,12 +10,19 @@ import streamlit as st
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.views.planning import limiting, metrics, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
-from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import draw, escape_markdown, powers, sentences, show_warnings
+from isoplan.app.views.widgets.parts import (
+    draw,
+    escape_markdown,
+    powers,
+    readable,
+    sentences,
+    show_table,
+    show_warnings,
+)
 from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.saved_items import show_answers
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
-from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.questions.answer import Part
@@ -29,7 +36,7 @@ from isoplan.engine.store.database.database import Database
 def show(db: Database, question: PlannerQuestion) -> None:
     """The law, the question, and its answer, which runs alone when a blank changes; then what was saved."""
     _ask_and_answer(db, question)
-    saved_answers.show(db, question.name)
+    show_answers(db, question.name)
 
 
 @st.fragment
@@ -116,7 +123,7 @@ def _part(part: Part, key: str) -> None:
         st.subheader(part.title, anchor=False)
     if part.table is not None:
         rows = [dict(zip(part.table.head, map(powers, row), strict=True)) for row in part.table.rows]
-        table(rows, part.table.alt)
+        show_table(rows, part.table.alt)
     if part.chart is not None:
         draw(partial(draw_chart, part.chart()), key=f"{key}_picture")
     if part.caption:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.costs import ComputeRule, compute_rule
-from isoplan.engine.costs.typed import measured_rule, rule_of
+from isoplan.engine.costs.measured import measured_rule, rule_of
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.quantities import as_typed, parse_number
 from isoplan.engine.schema import Runs

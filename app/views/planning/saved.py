@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.planning import actual, limiting, pricing, rules
-from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.state import fit_of
@@ -30,7 +30,7 @@ def show(db: Database) -> None:
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
     deleted("plans", gone, lambda key: results.restore_plan(db, key))
     actual.show(db)
-    saved_answers.show(db)
+    saved_items.show_answers(db)
 
 
 def _saved(db: Database, one: results.SavedPlan) -> None:

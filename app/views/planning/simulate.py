@@ -11,9 +11,19 @@ import streamlit as st
 
 from isoplan.app.figures.plans import simulate as picture
 from isoplan.app.views.planning import pricing
-from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.cache import curves_of, runs_of
-from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, powers, sentences, show_warnings
+from isoplan.app.views.widgets.parts import (
+    distinct,
+    draw,
+    escape_markdown,
+    number,
+    powers,
+    readable,
+    sentences,
+    show_table,
+    show_warnings,
+)
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
@@ -26,7 +36,6 @@ from isoplan.app.views.widgets.state import (
     recall,
     task_of_fit,
 )
-from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.amounts import SAMPLES, parse_amount
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
@@ -84,7 +93,7 @@ UNPRICED = (
 def show(db: Database) -> None:
     """The two laws, the question, and its answer, which runs alone when a blank changes; then what was saved."""
     _ask_and_answer(db)
-    saved_answers.show(db, "repeat")
+    saved_items.show_answers(db, "repeat")
 
 
 @st.fragment
@@ -260,7 +269,7 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
             st.markdown(powers(readable(text)))
     body = [cells(row) for row in (rows(answer) if priced else unpriced_rows(answer))]
     if body:
-        table([_brief(line, answer) for line in body], "Both ways in numbers.")
+        show_table([_brief(line, answer) for line in body], "Both ways in numbers.")
     st.caption(escape_markdown(f"Compute is counted by {answer.compute.text}."))
     if priced and answer.cheaper is not None and answer.cheaper.total.value is not None:
         draw(partial(picture.draw, answer), key="simulate_picture")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.figures.metrics import agreement as matrices
-from isoplan.app.figures.metrics import regimes as picture
 from isoplan.app.views.recommending.evidence_form import PRINTED
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, sentences
@@ -43,14 +42,14 @@ def show(db: Database) -> None:
 def _printed() -> None:
     found = published_agreement()
     parts = [(regime, [a for a in found if a.name.startswith(regime)]) for regime in REGIMES]
-    panels = picture.of_regimes(parts, "loss")
+    panels = matrices.of_regimes(parts, "loss")
     st.caption(
         "Spearman's rank correlation of each metric with the loss within a budget, turned so that 1 means that both "
         "prefer the same runs (behavioural, Tables 16, 17; 85 to 99 runs a budget batch-local, 8 or 9 full "
         "catalogue). A frame marks metrics whose sign changes. Pairs without the loss are not printed: choose runs of "
         "yours to see them."
     )
-    draw(lambda theme: picture.draw(panels, theme), key="regimes")
+    draw(lambda theme: matrices.draw_regimes(panels, theme), key="regimes")
     _say(flips(found))
 
 
@@ -58,7 +57,7 @@ def _own(db: Database, table: TableInfo) -> None:
     _, runs = runs_of(db, table, "")
     found = agreement(runs, usual(runs))
     st.caption("Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs.")
-    draw(lambda theme: matrices.draw(found, theme), key="agreement_own")
+    draw(lambda theme: matrices.draw_agreement(found, theme), key="agreement_own")
     metrics = list(found[0].metrics)
     left, right = st.columns(2)
     local = left.selectbox(
@@ -69,7 +68,7 @@ def _own(db: Database, table: TableInfo) -> None:
     )
     if local and full:
         pair = across(found, [(local, full)])
-        draw(lambda theme: picture.draw(picture.of_across(pair), theme), key="across")
+        draw(lambda theme: matrices.draw_regimes(matrices.of_across(pair), theme), key="across")
     _say(flips(found))
     for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:
         st.info(escape_markdown(note), icon=":material/info:")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from isoplan.app.figures.plans import allocation
 from isoplan.app.figures.plans import sweep as sweep_figure
-from isoplan.app.figures.training import batches
+from isoplan.app.figures.training import curve_points
 from isoplan.app.views.recommending import evidence_form
 from isoplan.app.views.recommending.evidence_form import Own
 from isoplan.app.views.recommending.our_cells import Ours
@@ -92,7 +92,7 @@ def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> Non
     if found is None:
         return
     counted, runs, y = updates(found), _behind(own, "B", found, answer.served), found.spec.y
-    draw(lambda theme: batches.draw(counted, runs, y, theme), key=f"{of}batch_law")
+    draw(lambda theme: curve_points.draw_batches(counted, runs, y, theme), key=f"{of}batch_law")
 
 
 def _behind(own: Own, setting: Setting, fitted: Fit, metric: str) -> Runs | None:

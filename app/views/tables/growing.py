@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from isoplan.app.views.fits.fitting import refit
-from isoplan.app.views.fits.refill import OPENED
+from isoplan.app.views.fits.history import OPENED
 from isoplan.app.views.training.standing import STATES
 from isoplan.app.views.widgets.cache import newer_rows
 from isoplan.app.views.widgets.parts import plural, progress_bar, sentences
@@ -66,8 +66,8 @@ def _offer(db: Database, fit: Fit) -> None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"**{plural(new, 'new row')}** since this fit.", width="content")
-        asked = st.button("Refit with all rows", type="primary", icon=":material/refresh:", key=f"refit_{fit.hash}")
-    if asked:
+        pressed = st.button("Refit with all rows", type="primary", icon=":material/refresh:", key=f"refit_{fit.hash}")
+    if pressed:
         with sentences(), progress_bar("Fitting") as progress:
             _open(refit(db, fit, progress))
 

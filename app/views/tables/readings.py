@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown, number
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware.catalogue import DEVICES
+from isoplan.engine.hardware import DEVICES
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns import derive

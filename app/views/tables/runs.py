@@ -1,13 +1,15 @@
-"""The runs as points: choose some by a click or a box, leave them out with a reason, bring them back."""
+"""The runs of a table as figures: points that can be withdrawn and restored, and whether metrics rank them alike."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from isoplan.app.figures.fits import runs as picture
+from isoplan.app.figures.metrics.agreement import draw_agreement
 from isoplan.app.views.tables.growing import choosing
 from isoplan.app.views.widgets.cache import drawn_runs, runs_of
-from isoplan.app.views.widgets.parts import chosen_rows, draw_selectable, escape_markdown, plural, sentences
+from isoplan.app.views.widgets.parts import chosen_rows, draw, draw_selectable, escape_markdown, plural, sentences
+from isoplan.engine.agreement import By, agreement, flips
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -17,14 +19,14 @@ MOST_SHOWN = 200
 
 def show(db: Database, table: TableInfo, where: str) -> None:
     """The overview figure of the runs that the mapping and the filter leave, notes on them, and the withdrawn ones."""
-    snapshot, found = runs_of(db, table, where)
-    st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
-    for note in found.notes:
+    snapshot, runs = runs_of(db, table, where)
+    st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
+    for note in runs.notes:
         st.info(escape_markdown(note), icon=":material/info:")
     event = draw_selectable(
-        lambda theme: picture.draw(found, theme=theme),
+        lambda theme: picture.draw(runs, theme=theme),
         key=f"overview_{table.id}_{snapshot}",
-        drawing=drawn_runs(snapshot, str(db.folder), found),
+        drawing=drawn_runs(snapshot, str(db.folder), runs),
     )
     rows = chosen_rows(event)
     choosing(table.id, rows)
@@ -67,3 +69,34 @@ def _withdrawn(db: Database, table: TableInfo) -> None:
         with sentences():
             tables.bring_back(db, table.id, picked or [row for row, _, _ in gone])
             st.rerun()
+
+
+PARTS: tuple[By, ...] = ("all", "budget", "group")
+MOST = 8
+"""Notes that are shown."""
+
+
+def show_agreement(db: Database, table: TableInfo, where: str) -> None:
+    """The heat maps, the pairs whose sign flips, and what limits them; PlannerError with fewer than two metrics."""
+    _, runs = runs_of(db, table, where)
+    by = st.segmented_control(
+        "Compare within",
+        PARTS,
+        default="all",
+        required=True,
+        key="agree_by",
+        bind="query-params",
+        help="All runs together compare models of every compute, which moves all metrics; within a budget they "
+        "need not agree.",
+    )
+    correlations = agreement(runs, by)
+    marked = flips(correlations)
+    st.caption(
+        "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs. "
+        + ("A frame marks pairs whose sign changes." if marked else "")
+    )
+    draw(lambda theme: draw_agreement(correlations, theme), key="agreement")
+    for flip in marked[:MOST]:
+        st.warning(escape_markdown(flip.sentence), icon=":material/swap_vert:")
+    for note in [f"{a.name}: {note}" for a in correlations for note in a.notes][:MOST]:
+        st.info(escape_markdown(note), icon=":material/info:")

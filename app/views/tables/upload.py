@@ -1,4 +1,4 @@
-"""The box that brings a run table in: a file, a paste from a spreadsheet, or the template to fill in."""
+"""Upload of a run table and of its training curves: a file, a paste, or the template to fill in."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import escape_markdown, refuse, sentences
+from isoplan.app.figures.training import curves
+from isoplan.app.views.tables.mapping import edit_mapping
+from isoplan.app.views.widgets.cache import curves_of, runs_of
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, refuse, sentences
+from isoplan.app.views.widgets.saved_items import manage
 from isoplan.app.views.widgets.state import open_table
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Curves
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files import export
 from isoplan.engine.store.files.text import MAX_CELLS, MAX_ROWS
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
 from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 
 FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xlsx", "xlsm", "duckdb", "ddb", "db"]
 
@@ -68,19 +74,19 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     if sent.file_id in refused:
         refuse(refused[sent.file_id])
         return
-    found: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     try:
         with st.spinner("Reading the file"):
-            found = tables.parts(sent.getvalue(), sent.name)
-            if len(found) < 2:
+            parts = tables.parts(sent.getvalue(), sent.name)
+            if len(parts) < 2:
                 take(sent.getvalue(), sent.name)
     except PlannerError as error:
         # Said again on every run while the file lies in the box, without reading it again.
         refused[sent.file_id] = str(error)
         refuse(str(error))
-    if len(found) > 1:
+    if len(parts) > 1:
         part = st.selectbox(
-            f"{escape_markdown(sent.name)} holds {len(found)} tables: which one?", found, key=f"part_{key}"
+            f"{escape_markdown(sent.name)} holds {len(parts)} tables: which one?", parts, key=f"part_{key}"
         )
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
@@ -107,3 +113,58 @@ def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
     st.session_state["known_table"] = table.id if table.known else ""
     open_table(table.id)
     st.rerun()
+
+
+MOST = 200
+"""Curves that are left out and named."""
+
+
+def show_curves(db: Database, table: TableInfo, where: str) -> None:
+    """The curve tables that are tied to ``table``, the box for another one, and the curves of the chosen one."""
+    uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
+    with st.expander("Add training curves", expanded=not uploaded, icon=":material/upload_file:"):
+        add_curves(db, table)
+    label = "Use the rows of this table as curves"
+    if not uploaded and tables.roles(db, table.id).rows != "all" and st.button(label, key=f"curves_within_{table.id}"):
+        with sentences():
+            tables.curves_within(db, table.id)
+            st.rerun()
+    if not uploaded:
+        st.info(
+            "Envelope, critical batch and overfitting threshold read training curves: one row a point, with the name "
+            "of its run, the step and the loss.",
+            icon=":material/info:",
+        )
+        return
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    names = distinct({i: one.name for i, one in uploaded.items()})
+    chosen = uploaded[left.selectbox("Curve table", list(uploaded), format_func=names.__getitem__, key="curve_table")]
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
+        manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))
+    with st.expander("What its columns mean", icon=":material/table_chart:"):
+        edit_mapping(db, chosen, tables.columns(db, chosen.id))
+    with sentences():
+        snapshot, runs = runs_of(db, table, where)
+        _about(curves_of(db, chosen, snapshot, runs), chosen)
+
+
+def _about(found: Curves, table: TableInfo) -> None:
+    """How many curves there are, the notes on them, their picture, and those that are left out."""
+    bad = found.marks != ""
+    st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
+    for note in found.notes:
+        st.info(escape_markdown(note), icon=":material/info:")
+    targets = [y for y in ("loss", *(m.column for m in found.roles.metrics)) if y in found]
+    if not targets:
+        st.info("No column of the curves is mapped to the loss or a metric: map one above.", icon=":material/info:")
+        return
+    y = targets[0] if len(targets) == 1 else st.selectbox("Draw", targets, key=f"curve_y_{table.id}")
+    draw(lambda theme: curves.draw_curves(found, y, theme), key=f"curves_{table.id}")
+    if bad.any():
+        named = zip(found.names[bad][:MOST].tolist(), found.marks[bad][:MOST].tolist(), strict=True)
+        st.dataframe(
+            [{"Run": name, "Left out": why} for name, why in named],
+            hide_index=True,
+            alt="Curves that are left out, and why.",
+        )

@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from isoplan.app.views.training import costs, incoming, special, standing
+from isoplan.app.views.training import special, standing
 from isoplan.app.views.training.lines import own_fields
-from isoplan.app.views.training.preview import preview
+from isoplan.app.views.training.preview import ask_cap, preview, show_costs
 from isoplan.app.views.training.preview import show as show_preview
+from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import keep_possible, remember
@@ -35,13 +36,13 @@ EXAMPLE = "example"
 def show(queue: Queue) -> None:
     """The form and what it comes to."""
     with sentences():
-        known = families(queue.root)
+        choices = families(queue.root)
         top = st.container(horizontal=True)
         left, right = st.columns([1, 1])
         with left:
-            keep_possible("family", known)
-            family = known[
-                str(st.selectbox("Family", list(known), key="family", bind="query-params", help="What is trained."))
+            keep_possible("family", choices)
+            family = choices[
+                str(st.selectbox("Family", list(choices), key="family", bind="query-params", help="What is trained."))
             ]
         enter_family(family)
         with right:
@@ -50,7 +51,7 @@ def show(queue: Queue) -> None:
             )
         with top:
             _files(queue.root, family)
-        incoming.refused("grid")
+        parts.show_refusal("grid")
         st.caption(escape_markdown(family.title))
         texts = _fields(family)
         if texts is not None:
@@ -94,8 +95,12 @@ def _help(about: FieldInfo) -> str:
     words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
     span = " ".join(f"{words[name]} {as_typed(float(bounds[name]))}" for name in words if name in bounds)
     choices = ", ".join(map(str, get_args(about.annotation))) if get_origin(about.annotation) is Literal else ""
-    said = [about.description or "", f"One of {choices}." if choices else "", f"{span[:1].upper()}{span[1:]}."]
-    return escape_markdown(" ".join(part for part in said if part.strip(" .")))
+    parts_of_help = [
+        about.description or "",
+        f"One of {choices}." if choices else "",
+        f"{span[:1].upper()}{span[1:]}.",
+    ]
+    return escape_markdown(" ".join(part for part in parts_of_help if part.strip(" .")))
 
 
 def _files(root: Path, family: Family[Any]) -> None:
@@ -112,7 +117,7 @@ def _files(root: Path, family: Family[Any]) -> None:
             key=f"preset_{name}",
         )
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
-        incoming.box("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
+        parts.receive_file("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
     special.files(root, family)
 
 
@@ -149,13 +154,13 @@ def _text(sent: Any) -> str:
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
     """What the grid comes to and will take, and the buttons that keep it or run it."""
     text = write_grid(grid)
-    found = preview(text, family.version, str(queue.root), grid, family)
-    show_preview(found, family, special.about(queue.root, family, found.cells))
-    cap = costs.ask_cap()
-    costs.show(queue, family, found, text, cap)
+    shown = preview(text, family.version, str(queue.root), grid, family)
+    show_preview(shown, family, special.about(queue.root, family, shown.cells))
+    cap = ask_cap()
+    show_costs(queue, family, shown, text, cap)
     with st.container(horizontal=True):
         go = st.button(
-            f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
+            f"Launch {plural(len(shown.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
         )
         st.download_button(
             "GRID.toml", text, "GRID.toml", "application/toml", icon=":material/download:", on_click="ignore"
@@ -169,9 +174,9 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
     before = standing.look(queue).records
     with writing(queue.root):
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
-    known = sum(name in before for name in made.cells)
+    repeated = sum(name in before for name in made.cells)
     standing.changed()
-    again = f" {plural(known, 'cell')} of it were here already." if known else ""
+    again = f" {plural(repeated, 'cell')} of it were here already." if repeated else ""
     st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
     st.session_state["grid_launched"] = True
     remember("sweep", made.key)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from isoplan.app.figures.training.live import MOST, Curve, Ends, joined
+from isoplan.app.figures.training.curves import MOST, Curve, Ends, joined
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.attempt_curves import Point, curve, last, of_one_rate

@@ -8,9 +8,8 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.commands.shared.following import simulating
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB, Theme
-from isoplan.app.figures.training import live
+from isoplan.app.figures.style.theme import WEB, Drawing, Theme
+from isoplan.app.figures.training import curves as live
 from isoplan.app.views.training import actions, standing
 from isoplan.app.views.training.lines import AXES, curves, spans
 from isoplan.app.views.training.standing import Group, Look
@@ -91,7 +90,7 @@ def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against
 
     def redraw(theme: Theme) -> Drawing:
         begun = sum(record.number > 0 for record in cells)
-        return live.draw(curves(queue, family, cells, x), x, family.loss, *spans(family, cells, x), begun, theme)
+        return live.draw_live(curves(queue, family, cells, x), x, family.loss, *spans(family, cells, x), begun, theme)
 
     state = hash(tuple((record.name, record.number, record.state, record.created) for record in cells))
     kept = None if look.works(group) else _settled(str(queue.root), group.key, x, state, redraw)

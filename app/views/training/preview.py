@@ -1,4 +1,4 @@
-"""What a grid comes to before it is launched: its cells, their number, and the FLOPs in all."""
+"""Preview of a grid before it is launched: its cells, their FLOPs and time, and the cap of its sweep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from isoplan.engine.quantities import power10
+from isoplan.app.caps import read_cap
+from isoplan.app.earlier import bundled_cells
+from isoplan.app.views.widgets.parts import escape_markdown
+from isoplan.engine.quantities import duration, power10, si
+from isoplan.trainers.backend.estimate import forecast
+from isoplan.trainers.backend.estimate.forecast import Estimate
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Cap
 from isoplan.trainers.cell import Cell, Family, Sizes
 from isoplan.trainers.grid import Grid, axes, cells
 from isoplan.trainers.ranges import kind_of
@@ -53,10 +60,10 @@ def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any
 
 def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
     """N, D, U and C of the cells, those that the family can say."""
-    found = {name: [getattr(size, name) for size in sizes] for name in SIZES}
-    if found["U"] == found["D"]:
-        del found["U"]
-    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+    columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
+    if columns["U"] == columns["D"]:
+        del columns["U"]
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
 
 
 def show(found: Preview, family: Family[Any], about: str) -> None:
@@ -80,10 +87,67 @@ def show(found: Preview, family: Family[Any], about: str) -> None:
 def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
     """How the columns of fields are shown: under their titles, whole numbers with separators."""
     shown = set(names)
-    known = {name: about for name, about in family.cell.model_fields.items() if name in shown}
+    infos = {name: about for name, about in family.cell.model_fields.items() if name in shown}
     return {
         name: st.column_config.NumberColumn(about.title, format="localized")
         if kind_of(about) == "integer"
         else about.title or name
-        for name, about in known.items()
+        for name, about in infos.items()
     }
+
+
+CALLED = ("cap of the sweep", "price of a device hour")
+"""What the two fields are called within a sentence."""
+MOST = 20
+"""Seconds that an estimate takes at most."""
+
+
+def ask_cap() -> Cap:
+    """The price of a device hour and what the sweep may spend. Raises PlannerError for what cannot be."""
+    grid = st.grid(2, min_column_width=210)
+    price = grid.text_input(
+        "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
+        help="Of a GPU, or of one core where a cell runs on cores.",
+    )  # fmt: skip
+    spend = grid.text_input(
+        "Spend at most", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
+        help="Once the sweep has used so much, its cells wait until you raise it.",
+    )  # fmt: skip
+    return read_cap(spend or "", price or "", CALLED)
+
+
+def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) -> None:
+    """What the grid called ``key`` takes, once it was asked for; else the button that measures it."""
+    requested = st.session_state.setdefault("estimates", set())
+    place = st.empty()
+    if key not in requested:
+        help_text = f"Runs short cells of this grid on this machine, at most {MOST} s."
+        if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=help_text):
+            return
+        place.empty()
+    made = _estimated(key, str(queue.root), queue, family, found)
+    requested.add(key)
+    place.markdown(f"{escape_markdown(costs_text(made, cap))}  \n:gray[{escape_markdown(made.basis)}]")
+
+
+@st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")
+def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found: Preview) -> Estimate:
+    return forecast.estimate(_queue.root, _family, _found.cells, earlier=bundled_cells(_family.name))
+
+
+def costs_text(found: Estimate, cap: Cap) -> str:
+    """``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
+    left = found.cells - found.done
+    done = f"{found.done:,} of {found.cells:,} cells are done already. " if found.done and left else ""
+    if not left or found.seconds is None or found.hours is None:
+        return done.strip()
+    cost = found.money(cap.price)
+    spent = f" ({cost:.2g} {cap.currency})" if cost is not None else ""
+    disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
+    longest = f"; the longest cell takes {duration(found.longest)}" if found.longest and left > 1 else ""
+    over = cap.hours is not None and found.hours > cap.hours
+    more = f" That is more than the {cap.text} that it may spend: it will wait there." if over else ""
+    return (
+        f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
+        f"{more}"
+    )

@@ -1,4 +1,4 @@
-"""What the Train page has for the cells of one family alone, beside what it has for those of all."""
+"""Parts of the Train page for one family: files, description of a grid, and results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,50 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.training import amplitudes, events, recommenders, standing
+from isoplan.app.views.training import standing, surrogates
 from isoplan.app.views.training.standing import Group
-from isoplan.app.views.widgets.parts import sentences
+from isoplan.app.views.widgets.parts import escape_markdown, sentences
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.cell import Family
+
+NO_FIT: Mapping[str, str] = {}
+METRIC = "recall@10"
+CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
+"""Among what cells of a stage are judged."""
+
+
+def _no_files(root: Path) -> None:
+    """Recommender cells have their field of files in the form alone."""
+
+
+def _nothing_in_common(root: Path, cells: Sequence[BehaviorCell]) -> str:
+    """Nothing that the preview of every family does not state."""
+    return ""
+
+
+def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
+    """What popularity and counts after the last items reach, by log and stage, and how many cells are no better."""
+    by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
+    for record in done:
+        metrics = (record.result or {}).get("metrics", {})
+        if f"popularity_{METRIC}" in metrics:
+            log = str(record.cell.get("data", ""))
+            by_log.setdefault((log, int(record.cell.get("stage", 1))), []).append(metrics)
+    for (log, stage), cells in by_log.items():
+        st.caption(f"{escape_markdown(log)}, {CANDIDATES.get(stage, f'stage {stage}')}: {_sentence(cells)}")
+
+
+def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
+    """``popularity reaches recall@10 0.326, counts after the last items 0.398; 1 of 3 cells is no better.``"""
+    first = cells[0]
+    counts, after = (f"{first[f'{name}_{METRIC}']:.3g}" for name in ("popularity", "last_items"))
+    worse = sum(bool(metrics.get("untrained")) for metrics in cells)
+    verb = "is" if worse == 1 else "are"
+    lost = f"{worse} of {len(cells)} cells {verb} no better" if worse else f"all {len(cells)} cells are better"
+    return f"popularity reaches {METRIC} {counts}, counts after the last items {after}; {lost} than counts."
+
 
 OFTEN = "10s"
 """Between two looks at what has finished, while something runs."""
@@ -34,8 +72,10 @@ class Special:
 
 
 SPECIAL: Mapping[str, Special] = {
-    "amplitudes": Special(events.show, amplitudes.about, amplitudes.results, amplitudes.FIT),
-    "behavior": Special(recommenders.files, recommenders.about, recommenders.results, recommenders.FIT),
+    "amplitudes": Special(
+        surrogates.show_event_files, surrogates.show_dimension, surrogates.show_results, surrogates.FIT
+    ),
+    "behavior": Special(_no_files, _nothing_in_common, show_baselines, NO_FIT),
 }
 """By the name of the family."""
 

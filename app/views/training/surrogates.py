@@ -1,19 +1,28 @@
-"""What finished cells of the amplitudes family measured, as the figures take it: pulls and intrinsic dimensions."""
+"""Cells of the amplitudes family on the Train page: event files, dimensions, pulls and intrinsic dimensions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured
-from isoplan.app.figures.amplitudes.pulls import Pulls
+import streamlit as st
+
+from isoplan.app.figures.amplitudes import intrinsic
+from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured, Pulls
+from isoplan.app.views.fits.spec_form import how
 from isoplan.app.views.training.lines import label, varied
-from isoplan.app.views.widgets.parts import number
-from isoplan.trainers.amplitudes.source import SIMULATED, Source
-from isoplan.trainers.amplitudes.surrogate.pulls import FILE, read_pulls
+from isoplan.app.views.widgets import parts
+from isoplan.app.views.widgets.parts import draw, escape_markdown, number
+from isoplan.app.views.widgets.state import keep_possible
+from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.event_files import MOST_BYTES, import_file, list_files
+from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, Source, facts_of
+from isoplan.trainers.amplitudes.surrogate.accuracy import FILE, read_pulls
+from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.record import Record
@@ -26,8 +35,8 @@ WITHIN = 68.3
 
 def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
     """Those of the finished ``records`` that learned an uncertainty and kept their pulls, the largest D first."""
-    found = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
-    return sorted(found, key=lambda one: -_metrics(one).get("D", 0.0))
+    with_both = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
+    return sorted(with_both, key=lambda one: -_metrics(one).get("D", 0.0))
 
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
@@ -39,14 +48,14 @@ def pulls(queue: Queue, record: Record) -> Pulls | None:
 @lru_cache(maxsize=1000)
 def _read(path: Path, created: str, number: int, target: str) -> Pulls | None:
     """That of an attempt of a cell that learned ``target``, read once."""
-    found = read_pulls(path)
-    return Pulls(*found, target=target) if found else None
+    read = read_pulls(path)
+    return Pulls(*read, target=target) if read else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:
     """What a finished cell measured of its pulls; None where it learned no uncertainty."""
-    found = _metrics(record)
-    return {name: found[name] for name in CALIBRATION} if all(name in found for name in CALIBRATION) else None
+    metrics = _metrics(record)
+    return {name: metrics[name] for name in CALIBRATION} if all(name in metrics for name in CALIBRATION) else None
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
@@ -66,15 +75,15 @@ def _signed(value: float) -> str:
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
     """The intrinsic dimensions of the finished ``records`` that have them."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
-    return [found for one in records if (found := _measured(one, label(one, fields))) is not None]
+    return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
 
 def _measured(record: Record, text: str) -> Measured | None:
-    found = _metrics(record)
-    layer, N, D = _estimate(found, "dimension"), found.get("N", math.nan), found.get("D", math.nan)
+    metrics = _metrics(record)
+    layer, N, D = _estimate(metrics, "dimension"), metrics.get("N", math.nan), metrics.get("D", math.nan)
     if layer is None or not (N > 0 and D > 0):
         return None
-    return Measured(title(source(record)), text, N, D, layer, _estimate(found, "dimension_inputs"), found.get("d"))
+    return Measured(title(source(record)), text, N, D, layer, _estimate(metrics, "dimension_inputs"), metrics.get("d"))
 
 
 def _estimate(found: Mapping[str, float], name: str) -> Estimate | None:
@@ -99,3 +108,119 @@ def _metrics(record: Record) -> dict[str, float]:
     """What a cell measured, as far as it is finite numbers."""
     raw = dict((record.result or {}).get("metrics") or {})
     return {name: float(x) for name, x in raw.items() if isinstance(x, int | float) and math.isfinite(x)}
+
+
+FIXED = {True: "√s varies", False: "√s is fixed"}
+"""By whether it varies."""
+FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
+"""K + (X_c / D)^alpha, as the paper fits it."""
+
+
+def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
+    """``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.`` Raises PlannerError as ``facts_of``."""
+    unread: dict[str, list[str]] = {}
+    for source in dict.fromkeys(cell.source for cell in cells):
+        facts = facts_of(root, source)
+        sentence = f"*d* = {freedoms(facts.particles, facts.varying)}, {FIXED[facts.varying]}"
+        unread.setdefault(sentence, []).append(escape_markdown(title(source)))
+    return "; ".join(f"{', '.join(names)}: {sentence}" for sentence, names in unread.items()) + "."
+
+
+def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
+    """The way to their laws; intrinsic dimensions and pulls of finished cells, side by side where both are there."""
+    if done:
+        st.page_link(
+            "views/precision.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
+        )
+    measured, learned = dimensions(family, done), with_pulls(queue, done)
+    if not measured and not learned:
+        return
+    grid = st.grid(1 + bool(measured and learned), min_column_width=420)
+    if measured:
+        with grid.cell():
+            _dimensions(measured)
+    if learned:
+        with grid.cell():
+            _pulls(queue, family, learned)
+
+
+def _dimensions(found: Sequence[Measured]) -> None:
+    """Against D, or N where that alone varies; where both do one may choose."""
+    st.subheader("Intrinsic dimension", anchor=False)
+    varying = [name for name in ("D", "N") if _varies(found, name)] or ["D"]
+    x = varying[0]
+    if len(varying) > 1:
+        keep_possible("dimension_against", varying)
+        x = str(
+            st.segmented_control(
+                "Against", varying, default="D", required=True, key="dimension_against", bind="query-params"
+            )
+        )
+    draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
+    st.caption(
+        "Two-NN of the last hidden layer on test points, with its spread over five subsets; open: of what it reads. "
+        "Dashed: the dimension *d* of the phase space."
+    )
+
+
+def _varies(found: Sequence[Measured], name: str) -> bool:
+    """Whether there are cells of the same events that differ in it: the same width is another N with other inputs."""
+    return len({(one.events, getattr(one, name)) for one in found}) > len({one.events for one in found})
+
+
+def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
+    """The pulls of one of the cells."""
+    st.subheader("Pulls", anchor=False)
+    fields = varied(family, found)
+    named = {record.name: label(record, fields) for record in found}
+    keep_possible("pulls_of", list(named))
+    chosen = st.selectbox(
+        "Of the cell", list(named), format_func=lambda name: named.get(name, name), key="pulls_of", bind="query-params"
+    )
+    record = next(one for one in found if one.name == chosen)
+    shown, text = pulls(queue, record), calibration(record)
+    if shown is not None and text is not None:
+        draw(lambda theme: intrinsic.draw_pulls(shown, theme), "pulls_picture")
+        st.caption(escape_markdown(calibration_text(text)))
+
+
+FIELD = "cell_data"
+"""The field of the form that names them."""
+LIMIT = MOST_BYTES // 1024**2
+"""Megabytes of a file that comes in."""
+
+
+def show_event_files(root: Path) -> None:
+    """What the field may name, and a box for one more file."""
+    with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
+        offered = [SIMULATED, *list_files(root)]
+        st.session_state["events_chosen"] = [name for name in typed_file() if name in offered]
+        st.pills(
+            "Train on", offered, format_func=escape_markdown, selection_mode="multi", key="events_chosen",
+            on_change=_choose, args=(offered,),
+            help="Puts the name into the field Data; of several each is trained on.",
+        )  # fmt: skip
+        parts.receive_file(
+            "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
+            ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root),
+            f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
+        )  # fmt: skip
+        parts.show_refusal("events")
+
+
+def typed_file() -> list[str]:
+    """What the field names now; nothing where it is left at its default, so that a click takes its place."""
+    names = str(st.session_state.get(FIELD) or "").split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
+def _choose(offered: list[str]) -> None:
+    """Put what was chosen into the field, beside what is typed there and is none of what was ``offered``."""
+    others = [name for name in typed_file() if name not in offered]
+    st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
+
+
+def _bring(root: Path, sent: Any) -> None:
+    """Bring in the file that was given, and train on it."""
+    import_file(root, sent.name, sent.getvalue())
+    st.session_state[FIELD] = sent.name

@@ -1,27 +1,88 @@
-"""The table of cells, what can be done with those that are selected, and the log of one."""
+"""The table of cells, actions on the selected ones, and the log of one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from isoplan.app import workspace
+from isoplan.app.commands.shared.following import simulating
 from isoplan.app.ingest import ingest
 from isoplan.app.views.training import actions, special, standing
+from isoplan.app.views.training.lines import last_said, varied
 from isoplan.app.views.training.preview import fields_config
-from isoplan.app.views.training.rows import OURS, frame, why
-from isoplan.app.views.training.standing import Group
+from isoplan.app.views.training.standing import STATES, Group
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import simulation
 from isoplan.trainers.backend.store.attempt_curves import log_tail
 from isoplan.trainers.backend.store.record import Record, log_of
 from isoplan.trainers.cell import Family
+
+OURS = ("State", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why")
+
+
+def frame(
+    queue: Queue,
+    family: Family[Any],
+    records: Sequence[Record],
+    state: Callable[[Record], str] = lambda record: record.state,
+    now: datetime | None = None,
+) -> pd.DataFrame:
+    """The cells in the order that is given; the fields in which they differ stand after the state.
+
+    ``Done`` is how much of the steps, in per cent, ``Seconds`` those of all attempts so far, and ``Loss`` the last that
+    a cell said.
+    """
+    at = now or datetime.now(UTC)
+    table = pd.DataFrame(
+        [_row(queue, record, family.loss, state(record), at) for record in records], columns=list(OURS)
+    )
+    for place, field in enumerate(varied(family, records), start=1):
+        named = field if field not in OURS else f"{field} "
+        table.insert(place, named, [record.cell.get(field) for record in records])
+    return table
+
+
+def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> tuple[object, ...]:
+    if record.state == "done" and record.result is not None:
+        steps = record.result.get("steps")
+        step, share = "" if steps is None else f"{steps:,}", 100.0
+        value = record.result.get("metrics", {}).get(loss)
+    else:
+        last = last_said(queue.folder(record.name), record)
+        total = last.total if last else None
+        step = "" if last is None else f"{last.step:,} of {total:,}" if total else f"{last.step:,}"
+        share = 100 * last.step / total if last and total else 0.0
+        value = last.values.get(loss) if last else None
+        if simulated := simulation(last):
+            step = simulating(*simulated, record.family)
+    taken = seconds(record, now)
+    return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
+
+
+def seconds(record: Record, now: datetime) -> float:
+    """Seconds of all attempts of a cell. The attempt under way counts from its lease, once a worker has begun it."""
+    ended = sum(float(result.get("seconds", 0.0)) for result in record.results.values())
+    given = record.lease.get("given")
+    if record.number and record.begun and record.result is None and given:
+        return ended + max((now - datetime.fromisoformat(str(given))).total_seconds(), 0.0)
+    return ended
+
+
+def why(record: Record) -> str:
+    """Why a cell failed, or why its process died before this attempt."""
+    latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
+    has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
+    return str(latest.get("why", "")) if has_reason else ""
+
 
 MANY = 500
 """Rows above which the table is drawn anew less often."""
@@ -69,8 +130,8 @@ def _fit(queue: Queue, family: Family[Any]) -> None:
     """The button that opens the Fit page. Finished cells that are not yet in the run table are added to it first."""
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
-    said = "Opens the Fit page on all finished cells of the family."
-    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=said):
+    help_text = "Opens the Fit page on all finished cells of the family."
+    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
         with sentences():
             ingest(db, queue)
             st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})

@@ -1,16 +1,18 @@
-"""What pages read again and again, kept by the hash of what it is made from. Nothing here is ever changed in place."""
+"""Cached results of pages, under the hash of their inputs. No cached value is changed in place."""
 
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from isoplan.app.figures.fits import residuals as residual_picture
 from isoplan.app.figures.fits import runs as overview
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Drawing
+from isoplan.app.views.widgets.parts import progress_bar, sentences
 from isoplan.data.catalogue import CARDS, path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import read_fit
@@ -189,5 +191,35 @@ def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
 @st.cache_resource(max_entries=16, show_spinner="Drawing")
 def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
     """The residuals of the runs behind a fit, and their picture."""
-    found = residuals(_fit, _runs)
-    return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)
+    values = residuals(_fit, _runs)
+    return values, residual_picture.draw(values, _runs, _fit.spec.y, axes=_fit.law.axes)
+
+
+MOST_ANSWERS = 32
+Key = tuple[str, ...]
+Made = TypeVar("Made")
+
+
+@st.cache_resource(show_spinner=False)
+def _answers() -> OrderedDict[Key, object]:
+    return OrderedDict()
+
+
+def compute_on_demand(
+    key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
+) -> Made | None:
+    """Return the cached answer of ``key``, or show a button that computes it; None until it was pressed."""
+    answer = _answers().get(key)
+    if isinstance(answer, kind):
+        return answer
+    place = st.empty()
+    if not place.button(button, key="_".join(("ask", *key)), icon=":material/play_arrow:"):
+        return None
+    place.empty()
+    with progress_bar(doing) as progress, sentences():
+        made = make(progress)
+        _answers()[key] = made
+        while len(_answers()) > MOST_ANSWERS:
+            _answers().popitem(last=False)
+        return made
+    return None

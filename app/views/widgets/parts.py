@@ -5,22 +5,71 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
+from isoplan.app import links
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.components.download import figure_downloads
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB, Theme
-from isoplan.app.views.widgets.copy_link import copy_link
+from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.warnings import FitWarning, Level
 from isoplan.engine.quantities import power10
+
+LINK_HTML = '<button type="button">Copy link</button><span role="status"></span>'
+LINK_CSS = """
+:host, div { text-align: right; }
+button {
+  font: 400 0.875rem var(--st-font); color: var(--st-text-color); background: var(--st-background-color);
+  border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, 0.375rem);
+  padding: 0.35rem 0.75rem; cursor: pointer; white-space: nowrap;
+}
+button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+[role="status"] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+"""
+# The address bar is right even after a slider moved alone; only a link too long for it comes from the server. Without
+# HTTPS a browser has no clipboard for a page of another machine, so the text is selected and copied the old way.
+LINK_JS = """
+async function copy(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button");
+  const status = parentElement.querySelector("[role=status]");
+  button.onclick = async () => {
+    try {
+      await copy(data.saved || window.location.href);
+      button.textContent = "Copied";
+      status.textContent = "The link is copied.";
+    } catch {
+      status.textContent = "The browser did not let the link be copied: copy it from the address bar.";
+      button.textContent = "Copy it from the address bar";
+    }
+    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+  };
+}
+"""
+
+_button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LINK_CSS, js=LINK_JS)
+
+
+def copy_link() -> None:
+    """A button that puts the address of this page on the clipboard."""
+    address = links.here()
+    _button(data={"saved": address if "?view=" in address else ""}, key="copy_link")
+
 
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
 """The space between a number and its unit, where no line may break."""
@@ -176,3 +225,52 @@ def _row(custom: Any) -> int | None:
         custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
     )
     return int(first) if isinstance(first, int | float) else None
+
+
+NOTHING = {"-": "–"}
+"""A lone hyphen would begin a list."""
+
+
+def readable(text: str) -> str:
+    """Return text for Markdown that shows as it is, with each number in the line of its unit."""
+    return whole(escape_markdown(text))
+
+
+def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
+    """Show a table without its empty columns; nothing without rows."""
+    lines = list(rows)
+    used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
+    body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
+    if body:
+        st.table(body, border="horizontal", hide_index=True, alt=alt)
+
+
+Take = Callable[[Any], None]
+
+
+def receive_file(
+    name: str, label: str, types: Sequence[str], megabytes: int, take: Take, text: str | None = None
+) -> None:
+    """Show the upload box ``name``; ``take`` gets the file. ``show_refusal`` shows a PlannerError that it raises."""
+    count = st.session_state.setdefault(f"{name}_read", 0)
+    key = f"{name}_file_{count}"
+    st.file_uploader(
+        label, type=list(types), key=key, max_upload_size=megabytes, on_change=_read, args=(name, key, take), help=text
+    )
+
+
+def show_refusal(name: str) -> None:
+    """Show why ``receive_file`` refused the last file of the box ``name``."""
+    if reason := st.session_state.pop(f"{name}_refused", ""):
+        st.error(escape_markdown(reason), icon=":material/error:")
+
+
+def _read(name: str, key: str, take: Take) -> None:
+    sent = st.session_state[key]
+    if sent is None:
+        return
+    st.session_state[f"{name}_read"] += 1
+    try:
+        take(sent)
+    except PlannerError as error:
+        st.session_state[f"{name}_refused"] = str(error)

@@ -1,20 +1,79 @@
-"""An answer kept: the form that names and saves it, and its files."""
+"""An answer saved and exported: the form that names it, and its files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from isoplan.app import links
-from isoplan.app.views.widgets.exports import downloads, files
 from isoplan.app.views.widgets.parts import sentences
-from isoplan.engine.planning.answer.document import Document
+from isoplan.engine.markdown import table
+from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.spreadsheets import as_text
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
 
+Rows = Sequence[Mapping[str, str]]
+File = tuple[Callable[[], str], str, str]
+
+
+def files(document: Document) -> dict[str, File]:
+    """An answer as files: what writes it, its ending and MIME type by the word on the button."""
+    return {
+        "JSON": (lambda: json.dumps(document.body, indent=2), "json", "application/json"),
+        "CSV": (partial(to_csv, document), "csv", "text/csv"),
+        "Markdown": (partial(to_markdown, document), "md", "text/markdown"),
+        "LaTeX": (partial(to_latex, document), "tex", "application/x-tex"),
+        "Python": (lambda: document.script, "py", "text/x-python"),
+    }
+
+
+def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
+    """A comparison as files; ``rows`` are those of the page without Markdown."""
+    return {
+        "JSON": (lambda: json.dumps(body, indent=2), "json", "application/json"),
+        "CSV": (partial(as_csv, rows), "csv", "text/csv"),
+        "Markdown": (partial(as_markdown, rows), "md", "text/markdown"),
+    }
+
+
+def downloads(name: str, files: Mapping[str, File]) -> None:
+    """A button for each file, in a line at the right; a file is written when it is asked for."""
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        for label, (write, ending, mime) in files.items():
+            st.download_button(
+                label,
+                write,
+                f"{name}.{ending}",
+                mime,
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"{name}_{label}",
+            )
+
+
+def as_csv(rows: Rows) -> str:
+    """The rows under their header."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows(map(as_text, line) for line in (rows[0], *(row.values() for row in rows)))
+    return out.getvalue()
+
+
+def as_markdown(rows: Rows) -> str:
+    """The rows as a table of Markdown."""
+    return "\n".join([*table(list(rows[0]), (row.values() for row in rows)), ""])
+
+
 CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
-"""The files of an answer whose kind is not their name."""
+"""Names of the files of an answer, if they differ from its kind."""
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from isoplan.app.cli import main
-from isoplan.app.views.tables.filters import with_range
+from isoplan.app.views.tables.rows import with_range
 from isoplan.engine.amounts import GIGABYTES, HOURS, SAMPLES, money, parse_amount
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.rule import compute_rule

@@ -20,7 +20,7 @@ from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual
 from isoplan.engine.schema import Metric, Roles, Runs
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import actuals, answers, results
+from isoplan.engine.store.saved import answers, results
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.snapshots import Snapshot
 
@@ -118,7 +118,7 @@ def _plans(db: Database, law: Fit) -> Iterator[str]:
     for C, name in zip((1e19, 1e20, 1e21, 1e22, 1e23), NAMES[1:6], strict=True):
         plan = plan_budget(law, C)
         saved = results.save_plan(db, plan, name)
-        actuals.save(db, saved, Actual(value=2.0, note=NAMES[14], when=NAMES[8]))
+        results.save_actual(db, saved, Actual(value=2.0, note=NAMES[14], when=NAMES[8]))
         yield saved
 
 

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware import find_device
-from isoplan.engine.hardware.machine import Machine
+from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 
 

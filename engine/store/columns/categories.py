@@ -1,13 +1,15 @@
-"""Columns with few values: data sets, splits, flags and other properties by which the runs of a table may differ."""
+"""Columns that group rows: categories, iso-FLOP budgets found from compute, and summary rows such as a total."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isoplan.engine.arrays import Ints
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.mixtures import FINE, OUT, YES
 from isoplan.engine.schema import Category, CategoryKind, Role, Roles
 from isoplan.engine.store.columns.column import Column
@@ -51,18 +53,18 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
     Columns of numbers that a law reads, seeds, states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
-    found = [
+    categories = [
         (i, column.name, cells, category_kind(column.name, [text for _, text in cells]))
         for i, column in enumerate(known)
         if column.name not in used and column.guess is not Role.SEED and _few(column)
         for cells in (_values(cursor, table_id, column, i),)
         if (2 <= len(cells) + (column.missing > 0) or _untrained(column)) and len(cells) <= MOST_VALUES
     ]
-    found = sorted(found, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
-    if not found or not len(ids):
+    categories = sorted(categories, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
+    if not categories or not len(ids):
         return {}
-    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in found]
-    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in found]
+    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in categories]
+    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in categories]
     first, last = int(ids[0]), int(ids[-1])
     where = f"rid BETWEEN {first} AND {last} ORDER BY rid"
     rows = cursor.execute(
@@ -73,7 +75,7 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
         name: Category(
             tuple(text for _, text in cells), np.asarray(rows[f"k{i}"][at], np.int8) - np.int8(1), kind, known[i].kind
         )
-        for i, name, cells, kind in found
+        for i, name, cells, kind in categories
     }
 
 
@@ -115,3 +117,74 @@ def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple
     few = f"SELECT DISTINCT c{i} FROM {sql.data(table_id)} WHERE c{i} IS NOT NULL {number} {blank}"
     query = f"SELECT c{i}, left({sql.label(column, i)}, {LABEL_LENGTH}) FROM ({few})"
     return [(row[0], row[1]) for row in cursor.execute(f"{query} ORDER BY c{i} LIMIT {MOST_VALUES + 1}").fetchall()]
+
+
+MIN_RUNS = 3
+_MAX_SPREAD = 0.15  # decades inside a group: a budget is a value of C, give or take a fifth
+_MIN_GAP = 0.04  # decades between groups
+_CLEAR = 3.0  # the smallest gap between groups over the widest group
+_MAX_GROUPS = 200
+
+
+def find_budgets(C: Floats) -> Floats:
+    """The nominal budget of each run, NaN for a run in no group; all NaN where no groups stand out.
+
+    ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps; of all numbers of cuts the one with the
+    clearest groups counts, when at least two groups of ``MIN_RUNS`` runs hold half of the runs and the gaps between
+    groups are several times the width of any group. The nominal budget is the median C of the group.
+    """
+    nominal = np.full(len(C), np.nan)
+    usable = np.flatnonzero(np.isfinite(C) & (C > 0))
+    order = usable[np.argsort(C[usable], kind="stable")]
+    logs = np.log10(C[order])
+    best: list[tuple[int, int]] = []
+    clarity = _CLEAR
+    gaps = np.diff(logs)
+    wide = np.flatnonzero(gaps >= _MIN_GAP)
+    widest = wide[np.argsort(-gaps[wide], kind="stable")][:_MAX_GROUPS]
+    for cuts in range(1, len(widest) + 1):
+        gap = gaps[widest[cuts - 1]]
+        edges = [0, *(np.sort(widest[:cuts]) + 1).tolist(), len(logs)]
+        groups = [(a, b) for a, b in pairwise(edges) if b - a >= MIN_RUNS]
+        if len(groups) < 2 or sum(b - a for a, b in groups) * 2 < len(logs):
+            continue
+        spread = max(logs[b - 1] - logs[a] for a, b in groups)
+        if spread <= _MAX_SPREAD and gap / (spread + 1e-6) > clarity:
+            best, clarity = groups, gap / (spread + 1e-6)
+    for a, b in best:
+        nominal[order[a:b]] = np.median(C[order[a:b]])
+    return nominal
+
+
+_WORDS = frozenset({"total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "min", "max", "std"})
+_WORDS |= {
+    "minimum",
+    "maximum",
+    "stdev",
+    "standard deviation",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "mittelwert",
+    "mittel",
+}
+_WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media", "promedio"}
+
+
+def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
+    """Return a mask (n,) of the summary rows among ``n`` rows, and the text of a note with their names.
+
+    Summary rows are the last rows. Each has a different name from ``_WORDS``, and no other row has a name from it. The
+    names of groups are used if the runs have no names.
+    """
+    names = labels.get("run", labels.get("group"))
+    mask = np.zeros(n, dtype=bool)
+    if names is None or n < 3:
+        return mask, ""
+    sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(_WORDS))
+    count = n - int(np.flatnonzero(~sums)[-1]) - 1 if not sums.all() else n
+    last = [str(name) for name in names[n - count :]]
+    if not 0 < count < n - 1 or count < sums.sum() or len(set(last)) < count:
+        return mask, ""
+    mask[n - count :] = True
+    return mask, f"called {' or '.join(repr(name) for name in last)} at the end of the table"

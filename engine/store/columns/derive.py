@@ -12,8 +12,7 @@ from isoplan.engine.formula import cut, parse_formula, short
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.guess import STEPS, doubtful_samples, quoted
-from isoplan.engine.store.columns.names import ERRORS, SMALLER, plain, untracked, words
-from isoplan.engine.store.columns.role_names import counts_data_set
+from isoplan.engine.store.columns.names import ERRORS, SMALLER, counts_data_set, plain, untracked, words
 from isoplan.engine.store.columns.unit_names import is_percent
 
 TOTALS = ("steps", "n_steps", "num_steps", "train_steps", "training_steps", "max_steps", "total_steps", *STEPS)

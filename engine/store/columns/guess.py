@@ -9,8 +9,18 @@ from dataclasses import replace
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column, Conversion
 from isoplan.engine.store.columns.conversions import FUNCTIONS, LOGARITHM, OPEN, read_conversion, text_kind
-from isoplan.engine.store.columns.names import LARGER, SMALLER, plain, untracked, variants, words
-from isoplan.engine.store.columns.role_names import NAMES, counts_data_set, held_out, name_score
+from isoplan.engine.store.columns.names import (
+    LARGER,
+    NAMES,
+    SMALLER,
+    counts_data_set,
+    held_out,
+    name_score,
+    plain,
+    untracked,
+    variants,
+    words,
+)
 from isoplan.engine.store.columns.unit_names import NamedUnit, is_percent, named_unit, suspected
 
 Guess = Callable[..., Roles]

@@ -1,8 +1,9 @@
-"""Whether a mapping fits a table."""
+"""Checks of a mapping: whether it fits a table, and notes on columns that a role might take instead."""
 
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterator, Sequence
 
 from isoplan.engine.errors import PlannerError
@@ -11,32 +12,34 @@ from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.conversions import read_conversion
 from isoplan.engine.store.columns.derive import check_derived
+from isoplan.engine.store.columns.guess import counted_epochs, quoted, same_cells
+from isoplan.engine.store.columns.names import counts_data_set, held_out, name_score, of_training, words
 
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
     """Raise PlannerError when ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
-    known = {c.name: c for c in columns}
+    by_name = {c.name: c for c in columns}
     seen: dict[str, str] = {}
     for role, name in uses(roles):
-        if name not in known:
-            raise unknown_column(name, known, f"for {role}")
+        if name not in by_name:
+            raise unknown_column(name, by_name, f"for {role}")
         if name in seen:
             raise PlannerError(f"Column {name!r} is mapped to both {seen[name]} and {role}: choose one of them.")
         seen[name] = str(role)
         if role in (*NUMERIC_ROLES, Role.METRIC, Role.HYPER):
-            _check_number(known[name], role, roles)
+            _check_number(by_name[name], role, roles)
     for name in formula_columns(roles):
-        if name not in known:
-            raise unknown_column(name, known, "of the compute formula")
-        _check_number(known[name], "the compute formula", roles)
+        if name not in by_name:
+            raise unknown_column(name, by_name, "of the compute formula")
+        _check_number(by_name[name], "the compute formula", roles)
     for name, how in roles.conversions.items():
-        if name not in known:
-            raise unknown_column(name, known, "in the conversions")
+        if name not in by_name:
+            raise unknown_column(name, by_name, "in the conversions")
         read_conversion(how, name)
     check_derived(columns, roles)
     for name in roles.pooled:
-        if name not in known:
-            raise unknown_column(name, known, "of the runs to fit together")
+        if name not in by_name:
+            raise unknown_column(name, by_name, "of the runs to fit together")
     if roles.each and roles.group is None:
         raise PlannerError("One law each needs a group: choose the column whose values get a law each.")
 
@@ -92,3 +95,55 @@ def _check_number(column: Column, role: str, roles: Roles) -> None:
     example = f" such as {column.cell}" if column.cell else ""
     way = f"{column.way_to_numbers}, or choose another column" if column.conversion else "choose a column of numbers"
     raise PlannerError(f"Column {column.name!r} holds {what}{example} and {role} needs numbers: {way}.")
+
+
+_ACTIVE = {"active", "activated", "nonembedding"}
+_EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
+
+
+def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
+    """Return one note for each column of ``columns`` that fits a mapped role with another meaning."""
+    numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
+    return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
+
+
+def _losses(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    if roles.loss is None or not held_out(roles.loss):
+        return
+    for name in [c.name for c in columns if of_training(c.name)][:1]:
+        yield (
+            f"Column {roles.loss!r} is read as the loss; column {name!r} is assumed to be the training loss. "
+            f"To use {name!r} instead, {_map('loss', name)}."
+        )
+
+
+def _parameters(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    own = next((c for c in columns if c.name == roles.N), None)
+    if own is None or _counts_part(own.name):
+        return
+    for c in columns:
+        if _counts_part(c.name) and not same_cells(c, own):
+            yield f"Column {own.name!r} is read as N. To use {c.name!r} instead, {_map('N', c.name)}."
+
+
+def _counts_part(name: str) -> bool:
+    """Return whether a name denotes the active or the non-embedding parameters."""
+    own = words(name)
+    partial = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
+    return partial and name_score(name, Role.N) > 0
+
+
+def _samples(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    epochs = counted_epochs(columns)
+    if roles.D is None or epochs is None or epochs.minimum == epochs.maximum or not counts_data_set(roles.D):
+        return
+    derive = f"D = {quoted(epochs.name)} * {quoted(roles.D)}"
+    yield (
+        f"D (column {roles.D!r}): the name denotes the size of a dataset, and column {epochs.name!r} counts epochs. "
+        f"To use the samples seen in training, compute {derive} on the Data page "
+        f"(--derive {shlex.quote(derive)} in the terminal)."
+    )
+
+
+def _map(role: str, name: str) -> str:
+    return f"map it to {role} on the Data page (--map {shlex.quote(f'{role}={name}')} in the terminal)"

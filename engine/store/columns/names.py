@@ -1,9 +1,11 @@
-"""Names of columns as words, and the words by which a column is known. Pure."""
+"""Names of columns as words, and scores of names for roles. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from isoplan.engine.schema import Role
 
 NOT_A_SIZE = frozenset(
     {"per", "ratio", "fraction", "frac", "share", "rate", "log", "log10", "log2", "lg", "ln", "std", "se", "sem"}
@@ -62,3 +64,127 @@ SECONDS = frozenset(
 def seconds_column(names: Sequence[str]) -> str:
     """The column of ``names`` that holds the seconds of each run; empty where none does."""
     return next((name for name in names if any(plain(one) in SECONDS for one in variants(name))), "")
+
+
+# Scores of known names, at most 100. The column with the highest score gets the role.
+NAMES: dict[Role, dict[str, int]] = {
+    Role.N: dict.fromkeys(("params", "n_params", "num_params", "parameters", "n_parameters", "num_parameters"), 92)
+    | dict.fromkeys(("param_count", "parameter_count", "params_count", "nparams", "model_size", "model_params"), 90)
+    | dict.fromkeys(("trainable_parameters", "trainable_params", "total_params", "total_parameters"), 91)
+    | {"n": 60, "size": 45},
+    Role.D: dict.fromkeys(("tokens", "n_tokens", "num_tokens", "train_tokens", "training_tokens", "tokens_seen"), 92)
+    | dict.fromkeys(("samples_seen", "samples", "n_samples", "num_samples", "train_samples", "training_samples"), 91)
+    | dict.fromkeys(("examples_seen", "images_seen", "events_seen", "jets_seen", "sequences_seen"), 91)
+    | dict.fromkeys(("examples", "events", "jets", "n_jets", "n_events", "n_examples", "interactions"), 88)
+    | dict.fromkeys(("data_size", "n_train", "train_size", "training_set_size", "num_characters", "characters"), 80)
+    | {"d": 60, "dataset_size": 65, "phase_space_points": 85},
+    Role.U: {"u": 60, "unique": 90, "dataset_size": 64, "d_unique": 95, "n_unique": 90, "unique_d": 95},
+    Role.C: dict.fromkeys(("flops", "flop", "train_flops", "training_flops", "train_flop", "training_flop"), 92)
+    | dict.fromkeys(("total_flops", "compute", "training_compute", "train_compute", "compute_flops"), 90)
+    | {"c": 60},
+    Role.LOSS: dict.fromkeys(("val_loss", "loss_val", "validation_loss", "loss_validation", "valid_loss"), 99)
+    | dict.fromkeys(("eval_loss", "loss_eval", "test_loss", "loss_test"), 98)
+    | dict.fromkeys(("final_loss", "lm_loss", "ce_loss", "cross_entropy", "nll"), 88)
+    | {
+        "loss": 91,
+        "l": 55,
+        "train_loss": 70,
+        "training_loss": 70,
+        "loss_train": 70,
+        "bpb": 60,
+        "bits_per_byte": 60,
+        "value": 35,
+    },
+    Role.EPOCHS: dict.fromkeys(("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs"), 95)
+    | {"passes": 70, "epoch": 60},
+    Role.BUDGET: dict.fromkeys(("budget", "compute_budget", "flop_budget", "flops_budget", "budget_flops"), 95)
+    | dict.fromkeys(("iso_c", "isoflop", "iso_flop", "iso_flops", "isoflops", "nominal_flops", "nominal_c"), 90),
+    Role.GROUP: {
+        "group": 100,
+        "grp": 90,
+        "condition": 85,
+        "family": 80,
+        "configuration": 75,
+        "config": 75,
+        "architecture": 74,
+    }
+    | {"arch": 74, "inputs": 72, "features": 72, "optimizer": 70, "optimiser": 70, "dataset": 68, "data": 60}
+    | {"model": 66, "variant": 66, "method": 66, "series": 66, "task": 60, "process": 66, "model_name": 50},
+    Role.SEED: {"seed": 100, "random_seed": 95, "rng_seed": 95, "rng": 60, "replicate": 60, "repeat": 60},
+    Role.RUN: dict.fromkeys(("run_uuid", "trial_id", "trial_number", "trial", "wandb_id"), 94)
+    | {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
+    | {"label": 55, "model_name": 55, "row": 50, "index": 45, "model": 40},
+    Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90}
+    | dict.fromkeys(("job_status", "job_state", "trial_status", "trial_state"), 85)
+    | dict.fromkeys(("outcome", "run_outcome"), 60),
+    Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
+}
+_EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C}
+# Words that suggest a role inside a longer name, with the score of such a name.
+_WORDS: dict[Role, tuple[set[str], int]] = {
+    Role.N: ({"param", "params", "parameter", "parameters"}, 60),
+    Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
+    Role.U: ({"unique"}, 85),
+    Role.C: ({"flop", "flops", "compute"}, 50),
+    Role.LOSS: ({"loss"}, 58),
+}
+_HELD_OUT = frozenset({"val", "eval", "valid", "validation", "evaluation", "test", "dev", "heldout", "holdout"})
+_DIFFERENCES = frozenset({"gap", "diff", "difference", "delta", "change", "weight"})
+_DATASET_SIZES = frozenset({"n_train", "n_data"})
+_DATA = frozenset({"train", "training", "data", "dataset", "trainset"})
+_SETS = frozenset({"set", "dataset", "trainset"})
+_SIZE = frozenset({"size", "samples", "examples", "tokens"})
+_FILLERS = frozenset({"n", "num", "number", "of", "the", "in"})
+
+
+def name_score(name: str, role: Role) -> float:
+    """Score how well a name fits a role, from 0 (no fit) to 100."""
+    if _EXACT.get(name) is role:
+        return 100.0
+    return float(NAMES[role].get(plain(name), 0) or _word_score(name, role))
+
+
+def held_out(name: str) -> bool:
+    """Return whether a name denotes a loss on held-out data.
+
+    >>> held_out("val_loss"), held_out("loss"), held_out("val_loss_gap")
+    (True, False, False)
+    """
+    own = _split_words(name)
+    return "loss" in own and bool(own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
+
+
+def of_training(name: str) -> bool:
+    """Return whether a name denotes a training loss. A plain ``loss`` counts, because the caller has a held-out one."""
+    own = words(untracked(name))
+    return own == {"loss"} or ("loss" in own and bool(own & {"train", "training"}) and not own & NOT_A_SIZE)
+
+
+def counts_data_set(name: str) -> bool:
+    """Return whether a name denotes the size of a dataset, which is not D in a table that counts epochs.
+
+    >>> counts_data_set("train_set_size"), counts_data_set("dataset_examples"), counts_data_set("train_samples")
+    (True, True, False)
+    """
+    own = words(untracked(name))
+    sized = "size" in own or bool(own & _SETS and own & _SIZE)
+    stated = bool(own & _DATA) and sized and own <= _DATA | _SETS | _SIZE | _FILLERS
+    return stated or plain(untracked(name)) in _DATASET_SIZES
+
+
+def _split_words(name: str) -> frozenset[str]:
+    """Return the words of a name, with "held out" as one word."""
+    return words(untracked(name).lower().replace("held_out", "heldout").replace("held-out", "heldout"))
+
+
+def _word_score(name: str, role: Role) -> int:
+    listed = plain(name) in NAMES[Role.D]
+    if role in (Role.D, Role.U) and counts_data_set(name) and not listed and words(name) & _SETS:
+        return NAMES[role]["dataset_size"]
+    if role is Role.LOSS and held_out(name):
+        return 97
+    telling, score = _WORDS.get(role, (set(), 0))
+    tokens = words(name)
+    if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
+        return 0
+    return score

@@ -8,7 +8,7 @@ from isoplan.engine.store.columns.column import Column, Conversion, Kind
 from isoplan.engine.store.columns.conversions import TextKind, text_kind
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
-from isoplan.engine.store.files.decimal_marks import in_doubt
+from isoplan.engine.store.files.text import has_doubtful_points
 
 KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
 _SAMPLE = 10_000
@@ -64,7 +64,8 @@ def propose(
         kind, alike = "comma", False
     # A column of numbers alone is stored as text only if its points have two readings.
     commas = commas or not _any(cursor, table, f"{_there(column)} AND {sql.number(column)} IS NULL")
-    if commas and kind == "suffix" and counts["comma"] == counts["suffix"] and in_doubt(cursor, table, column):
+    every = kind == "suffix" and counts["comma"] == counts["suffix"]
+    if commas and every and has_doubtful_points(cursor, table, column):
         kind, alike = "comma", True
     value = sql.number(column, kind)
     changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"

@@ -15,8 +15,8 @@ from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.files.frames import rows_frame
 from isoplan.engine.store.tables import catalog, tables
+from isoplan.engine.store.tables.catalog import rows_frame
 
 if TYPE_CHECKING:
     import pandas as pd

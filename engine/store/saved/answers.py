@@ -11,7 +11,7 @@ from typing import Any
 from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
-from isoplan.engine.store.saved.bodies import as_text, now, short_hash
+from isoplan.engine.store.saved.saved_items import as_text, now, short_hash
 
 Query = dict[str, list[str]]
 

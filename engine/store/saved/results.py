@@ -1,7 +1,8 @@
-"""Fits, plans and saved views: kept as JSON under the hash of what made them, so the same result is stored once."""
+"""Fits, plans, actual results and views: JSON under the hash of their inputs, so that equal ones are stored once."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,9 +15,10 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit
 from isoplan.engine.fitting.single import fitted_runs, takes_runs
 from isoplan.engine.planning import Plan
+from isoplan.engine.planning.actual.outcome import Actual, read_actual
 from isoplan.engine.store.database.database import Cursor, Database, first
 from isoplan.engine.store.saved import saved_items
-from isoplan.engine.store.saved.bodies import as_text, now, short_hash
+from isoplan.engine.store.saved.saved_items import as_text, now, short_hash
 from isoplan.engine.store.tables import snapshots
 
 
@@ -182,3 +184,58 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
 def view(db: Database, hash: str) -> dict[str, Any]:
     """A saved view; raises PlannerError when the store has none with that hash."""
     return saved_items.body(db, "views", "View", hash)
+
+
+@dataclass(frozen=True)
+class SavedActual:
+    """An actual result and the plan that it belongs to."""
+
+    id: str
+    plan_hash: str
+    created: datetime
+    actual: Actual
+
+
+def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
+    """Keep ``actual`` beside a saved plan and return its id; one that was deleted comes back.
+
+    A plan may have several: runs with other seeds. Raises PlannerError where the store has no such plan.
+    """
+    plan(db, plan_hash)
+    body = as_text(actual.to_json())
+    key = short_hash(f"{plan_hash}|{body}")
+    row = [key, plan_hash, now(), False, body]
+
+    def change(cursor: Cursor) -> None:
+        cursor.execute("INSERT OR IGNORE INTO actuals VALUES (?, ?, ?, ?, ?)", row)
+        cursor.execute("UPDATE actuals SET deleted = false WHERE id = ? AND deleted", [key])
+
+    db.write(change)
+    return key
+
+
+def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
+    """The results of every plan that is not deleted, oldest first; with ``deleted`` the deleted ones."""
+    query = (
+        "SELECT a.id, a.plan_hash, a.created, a.body FROM actuals a JOIN plans p ON p.hash = a.plan_hash "
+        "WHERE a.deleted = ? AND NOT p.deleted ORDER BY a.created, a.id"
+    )
+    with db.read() as cursor:
+        rows = cursor.execute(query, [deleted]).fetchall()
+    return [SavedActual(id, of, created, read_actual(json.loads(body))) for id, of, created, body in rows]
+
+
+def delete_actual(db: Database, id: str) -> None:
+    """Put a result away; it can be restored."""
+    _set_deleted(db, id, True)
+
+
+def restore_actual(db: Database, id: str) -> None:
+    """Bring a deleted result back."""
+    _set_deleted(db, id, False)
+
+
+def _set_deleted(db: Database, id: str, deleted: bool) -> None:
+    query = "UPDATE actuals SET deleted = ? WHERE id = ? RETURNING id"
+    if not db.write(lambda cursor: cursor.execute(query, [deleted, id]).fetchall()):
+        raise PlannerError(f"The result {id} is not in this workspace: record it again beside its plan.")

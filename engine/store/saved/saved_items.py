@@ -1,9 +1,11 @@
-"""What fits, plans and answers share: a name, a moment, a body, and that they are put away and brought back."""
+"""Storage that fits, plans and answers share: name, time, JSON body, hash, deletion and restore."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
@@ -57,3 +59,18 @@ def take_back(cursor: Cursor, table: str, hash: str, name: str) -> None:
 def missing(what: str, hash: str) -> PlannerError:
     """Why nothing is found under ``hash``, and what to do."""
     return PlannerError(f"{what} {hash} is not in this workspace: open the link where it was saved, or make it again.")
+
+
+def as_text(body: Mapping[str, Any]) -> str:
+    """The one text of a JSON object, so that equal objects have equal hashes."""
+    return json.dumps(body, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def short_hash(text: str) -> str:
+    """The first twelve digits of the SHA-256 of ``text``."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def now() -> datetime:
+    """The moment, in UTC and without a zone, as the store keeps it."""
+    return datetime.now(UTC).replace(tzinfo=None)

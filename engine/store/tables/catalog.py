@@ -1,16 +1,23 @@
-"""What the store knows of its tables, without their rows: name, rows, columns, mapping."""
+"""Metadata of stored tables (name, rows, columns, mapping), and their rows as a data frame."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.columns.column import COLUMNS, Column
+from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database, first
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind = Literal["runs", "curves"]
 INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes, kind, runs_id"
@@ -39,10 +46,10 @@ class TableInfo:
 
 def get(db: Database, table_id: str) -> TableInfo:
     """The table with that id, deleted or not; raises PlannerError when there is none."""
-    found = find(db, table_id)
-    if found is None:
+    info = find(db, table_id)
+    if info is None:
         raise PlannerError(f"Table {table_id} is not in this workspace: import its file again.")
-    return found
+    return info
 
 
 def columns(db: Database, table_id: str) -> tuple[Column, ...]:
@@ -73,3 +80,47 @@ def _stored(db: Database, table_id: str, field: str) -> str:
         get(db, table_id)  # says that there is no such table
         raise AssertionError("unreachable")
     return str(row[0])
+
+
+def rows_frame(
+    db: Database, table_id: str, chosen: Ints | None = None, limit: int | None = None, offset: int = 0
+) -> pd.DataFrame:
+    """Rows under their original names, ``row id`` first and ``withdrawn`` (the reason) second where any row is.
+
+    ``chosen`` are ascending row ids, None for all rows; ``limit`` and ``offset`` page through them.
+    """
+    import pandas as pd
+
+    stored = columns(db, table_id)
+    end = None if limit is None else offset + limit
+    with db.read() as cursor:
+        reasons = dict(cursor.execute("SELECT row_id, reason FROM withdrawn WHERE table_id = ?", [table_id]).fetchall())
+        if chosen is None:
+            clause = f"rid >= {int(offset)}" + (f" AND rid < {int(end)}" if end is not None else "")
+        else:
+            cursor.register("chosen", pd.DataFrame({"rid": chosen[offset:end]}))
+            clause = "rid IN (SELECT rid FROM chosen)"
+        frame = cursor.execute(f"SELECT * FROM {sql.data(table_id)} WHERE {clause} ORDER BY rid").df()
+    ids = frame.pop("rid")
+    for i, column in enumerate(stored):
+        if column.kind == "number" and column.whole:
+            frame[f"c{i}"] = _whole(frame[f"c{i}"])
+    frame.columns = pd.Index([c.name for c in stored])
+    if reasons:
+        frame.insert(0, _unused("withdrawn", frame), ids.map(reasons).fillna(""))
+    frame.insert(0, _unused("row id", frame), ids)
+    return frame
+
+
+def _unused(name: str, frame: pd.DataFrame) -> str:
+    """``name``, or a variant that no column of the table has."""
+    while name in frame.columns:
+        name = f"{name} "
+    return name
+
+
+def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Whole numbers without a decimal point; numbers beyond 2^53 and infinities stay as they are."""
+    finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
+    fits = finite.all() and not values.abs().max() >= 2**53
+    return values.astype("Int64") if fits else values

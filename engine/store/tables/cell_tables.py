@@ -23,7 +23,7 @@ from isoplan.engine.store.columns.profile import KINDS, profile
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
 from isoplan.engine.store.files.text import MAX_COLUMNS
-from isoplan.engine.store.saved.bodies import now
+from isoplan.engine.store.saved.saved_items import now
 from isoplan.engine.store.tables.catalog import INFO, TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 

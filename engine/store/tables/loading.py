@@ -16,9 +16,8 @@ from isoplan.engine.store.columns.guess import with_guesses
 from isoplan.engine.store.columns.profile import profile
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
-from isoplan.engine.store.files.decimal_marks import decided
 from isoplan.engine.store.files.sources import explain, open_relation
-from isoplan.engine.store.files.text import Relation, most_rows
+from isoplan.engine.store.files.text import Relation, find_decimal_marks, most_rows
 from isoplan.engine.store.files.uploads import Upload
 
 _SAMPLE_ROWS = 5000
@@ -44,7 +43,7 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
         with db.read() as cursor:
             relation = open_relation(cursor, upload, part, Path(scratch))
             if upload.format == "csv":  # Other formats store numbers with a type.
-                relation = decided(cursor, relation)
+                relation = find_decimal_marks(cursor, relation)
             fields = _fields(cursor, relation, _SAMPLE_ROWS)
         try:
             db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))

@@ -16,10 +16,8 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.mixtures import COPIED, is_yes
 from isoplan.engine.schema import Category, LeftOut, Roles, Runs
-from isoplan.engine.store.columns.budgets import find_budgets
-from isoplan.engine.store.columns.categories import UNTRAINED
+from isoplan.engine.store.columns.categories import UNTRAINED, find_budgets, totals
 from isoplan.engine.store.columns.names import plain
-from isoplan.engine.store.columns.totals import totals
 from isoplan.engine.store.columns.units import below_a_sample, reading_notes, unit_notes, unknown_compute
 
 Labels = Mapping[str, NDArray[np.str_]]

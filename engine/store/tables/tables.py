@@ -29,10 +29,9 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.damage import disk_full
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.files import sources
-from isoplan.engine.store.files.frames import rows_frame
 from isoplan.engine.store.files.text import MAX_COLUMNS
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
-from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
+from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles, rows_frame
 from isoplan.engine.store.tables.loading import Loaded, count, load, stored_types
 
 if TYPE_CHECKING:

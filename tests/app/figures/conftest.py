@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Drawing
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import Fit, FitData, FitSpec, Parameter
 from isoplan.engine.schema import Metric, Roles, Runs

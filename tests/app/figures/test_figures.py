@@ -11,26 +11,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from isoplan.app.figures.fits import (  # fmt: skip
-    correlations,
-    frontier,
-    isoflop,
-    one_axis,
-    overlay,
-    resamples,
-    residuals,
-    slices,
-    surface,
-    validation,
-)
+from isoplan.app.figures.fits import frontier, isoflop, resamples, residuals, slices, surface, validation
 from isoplan.app.figures.fits import runs as overview
 from isoplan.app.figures.marks import dots  # fmt: skip
 from isoplan.app.figures.marks.along import of_frontier
 from isoplan.app.figures.plans import plan  # fmt: skip
-from isoplan.app.figures.style import words  # fmt: skip
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style import axes as words  # fmt: skip
 from isoplan.app.figures.style.palette import COMPUTE, GREY, PLAN
-from isoplan.app.figures.style.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
+from isoplan.app.figures.style.theme import DARK, INK, LIGHT, STYLE, WEB, Drawing, Theme, paper
 from isoplan.engine.fitting import Fit, FitSpec, validate
 from isoplan.engine.fitting.diagnostics.residuals import compare
 from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_of
@@ -57,12 +45,12 @@ def everything(fit: Fit, power: Fit, runs: Runs) -> dict[str, Callable[[Theme], 
         "surface": lambda theme: surface.draw(s, runs, plan=budget, theme=theme),
         "isoflop": lambda theme: isoflop.draw(curves, runs, path=path, theme=theme),
         "frontier": lambda theme: frontier.draw(path, runs, floor=floor, theme=theme),
-        "one axis": lambda theme: one_axis.draw(curve, runs, theme=theme),
+        "one axis": lambda theme: slices.draw_line(curve, runs, theme=theme),
         "residuals": lambda theme: residuals.draw(found, runs, theme=theme),
         "runs": lambda theme: overview.draw(runs, theme=theme),
-        "slices": lambda theme: slices.draw(slices_of(fit, runs), theme=theme),
+        "slices": lambda theme: slices.draw_slices(slices_of(fit, runs), theme=theme),
         "validation": lambda theme: validation.draw(left_out, theme=theme),
-        "overlay": lambda theme: overlay.draw(lines, theme=theme),
+        "overlay": lambda theme: slices.draw_overlay(lines, theme=theme),
         "plan of a budget": lambda theme: plan.draw(budget, plan_curve(budget, fit), runs, theme=theme),
         "plan of a target": lambda theme: plan.draw(target, plan_curve(target, fit), runs, floor, theme),
     }
@@ -142,7 +130,7 @@ class TestResiduals:
 
 class TestResamples:
     def test_a_panel_a_pair(self, fit: Fit) -> None:
-        drawing = resamples.draw(fit)
+        drawing = resamples.draw_pairs(fit)
         assert drawing is not None
         assert len(drawing.figure.data) == 2 * 10
         assert list(drawing.data.columns) == ["E", "A", "B", "alpha", "beta"]
@@ -152,7 +140,7 @@ class TestResamples:
         assert drawing.figure.data[1].x == (1.8172,)
 
     def test_a_published_law_has_none(self, make_fit: MakeFit) -> None:
-        assert resamples.draw(make_fit(draws=0)) is None
+        assert resamples.draw_pairs(make_fit(draws=0)) is None
 
 
 class TestRuns:
@@ -322,10 +310,10 @@ def test_drawn_runs_are_always_the_same(runs: Runs) -> None:
 
 class TestCorrelations:
     def test_ranks_are_compared_and_shown_once(self, fit: Fit) -> None:
-        names, matrix = correlations.correlations(fit)
+        names, matrix = resamples.correlations(fit)
         assert names == ["E", "A", "B", "alpha", "beta"]
         assert matrix == pytest.approx(stats.spearmanr(fit.resamples).statistic)
-        drawing = correlations.draw(fit)
+        drawing = resamples.draw_correlations(fit)
         assert drawing is not None
         words = next(t for t in drawing.figure.data if t.type == "scatter")
         assert len(words.text) == 15
@@ -333,7 +321,7 @@ class TestCorrelations:
         assert len(drawing.data) == 25
 
     def test_a_held_parameter_or_no_refits_leave_nothing(self, make_fit: MakeFit) -> None:
-        assert correlations.draw(make_fit(draws=0)) is None
+        assert resamples.draw_correlations(make_fit(draws=0)) is None
 
 
 class TestValidation:

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.app.figures.fits import frontier, isoflop, one_axis, overlay, residuals, slices, validation
+from isoplan.app.figures.fits import frontier, isoflop, residuals, slices, validation
 from isoplan.app.figures.fits import runs as overview
 from isoplan.app.figures.fits import surface as surface_figure
 from isoplan.app.figures.marks import along
 from isoplan.app.figures.plans import plan, sweep
-from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import CATEGORIES
-from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Theme, paper
-from isoplan.app.figures.training import batches, cells, envelope
+from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
+from isoplan.app.figures.training import curve_points
 from isoplan.app.figures.training import curves as training
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_of
@@ -186,7 +185,7 @@ def _plan(theme: Theme) -> Drawing:
 def _one_axis(theme: Theme) -> Drawing:
     (one, *_), runs = _swept()
     assert one.fit is not None
-    return one_axis.draw(one_axis_curve(one.fit), runs, theme=theme)
+    return slices.draw_line(one_axis_curve(one.fit), runs, theme=theme)
 
 
 def _sweep(theme: Theme) -> Drawing:
@@ -197,14 +196,14 @@ def _sweep(theme: Theme) -> Drawing:
 
 def _slices(theme: Theme) -> Drawing:
     made, runs = _grid()
-    return slices.draw(slices_of(made, runs), theme=theme)
+    return slices.draw_slices(slices_of(made, runs), theme=theme)
 
 
 def _overlay(theme: Theme) -> Drawing:
     made, runs = _grid()
     path = frontier_curve(made)
     laws = {"one": along.of_frontier(path, runs, "loss", None), "two": along.of_frontier(path, runs, "loss", None)}
-    return overlay.draw(laws, theme=theme)
+    return slices.draw_overlay(laws, theme=theme)
 
 
 def _validation(theme: Theme) -> Drawing:
@@ -225,23 +224,23 @@ def _envelope_of_runs(theme: Theme) -> Drawing:
 def _enveloped(behind: Curves | Runs, theme: Theme) -> Drawing:
     spec = FitSpec(law="envelope", bootstrap=20, smoothing=0)
     found, made = lower_envelope(spec, NOBODY, _curves()), fit(spec, NOBODY, curves=_curves())
-    return envelope.draw(found, frontier_curve(made, found.C), made, behind, theme)
+    return curve_points.draw_envelope(found, frontier_curve(made, found.C), made, behind, theme)
 
 
 def _training(theme: Theme) -> Drawing:
-    return training.draw(_curves(), theme=theme)
+    return training.draw_curves(_curves(), theme=theme)
 
 
 def _cells(theme: Theme) -> Drawing:
     table = of_sets(grid_cells())
-    return cells.draw(fit(FitSpec(law="threshold", y="over", bootstrap=20), table), table, theme)
+    return curve_points.draw_cells(fit(FitSpec(law="threshold", y="over", bootstrap=20), table), table, theme)
 
 
 def _batches(theme: Theme) -> Drawing:
     curves = batch_curves()
     once = shaped(BATCHES, NOBODY, curves)
     rows = of_sets(once.take(np.repeat(np.arange(len(once)), 3)))
-    return batches.draw(updates(fit(BATCHES, NOBODY, curves=curves)), rows, "loss", theme)
+    return curve_points.draw_batches(updates(fit(BATCHES, NOBODY, curves=curves)), rows, "loss", theme)
 
 
 FIGURES: dict[str, Callable[[Theme], Drawing]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoplan.app.figures.fits import frontier, isoflop, one_axis, surface
+from isoplan.app.figures.fits import frontier, isoflop, slices, surface
 from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LOSS, PLAN
 from isoplan.app.figures.style.theme import WEB
@@ -208,13 +208,13 @@ class TestAlong:
         assert low - 0.2 < 10 ** axis.range[0] < low + 0.2
 
     def test_a_metric_that_rises_keeps_its_direction_and_name(self, make_fit: MakeFit, runs: Runs) -> None:
-        drawing = one_axis.draw(one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])), runs, y="recall@10")
+        drawing = slices.draw_line(one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])), runs, y="recall@10")
         assert drawing.figure.layout.yaxis.title.text == "recall@10"
 
     def test_a_value_below_zero_makes_the_axis_linear(self, make_fit: MakeFit) -> None:
         curve = one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4]))
         shifted = type(curve)(curve.axis, curve.x, curve.loss - 3, curve.band, curve.inside, curve.floor)
-        assert one_axis.draw(shifted).figure.layout.yaxis.type is None
+        assert slices.draw_line(shifted).figure.layout.yaxis.type is None
 
     @pytest.mark.parametrize(("target", "below"), [(1.83, True), (2.2, False)])
     def test_the_floor_keeps_off_the_name_of_a_target(self, fit: Fit, target: float, below: bool) -> None:

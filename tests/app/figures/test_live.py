@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.app.figures.style.palette import COMPUTE, PLAN
 from isoplan.app.figures.style.theme import DARK, WEB, Theme
-from isoplan.app.figures.training.live import MOST, Curve, Ends, draw
+from isoplan.app.figures.training.curves import MOST, Curve, Ends, draw_live
 from tests.app.figures.conftest import texts, traces
 
 
@@ -20,7 +20,7 @@ def curve(name: str, C: float = math.nan, points: int = 4, ends: Ends = "") -> C
 
 @pytest.mark.parametrize("theme", [WEB, DARK], ids=lambda t: t.name)
 def test_a_curve_has_the_colour_of_its_compute_and_names_its_cell(theme: Theme) -> None:
-    drawing = draw([curve("8", 1e9), curve("16", 1e12, ends="running")], theme=theme)
+    drawing = draw_live([curve("8", 1e9), curve("16", 1e12, ends="running")], theme=theme)
     small, large = drawing.figure.data[:2]
     assert (small.line.color, large.line.color) == (COMPUTE[0], COMPUTE[-1])
     assert small.hovertemplate.startswith("width 8<br>")
@@ -35,7 +35,7 @@ def test_a_curve_has_the_colour_of_its_compute_and_names_its_cell(theme: Theme) 
 
 def test_a_failed_curve_ends_in_a_cross_and_gaps_are_left_out() -> None:
     broken = Curve("a", "width 8", np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, np.nan]), ends="failed")
-    (cross,) = traces(draw([broken], x="step"), name="failed")
+    (cross,) = traces(draw_live([broken], x="step"), name="failed")
     assert (list(cross.x), list(cross.y)) == ([2.0], [0.5])
     assert (cross.marker.symbol, cross.marker.color) == ("x", PLAN)
 
@@ -43,15 +43,15 @@ def test_a_failed_curve_ends_in_a_cross_and_gaps_are_left_out() -> None:
 def test_axes_and_colours_stay_while_curves_grow() -> None:
     whole, begun = curve("8", 1e9, 40), curve("8", 1e9, 40)
     begun = Curve("8", begun.label, begun.x[:20], begun.y[:20], begun.C, "running")
-    early, late = (draw([c], "D", "loss", 65536, (1e8, 1e10)) for c in (begun, whole))
+    early, late = (draw_live([c], "D", "loss", 65536, (1e8, 1e10)) for c in (begun, whole))
     assert early.figure.layout.xaxis.range == late.figure.layout.xaxis.range
     assert [10**x for x in late.figure.layout.xaxis.range] == pytest.approx([200, 1e5])
     assert early.figure.data[0].line.color == late.figure.data[0].line.color
-    assert early.figure.layout.height == late.figure.layout.height == draw([]).figure.layout.height
+    assert early.figure.layout.height == late.figure.layout.height == draw_live([]).figure.layout.height
 
 
 def test_of_very_many_cells_so_many_are_drawn_with_fewer_points_and_their_ends() -> None:
-    drawing = draw([curve(str(i), 1e9, 900) for i in range(MOST)], begun=MOST + 50)
+    drawing = draw_live([curve(str(i), 1e9, 900) for i in range(MOST)], begun=MOST + 50)
     assert f"{MOST} of {MOST + 50} cells drawn" in texts(drawing)
     lines = [trace for trace in drawing.figure.data if trace.mode == "lines"]
     assert len(lines) == MOST
@@ -60,10 +60,10 @@ def test_of_very_many_cells_so_many_are_drawn_with_fewer_points_and_their_ends()
 
 
 def test_without_a_curve_the_figure_says_when_there_will_be_one() -> None:
-    assert "once the cells say how they go" in texts(draw([], end=65536))
-    assert len(draw([]).data) == 0
+    assert "once the cells say how they go" in texts(draw_live([], end=65536))
+    assert len(draw_live([]).data) == 0
 
 
 def test_a_loss_below_zero_stands_on_a_linear_axis() -> None:
     falling = Curve("a", "a", np.array([1.0, 10.0]), np.array([1.0, -2.0]))
-    assert draw([falling]).figure.layout.yaxis.type is None
+    assert draw_live([falling]).figure.layout.yaxis.type is None

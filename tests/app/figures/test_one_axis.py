@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.app.figures.fits import one_axis
-from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.fits import slices
+from isoplan.app.figures.style.theme import Drawing
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
 from isoplan.engine.schema import Metric, Runs
@@ -31,7 +31,7 @@ def trace(drawing: Drawing, name: str) -> Any:
 
 def test_the_optimum_is_a_star_with_its_interval() -> None:
     curve, runs = starved(SHARE[0])
-    drawing = one_axis.draw(curve, runs)
+    drawing = slices.draw_line(curve, runs)
     star = trace(drawing, "optimum")
     expected = (0.02 * 0.6 / (1.5 * 0.8)) ** (1 / 1.4)
     assert star.x[0] == pytest.approx(expected, rel=0.1)
@@ -51,12 +51,12 @@ def test_the_optimum_is_a_star_with_its_interval() -> None:
 
 def test_runs_at_zero_stand_at_the_margin_with_a_label_or_where_they_are_fitted() -> None:
     curve, runs = starved(0.0)
-    drawing = one_axis.draw(curve, runs)
+    drawing = slices.draw_line(curve, runs)
     at = float(trace(drawing, "runs").x[0])
     assert curve.x[0] < at < SHARE[1]
     assert any(t.mode == "text" and "share = 0, not fitted" in t.text[0] for t in drawing.figure.data)
     curve, runs = starved(0.0, realised=0.005)
-    drawing = one_axis.draw(curve, runs)
+    drawing = slices.draw_line(curve, runs)
     assert float(trace(drawing, "runs").x[0]) == pytest.approx(0.005)
     assert not any(t.mode == "text" for t in drawing.figure.data)
 
@@ -67,7 +67,7 @@ def test_a_map_is_drawn_over_a_linear_axis_without_a_floor() -> None:
     runs = make_runs({"loss": loss, "R": (5e4 * np.exp(-7 * loss) + 12) * NOISE}, metrics=(metric,))
     made = fit(FitSpec(law="metric-map", axis="loss", y="R", objective="ols-log", bootstrap=30), runs)
     curve = one_axis_curve(made)
-    drawing = one_axis.draw(curve, runs, "R")
+    drawing = slices.draw_line(curve, runs, "R")
     assert drawing.figure.layout.xaxis.type != "log"
     assert tuple(drawing.figure.layout.xaxis.range) == pytest.approx((0.5 - 0.7 / 6, 1.2 + 0.7 / 6))
     assert curve.floor is None

@@ -11,9 +11,8 @@ import pytest
 
 from isoplan.app.figures.plans import compare, simulate
 from isoplan.app.figures.plans.chart import draw_chart
-from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import PARTS
-from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Theme, paper
+from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget, plan_target

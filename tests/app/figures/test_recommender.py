@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoplan.app.figures.metrics import regimes
+from isoplan.app.figures.metrics import agreement
 from isoplan.app.figures.plans import allocation, sweep
 from isoplan.app.figures.style.theme import PAPER, WEB, Theme
 from isoplan.data.recommender import minima, published_agreement, published_evidence
@@ -81,7 +81,7 @@ def test_the_frontier_shows_model_and_data_with_the_plan() -> None:
 def test_metrics_in_two_regimes_frame_what_changes_its_sign() -> None:
     found = published_agreement()
     parts = [(name, [a for a in found if a.name.startswith(name)]) for name in ("batch-local", "full catalogue")]
-    drawing = regimes.draw(regimes.of_regimes(parts, "loss"))
+    drawing = agreement.draw_regimes(agreement.of_regimes(parts, "loss"))
     corners = [corner for t in traces(drawing, name="sign flip") for corner in zip(t.x[::6], t.y[::6], strict=True)]
     axes = drawing.figure.layout
     framed = {(axes.xaxis2.ticktext[int(x + 0.5)], axes.yaxis2.ticktext[int(y + 0.5)]) for x, y in corners}
@@ -92,6 +92,6 @@ def test_metrics_in_two_regimes_frame_what_changes_its_sign() -> None:
 
 
 def test_a_pair_across_regimes_is_one_row() -> None:
-    drawing = regimes.draw(regimes.of_across([Across("a", "b", ("10¹⁷", "10¹⁸"), (0.9, -0.8))]))
+    drawing = agreement.draw_regimes(agreement.of_across([Across("a", "b", ("10¹⁷", "10¹⁸"), (0.9, -0.8))]))
     assert drawing.data["rank correlation"].tolist() == [0.9, -0.8]
     assert "The sign changes for a, b." in drawing.alt

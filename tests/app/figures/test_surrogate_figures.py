@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from isoplan.app.figures.amplitudes import intrinsic, pulls
-from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured
-from isoplan.app.figures.amplitudes.pulls import Pulls
+from isoplan.app.figures.amplitudes import intrinsic
+from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured, Pulls
 from isoplan.app.figures.style.palette import GREY
 from isoplan.app.figures.style.theme import DARK, PAPER, WEB, Theme
 from tests.app.figures.conftest import texts, traces
@@ -22,7 +21,7 @@ GAUSSIAN = 1000 * np.diff(ndtr(EDGES))
 def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> None:
     """Pulls of width 2: half as high as the Gaussian, and 0.27 % beyond 6."""
     wide = np.diff(np.r_[0, ndtr(EDGES[1:-1] / 2), 1])
-    drawing = pulls.draw(Pulls(EDGES, 500 * wide, GAUSSIAN), theme)
+    drawing = intrinsic.draw_pulls(Pulls(EDGES, 500 * wide, GAUSSIAN), theme)
     (bars,), (line,) = traces(drawing, name="pulls"), traces(drawing, name="unit Gaussian")
     assert np.sum(np.asarray(bars.y) * 0.2) == pytest.approx(1)
     assert max(line.y) == pytest.approx(1 / np.sqrt(2 * np.pi), rel=0.01)
@@ -40,13 +39,13 @@ def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> N
 
 @pytest.mark.parametrize(("target", "learned"), [("log", "log <i>A</i>"), ("raw", "<i>A</i>")])
 def test_the_axis_of_the_pulls_says_what_was_learned(target: str, learned: str) -> None:
-    drawing = pulls.draw(Pulls(EDGES, GAUSSIAN, GAUSSIAN, target))
+    drawing = intrinsic.draw_pulls(Pulls(EDGES, GAUSSIAN, GAUSSIAN, target))
     title = drawing.figure.layout.xaxis.title.text
     assert title == f"Pull <i>t</i> = ({learned}<sub>NN</sub> − {learned}) / <i>σ</i>"
 
 
 def test_pulls_without_tails_have_no_remark() -> None:
-    drawing = pulls.draw(Pulls(EDGES, GAUSSIAN, GAUSSIAN))
+    drawing = intrinsic.draw_pulls(Pulls(EDGES, GAUSSIAN, GAUSSIAN))
     assert texts(drawing) == ""
     assert list(drawing.data["density"]) == pytest.approx(list(drawing.data["gaussian"]))
 
@@ -61,7 +60,7 @@ FOUND = [
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda t: t.name)
 def test_dimensions_have_spreads_and_a_line_for_each_phase_space(theme: Theme) -> None:
-    drawing = intrinsic.draw(FOUND, "D", theme)
+    drawing = intrinsic.draw_dimensions(FOUND, "D", theme)
     (layer,), (inputs,) = traces(drawing, name="ttH"), traces(drawing, name="ttH, inputs")
     assert (list(layer.x), list(layer.y), list(layer.error_y.array)) == ([100, 1000], [4.2, 4.7], [0.1, 0.05])
     assert layer.text[1] == "points 1,000<br>4.7 ± 0.05"
@@ -79,13 +78,13 @@ def test_dimensions_have_spreads_and_a_line_for_each_phase_space(theme: Theme) -
 
 
 def test_dimensions_against_the_size_and_of_one_size_alone() -> None:
-    drawing = intrinsic.draw(FOUND[:2], "N")
+    drawing = intrinsic.draw_dimensions(FOUND[:2], "N")
     (layer,) = traces(drawing, name="ttH")
     assert list(layer.x) == [1e4, 1e4]
     assert drawing.figure.layout.xaxis.title.text == "Model size <i>N</i> [parameters]"
     low, high = drawing.figure.layout.xaxis.range
     assert low < 4 < high
     assert list(drawing.data["dimension"]) == [4.2, 4.7]
-    unknown = intrinsic.draw([Measured("mine.npz", "a", 1e3, 50, Estimate(3.0))])
+    unknown = intrinsic.draw_dimensions([Measured("mine.npz", "a", 1e3, 50, Estimate(3.0))])
     assert not unknown.figure.layout.shapes
     assert unknown.alt == "Intrinsic dimension of the last hidden layer against D, at the largest: mine.npz 3."

@@ -7,9 +7,8 @@ import pytest
 
 from isoplan.app.figures.metrics import agreement as agreement_picture
 from isoplan.app.figures.style.theme import DARK, PAPER, WEB, Theme
-from isoplan.app.figures.training import batches, cells
+from isoplan.app.figures.training import curve_points
 from isoplan.app.figures.training import curves as training
-from isoplan.app.figures.training import envelope as envelope_picture
 from isoplan.engine.agreement import agreement
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.estimators.envelope import lower_envelope
@@ -32,7 +31,7 @@ def test_the_envelope_lies_on_the_curves_and_its_points_know_their_size(theme: T
     curves = surface_curves(12, 40)
     found = lower_envelope(ENVELOPE, NOBODY, curves)
     made = fit(ENVELOPE.model_copy(update={"bootstrap": 40}), NOBODY, curves=curves)
-    drawing = envelope_picture.draw(found, frontier_curve(made, found.C), made, curves, theme)
+    drawing = curve_points.draw_envelope(found, frontier_curve(made, found.C), made, curves, theme)
     above, below = traces(drawing, name="envelope")
     assert np.asarray(above.x) == pytest.approx(found.C[found.used])
     assert np.asarray(below.y) == pytest.approx(found.N[found.used])
@@ -46,7 +45,7 @@ def test_the_envelope_lies_on_the_curves_and_its_points_know_their_size(theme: T
 
 def test_all_curves_are_one_line_with_gaps() -> None:
     curves = surface_curves(12, 40)
-    drawing = training.draw(curves)
+    drawing = training.draw_curves(curves)
     (lines,) = drawing.figure.data
     assert len(lines.x) == 12 * 41
     assert int(np.isnan(np.asarray(lines.x)).sum()) == 12
@@ -56,7 +55,7 @@ def test_all_curves_are_one_line_with_gaps() -> None:
 def test_the_threshold_parts_dots_from_crosses() -> None:
     spec = FitSpec(law="threshold", y="over", bootstrap=40)
     table = grid_cells()
-    drawing = cells.draw(fit(spec, table), table)
+    drawing = curve_points.draw_cells(fit(spec, table), table)
     under, over = traces(drawing, name="underfits")[0], traces(drawing, name="overfits")[0]
     assert len(over.x) == int(table["over"].sum())
     assert len(under.x) + len(over.x) == len(table)
@@ -68,14 +67,14 @@ def test_the_threshold_parts_dots_from_crosses() -> None:
 def test_the_critical_batch_has_its_asymptotes_and_says_where_there_is_none() -> None:
     curves = batch_curves()
     found = fit(BATCHES.model_copy(update={"bootstrap": 40}), NOBODY, curves=curves)
-    drawing = batches.draw(updates(found), shaped(BATCHES, NOBODY, curves), "loss")
+    drawing = curve_points.draw_batches(updates(found), shaped(BATCHES, NOBODY, curves), "loss")
     assert "least updates 1200" in texts(drawing)
     assert "critical B 550<br>68 %: 550 to 550" in texts(drawing)
     assert "Updates" in drawing.figure.layout.yaxis.title.text
     assert drawing.data["updates"].iloc[0] == pytest.approx(1200 * (1 + 550 / 64))
     rows = Runs(np.arange(3), {"B": np.array([64.0, 128, 256]), "loss": np.array([7650.0, 2100, 850])}, Roles(), {})
     none = fit(BATCHES, rows)
-    drawing = batches.draw(updates(none), rows, "loss")
+    drawing = curve_points.draw_batches(updates(none), rows, "loss")
     assert "no plateau" in drawing.alt
     assert "no plateau" in texts(drawing)
 
@@ -84,7 +83,7 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
     x = np.arange(6.0)
     values = {"loss": np.r_[-x, -x], "q": np.r_[x, -x], "r": np.r_[x, x], "budget": np.repeat([1e15, 1e18], 6)}
     runs = Runs(np.arange(12), values, Roles(metrics=(Metric(column="q"), Metric(column="r"))), {})
-    drawing = agreement_picture.draw(agreement(runs, "budget"))
+    drawing = agreement_picture.draw_agreement(agreement(runs, "budget"))
     assert len(traces(drawing, type="heatmap")) == 2
     (frame, _) = traces(drawing, name="sign flip")
     framed = {(x + 0.5, y + 0.5) for x, y in zip(frame.x[::6], frame.y[::6], strict=True)}
@@ -107,7 +106,7 @@ def test_cells_say_their_numbers_as_long_as_these_can_be_read(metrics: int, part
     values = {name: random.normal(size=6 * parts) for name in ("loss", *names)}
     values["budget"] = np.repeat(10.0 ** np.arange(15, 15 + parts), 6)
     runs = Runs(np.arange(6 * parts), values, Roles(metrics=tuple(Metric(column=name) for name in names)), {})
-    drawing = agreement_picture.draw(agreement(runs, "budget"))
+    drawing = agreement_picture.draw_agreement(agreement(runs, "budget"))
     starts = {figure_axis.domain[0] for figure_axis in drawing.figure.select_xaxes()}
     assert len(starts) == across
     assert len(traces(drawing, mode="text")) == (parts if metrics < 20 else 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoplan.app.figures.style.axes import title
-from isoplan.app.figures.style.words import literal
+from isoplan.app.figures.style.axes import literal, title
 
 
 @pytest.mark.parametrize(

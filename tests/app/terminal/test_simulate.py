@@ -15,10 +15,9 @@ import uproot
 
 from isoplan.trainers.amplitudes.phase_space import sampler, unweight
 from isoplan.trainers.jets import simulate
-from isoplan.trainers.jets.classes import TREE
-from isoplan.trainers.jets.simulate import run as running
-from isoplan.trainers.jets.simulate.parts import Request
-from isoplan.trainers.jets.simulate.run import finished, parts_of
+from isoplan.trainers.jets.features import TREE
+from isoplan.trainers.jets.simulate import parts
+from isoplan.trainers.jets.simulate.parts import Request, finished, parts_of
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, Run, one_sentence, process
 
@@ -67,7 +66,7 @@ def test_a_fault_in_a_process_is_one_sentence(run: Run, tmp_path: Path, monkeypa
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(running, "_make", full)
+    monkeypatch.setattr(parts, "_make", full)
     answer = run("simulate", "jets", "--n", 20, "--out", tmp_path / "jets.root")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.splitlines()[-1] == f"isoplan: The disk of {tmp_path} is full: free some of it and try again."

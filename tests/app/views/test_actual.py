@@ -14,7 +14,7 @@ from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.actual.results import Result, table
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import actuals, results
+from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, told
 
@@ -45,7 +45,7 @@ def test_a_typed_result_stands_beside_its_plan(planned: str, demo: Database, ope
     fill(at, Result="0.41", Parameters="2M", Note="seed 1")
     send(at)
     assert told(at) == ""
-    (kept,) = actuals.all(demo)
+    (kept,) = results.actuals(demo)
     assert (kept.plan_hash, kept.actual) == (planned, Actual(0.41, N=2e6, note="seed 1"))
     plan = results.plan(demo, planned)
     found = Result("Big run", plan, outcome(plan, results.fit(demo, plan.fit), kept.actual))
@@ -68,7 +68,7 @@ def test_a_result_that_cannot_be_is_one_sentence(
     fill(at, **{"Result": "0.41", field: text})
     send(at)
     assert told(at) == why
-    assert actuals.all(demo) == []
+    assert results.actuals(demo) == []
 
 
 def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_page: Open) -> None:
@@ -77,7 +77,7 @@ def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_pag
     fill(at, Result="7000")
     send(at)
     assert told(at) == ""
-    assert actuals.all(demo)[0].actual == Actual(7000.0, metric="R_top")
+    assert results.actuals(demo)[0].actual == Actual(7000.0, metric="R_top")
     shown = next(t.value for t in at.table if "Actual" in t.value.columns)
     assert "R" in shown.iloc[0]["Predicted"]
     assert shown.iloc[0]["Actual"].startswith("7")
@@ -91,7 +91,7 @@ def test_a_run_of_a_table_is_a_result(planned: str, demo: Database, open_page: O
     send(at)
     assert told(at) == ""
     runs = snapshots.runs(demo, snapshots.take(demo, first.id))
-    (kept,) = actuals.all(demo)
+    (kept,) = results.actuals(demo)
     assert kept.actual.value == runs["loss"][-1]
     assert (kept.actual.N, kept.actual.D) == (runs["N"][-1], runs["D"][-1])
     assert kept.actual.note.endswith(f"of {runs.source}")
@@ -104,23 +104,23 @@ def test_bad_results_are_one_sentence(planned: str, demo: Database, open_page: O
     fill(at, Result="0.41", Parameters="-3")
     send(at)
     assert "A run with N = -3 cannot be" in told(at)
-    assert actuals.all(demo) == []
+    assert results.actuals(demo) == []
 
 
 def test_a_result_is_removed_and_restored(planned: str, demo: Database, open_page: Open) -> None:
-    key = actuals.save(demo, planned, Actual(0.41))
+    key = results.save_actual(demo, planned, Actual(0.41))
     at = open_page("plan")
     at.button(f"remove_{key}").click().run()
-    assert actuals.all(demo) == []
+    assert results.actuals(demo) == []
     assert "Planned and actual" not in [h.value for h in at.header]
     at.button(f"restore_{key}").click().run()
-    assert len(actuals.all(demo)) == 1
+    assert len(results.actuals(demo)) == 1
 
 
 def test_a_plan_without_its_fit_says_so(planned: str, demo: Database, open_page: Open) -> None:
     plan = results.plan(demo, planned)
     stray = results.save_plan(demo, replace(plan, fit="0123456789ab"), "Stray")
-    actuals.save(demo, stray, Actual(0.41))
+    results.save_actual(demo, stray, Actual(0.41))
     at = open_page("plan")
     assert not at.exception
     assert any(c.value.startswith("Stray: ") for c in at.caption)

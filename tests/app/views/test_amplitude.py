@@ -9,7 +9,6 @@ import pytest
 
 from isoplan.app import amplitude_cells
 from isoplan.app.figures.amplitudes import exponents as exponents_figure
-from isoplan.app.figures.amplitudes import need as need_figure
 from isoplan.app.figures.style.theme import PAPER, WEB
 from isoplan.app.views.widgets.parts import escape_markdown, powers, whole
 from isoplan.data.amplitudes import best_laws, published_exponents, published_law
@@ -116,7 +115,10 @@ def test_a_target_that_the_run_reaches_has_only_an_upper_end(db: Database, open_
 def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
     plan = plan_amplitude(5, of_error(0.02, 1.5), [ANCHOR], None, best_laws())
     (need,) = plan.needs
-    for drawing in (need_figure.draw(need, plan.target), need_figure.draw(need, plan.target, PAPER)):
+    for drawing in (
+        exponents_figure.draw_need(need, plan.target),
+        exponents_figure.draw_need(need, plan.target, PAPER),
+    ):
         (end,) = traces(drawing, name="target")
         assert list(end.y) == [need.least, need.most]
         assert list(end.x) == [plan.target.mse] * 2
@@ -130,7 +132,7 @@ def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
 def test_the_picture_of_a_raw_law_names_the_raw_amplitude() -> None:
     plan = plan_amplitude(3, of_mse(1e-5), (), published_law("ttH"))
     for theme in (PAPER, WEB):
-        drawing = need_figure.draw(plan.needs[0], plan.target, theme)
+        drawing = exponents_figure.draw_need(plan.needs[0], plan.target, theme)
         assert drawing.figure.layout.xaxis.title.text == "MSE of the raw amplitude"
 
 
@@ -194,7 +196,7 @@ def test_our_laws_stand_first_in_the_table_beside_those_of_the_paper(
 def test_exponents_stand_beside_the_bound_and_the_published_ones() -> None:
     ours = exponents(read_cells(cells_of(noise=0.1).to_dict("records"), "t"))
     for theme in (PAPER, WEB):
-        drawing = exponents_figure.draw(published_exponents(), ours, theme)
+        drawing = exponents_figure.draw_exponents(published_exponents(), ours, theme)
         (line,) = traces(drawing, name="bound 4/d")
         assert list(np.asarray(line.y) * np.asarray(line.x)) == pytest.approx([4.0] * 80)
         (mine,) = traces(drawing, name="trained")

@@ -7,7 +7,7 @@ import io
 import pandas as pd
 import pytest
 
-from isoplan.app.views.tables.filters import with_range
+from isoplan.app.views.tables.rows import with_range
 from isoplan.data.catalogue import DEMOS
 from isoplan.engine.costs import ComputeRule, TwoPart
 from isoplan.engine.schema import Metric

@@ -11,8 +11,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from isoplan.app.cli import main
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB
+from isoplan.app.figures.style.theme import WEB, Drawing
 from isoplan.app.views.fits import pictures
 from isoplan.engine import laws
 from isoplan.engine.errors import PlannerError

@@ -18,11 +18,10 @@ from typer.testing import CliRunner
 
 import isoplan as ip
 from isoplan.app.cli import cli, commands
-from isoplan.app.figures.style.drawing import Drawing
-from isoplan.app.figures.style.theme import WEB
+from isoplan.app.figures.style.theme import WEB, Drawing
 from isoplan.app.views.planning import planner_question
 from isoplan.app.views.widgets import save_form
-from isoplan.app.views.widgets.exports import File
+from isoplan.app.views.widgets.save_form import File
 from isoplan.engine import planning
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app import bundled
-from isoplan.app.views.fits.parameters import read_known
+from isoplan.app.views.fits.law_choice import read_known
 from isoplan.data.catalogue import AMPLITUDES, BUNDLED, DEMOS, Demo
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit

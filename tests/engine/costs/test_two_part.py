@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.data import files
 from isoplan.engine.costs import ComputeRule, TwoPart
-from isoplan.engine.costs.two_part import joint_width
+from isoplan.engine.costs.forms import joint_width
 from isoplan.engine.errors import PlannerError
 
 TABLE8 = [

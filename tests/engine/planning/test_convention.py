@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isoplan.data import files
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
-from isoplan.engine.costs.two_part import joint_width
+from isoplan.engine.costs.forms import joint_width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning import plan_budget, plan_target

@@ -11,7 +11,7 @@ from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import actuals, results
+from isoplan.engine.store.saved import results
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 
@@ -22,36 +22,36 @@ def planned(db: Database, budget: float = 1e21) -> str:
 def test_results_are_kept_beside_their_plans(db: Database) -> None:
     small, large = planned(db), planned(db, 1e22)
     first, second = Actual(2.3, N=1e9, D=2e10, note="seed 1"), Actual(2.2, when="2026-11-22")
-    key = actuals.save(db, small, first)
-    assert actuals.save(db, small, first) == key
-    actuals.save(db, large, second)
-    assert [(one.plan_hash, one.actual) for one in actuals.all(db)] == [(small, first), (large, second)]
+    key = results.save_actual(db, small, first)
+    assert results.save_actual(db, small, first) == key
+    results.save_actual(db, large, second)
+    assert [(one.plan_hash, one.actual) for one in results.actuals(db)] == [(small, first), (large, second)]
 
 
 def test_a_result_is_put_away_and_comes_back(db: Database) -> None:
     plan = planned(db)
-    key = actuals.save(db, plan, Actual(2.3))
-    actuals.delete(db, key)
-    assert actuals.all(db) == []
-    assert [one.id for one in actuals.all(db, deleted=True)] == [key]
-    actuals.restore(db, key)
-    assert [one.id for one in actuals.all(db)] == [key]
-    actuals.delete(db, key)
-    assert actuals.save(db, plan, Actual(2.3)) == key
-    assert [one.id for one in actuals.all(db)] == [key]
+    key = results.save_actual(db, plan, Actual(2.3))
+    results.delete_actual(db, key)
+    assert results.actuals(db) == []
+    assert [one.id for one in results.actuals(db, deleted=True)] == [key]
+    results.restore_actual(db, key)
+    assert [one.id for one in results.actuals(db)] == [key]
+    results.delete_actual(db, key)
+    assert results.save_actual(db, plan, Actual(2.3)) == key
+    assert [one.id for one in results.actuals(db)] == [key]
     with pytest.raises(PlannerError, match="The result nothing is not in this workspace"):
-        actuals.delete(db, "nothing")
+        results.delete_actual(db, "nothing")
 
 
 def test_results_go_and_come_with_their_plan(db: Database) -> None:
     plan = planned(db)
-    actuals.save(db, plan, Actual(2.3))
+    results.save_actual(db, plan, Actual(2.3))
     results.delete_plan(db, plan)
-    assert actuals.all(db) == []
+    assert results.actuals(db) == []
     results.restore_plan(db, plan)
-    assert len(actuals.all(db)) == 1
+    assert len(results.actuals(db)) == 1
     with pytest.raises(PlannerError, match="Plan unknown is not in this workspace"):
-        actuals.save(db, "unknown", Actual(2.3))
+        results.save_actual(db, "unknown", Actual(2.3))
 
 
 def test_a_workspace_of_the_layout_before_gets_results(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_workspace_of_the_layout_before_gets_results(tmp_path: Path) -> None:
 
         db.write(age)
     with open_workspace(tmp_path) as db:
-        actuals.save(db, plan, Actual(2.3))
-        assert [one.actual.value for one in actuals.all(db)] == [2.3]
+        results.save_actual(db, plan, Actual(2.3))
+        assert [one.actual.value for one in results.actuals(db)] == [2.3]
         with db.read() as cursor:
             assert migration.schema_of(cursor) == migration.SCHEMA

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Metric, Roles, Runs
-from isoplan.engine.store.columns.budgets import find_budgets
+from isoplan.engine.store.columns.categories import find_budgets
 from isoplan.engine.store.columns.units import unit_notes
 from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import snapshots, tables

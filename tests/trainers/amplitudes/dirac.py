@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.trainers.amplitudes.processes import constants as c
+from isoplan.trainers.amplitudes.processes import fields
 
 Matrix = NDArray[np.complex128]
 METRIC = np.diag([1.0, -1.0, -1.0, -1.0])
@@ -31,7 +31,7 @@ def bar(vertex: Matrix) -> Matrix:
 def tth(event: NDArray[np.float64]) -> float:
     """u ubar -> t tbar H with H from the top lines: colour 2 / 9 of T^a T^a, spins 1 / 4."""
     q, qbar, t, tbar, h = event
-    m, unit = c.TOP_MASS, np.eye(4)
+    m, unit = fields.TOP_MASS, np.eye(4)
     s = (q + qbar) @ METRIC @ (q + qbar)
     from_t = (slash(t + h) + m * unit) / ((t + h) @ METRIC @ (t + h) - m**2)
     from_tbar = (-slash(tbar + h) + m * unit) / ((tbar + h) @ METRIC @ (tbar + h) - m**2)
@@ -39,17 +39,17 @@ def tth(event: NDArray[np.float64]) -> float:
     light = np.einsum("ij,mjk,kl,nli->mn", slash(qbar), GAMMA, slash(q), bar(GAMMA))
     top = np.einsum("ij,mjk,kl,nli->mn", slash(t) + m * unit, heavy, slash(tbar) - m * unit, bar(heavy))
     lowered = METRIC @ top @ METRIC
-    strength = c.G_STRONG**4 * c.YUKAWA_TOP**2 / s**2
+    strength = fields.G_STRONG**4 * fields.YUKAWA_TOP**2 / s**2
     return float((light * lowered).sum().real * strength * 2 / 9 / 4)
 
 
 def wz(event: NDArray[np.float64]) -> float:
     """u dbar -> W+ Z: u and d exchange and W* -> W Z, polarisation sums -g + k k / M^2."""
     u, dbar, w, z = event
-    x = c.SIN_W**2
-    g_u = c.G_WEAK / c.COS_W * (1 / 2 - 2 / 3 * x)
-    g_d = c.G_WEAK / c.COS_W * (-1 / 2 + 1 / 3 * x)
-    charged = c.G_WEAK / np.sqrt(2)
+    x = fields.SIN_W**2
+    g_u = fields.G_WEAK / fields.COS_W * (1 / 2 - 2 / 3 * x)
+    g_d = fields.G_WEAK / fields.COS_W * (-1 / 2 + 1 / 3 * x)
+    charged = fields.G_WEAK / np.sqrt(2)
     total = u + dbar
     # [mu, nu]: the indices of the outgoing W and Z.
     via_d, via_u = u - w, u - z
@@ -59,10 +59,12 @@ def wz(event: NDArray[np.float64]) -> float:
     # the propagator i (-g + k k / M^2) give it -i^3 against the i^3 of the graphs above.
     rule = np.einsum("mn,r->mnr", METRIC, z - w)
     rule = rule + np.einsum("nr,m->mnr", METRIC, -z - total) + np.einsum("rm,n->mnr", METRIC, total + w)
-    virtual = -METRIC + np.outer(total, total) / c.W_MASS**2
+    virtual = -METRIC + np.outer(total, total) / fields.W_MASS**2
     lower = np.einsum("mnr,rs,sab->mnab", rule, METRIC @ virtual @ METRIC, GAMMA)
-    graphs = graphs - c.G_WEAK * c.COS_W * lower / (total @ METRIC @ total - c.W_MASS**2)
+    graphs = graphs - fields.G_WEAK * fields.COS_W * lower / (total @ METRIC @ total - fields.W_MASS**2)
     graphs = charged * graphs @ LEFT
-    sums = [METRIC @ (-METRIC + np.outer(k, k) / m2) @ METRIC for k, m2 in ((w, c.W_MASS**2), (z, c.Z_MASS**2))]
+    sums = [
+        METRIC @ (-METRIC + np.outer(k, k) / m2) @ METRIC for k, m2 in ((w, fields.W_MASS**2), (z, fields.Z_MASS**2))
+    ]
     squared = np.einsum("ij,mnjk,kl,rsli,mr,ns", slash(dbar), graphs, slash(u), bar(graphs), *sums, optimize=True)
     return float(squared.real * 3 / 9 / 4)

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes import bring as bringing
-from isoplan.trainers.amplitudes.bring import LOCK, bring, files_of
+from isoplan.trainers.amplitudes import event_files
+from isoplan.trainers.amplitudes.event_files import LOCK, import_file, list_files
 from isoplan.trainers.amplitudes.files import read_events, write_events
-from isoplan.trainers.amplitudes.source import FOLDER
-from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.amplitudes.source import FOLDER, make_toy_events
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
 def sent(folder: Path, name: str) -> bytes:
     """The bytes of a file of twenty events."""
-    write_events(folder / name, toy("Zg", 20, 1))
+    write_events(folder / name, make_toy_events("Zg", 20, 1))
     return (folder / name).read_bytes()
 
 
@@ -28,10 +27,10 @@ def sent(folder: Path, name: str) -> bytes:
 def test_a_file_comes_in_as_it_was_and_is_listed(tmp_path: Path, name: str) -> None:
     root = tmp_path / "space"
     root.mkdir()
-    assert files_of(root) == []
+    assert list_files(root) == []
     whole = sent(tmp_path, name)
-    bring(root, name, whole)
-    assert files_of(root) == [name]
+    import_file(root, name, whole)
+    assert list_files(root) == [name]
     assert (root / FOLDER / name).read_bytes() == whole
     assert len(read_events(root / FOLDER / name)) == 20
     assert sorted(path.name for path in (root / FOLDER).iterdir()) == [LOCK, name]
@@ -41,7 +40,7 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
     (tmp_path / FOLDER / "simulated.npz").mkdir(parents=True)
     for name in ("b.npz", "a.parquet", ".tmp-1-c.npz", "notes.txt", "with space.npz", "simulated"):
         (tmp_path / FOLDER / name).touch()
-    assert files_of(tmp_path) == ["a.parquet", "b.npz"]
+    assert list_files(tmp_path) == ["a.parquet", "b.npz"]
 
 
 @pytest.mark.parametrize(
@@ -57,20 +56,20 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_of_events_is_refused_and_leaves_nothing(tmp_path: Path, name: str, sentence: str) -> None:
     with pytest.raises(PlannerError) as told:
-        bring(tmp_path, name, b"nothing of the kind")
+        import_file(tmp_path, name, b"nothing of the kind")
     assert sentence in str(told.value)
     assert ".tmp-" not in str(told.value)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != LOCK]
 
 
 def test_events_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> None:
-    events = toy("Zg", 20, 1)
+    events = make_toy_events("Zg", 20, 1)
     events.momenta[3, 0, 0] *= 2
     write_events(tmp_path / "mine.npz", events)
     whole = (tmp_path / "mine.npz").read_bytes()
     with pytest.raises(PlannerError, match=r"^mine\.npz: .*[Rr]ow 3"):
-        bring(tmp_path, "mine.npz", whole)
-    assert files_of(tmp_path) == []
+        import_file(tmp_path, "mine.npz", whole)
+    assert list_files(tmp_path) == []
 
 
 def test_a_small_file_whose_header_asks_for_much_is_refused(tmp_path: Path) -> None:
@@ -81,30 +80,30 @@ def test_a_small_file_whose_header_asks_for_much_is_refused(tmp_path: Path) -> N
         new.writestr("momenta.npy", old.read("momenta.npy"))
         new.writestr("amplitude.npy", place.getvalue())
     with pytest.raises(PlannerError) as told:
-        bring(tmp_path / "space", "mine.npz", (tmp_path / "new.npz").read_bytes())
+        import_file(tmp_path / "space", "mine.npz", (tmp_path / "new.npz").read_bytes())
     assert str(told.value) == (
         "mine.npz: The amplitude has the shape (10000000000000,) and the momenta hold 20 events: give one "
         "number an event."
     )
-    assert files_of(tmp_path / "space") == []
+    assert list_files(tmp_path / "space") == []
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "mine.npz").write_bytes(b"mine")
     with pytest.raises(PlannerError, match=r"amplitudes/mine\.npz is there already: give the file another name"):
-        bring(tmp_path, "mine.npz", sent(tmp_path, "mine.npz"))
+        import_file(tmp_path, "mine.npz", sent(tmp_path, "mine.npz"))
     assert (tmp_path / FOLDER / "mine.npz").read_bytes() == b"mine"
 
 
 def test_one_file_at_a_time_and_none_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sent(tmp_path, "mine.npz")
-    monkeypatch.setattr(bringing, "PATIENCE", 0.0)
+    monkeypatch.setattr(event_files, "PATIENCE", 0.0)
     (tmp_path / FOLDER).mkdir()
     with hold_lock(tmp_path / FOLDER / LOCK) as mine:
         assert mine
         with pytest.raises(PlannerError, match="Another file is just being brought into amplitudes"):
-            bring(tmp_path, "mine.npz", whole)
-    monkeypatch.setattr(bringing, "MOST_BYTES", 1024**2)
+            import_file(tmp_path, "mine.npz", whole)
+    monkeypatch.setattr(event_files, "MOST_BYTES", 1024**2)
     with pytest.raises(PlannerError, match=r"mine\.npz has 2 MB and 1 MB may come in here: copy it into amplitudes of"):
-        bring(tmp_path, "mine.npz", bytes(2 * 1024**2))
+        import_file(tmp_path, "mine.npz", bytes(2 * 1024**2))

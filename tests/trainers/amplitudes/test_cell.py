@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes import cell as of_cell
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, memory, needs, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, memory, needs, sizes
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.families import find_family, read_cell
 
@@ -57,17 +57,17 @@ def test_needs_grow_with_what_takes_them() -> None:
 
 def test_the_short_cell_is_the_same_model_without_simulation() -> None:
     whole = cell(process="ttH", parameters=1e5, layers=0, points=10**6, budget=1e15)
-    few = short(ROOT, whole)
+    few = calibration_cell(ROOT, whole)
     assert sizes(ROOT, few).N == sizes(ROOT, whole).N
     assert (few.points, few.iterations, few.batch, few.dimension_points) == (1000, 66, 128, 0)
     assert (few.data, few.process) == ("toy", "ttH")
-    assert short(ROOT, cell()).iterations == 765
-    assert short(ROOT, cell(iterations=20)).iterations == 20
+    assert calibration_cell(ROOT, cell()).iterations == 765
+    assert calibration_cell(ROOT, cell(iterations=20)).iterations == 20
 
 
 def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
-    assert short(ROOT, cell(tests=100)).tests == 100
-    assert short(ROOT, cell(tests=20_000)).tests == 1000
+    assert calibration_cell(ROOT, cell(tests=100)).tests == 100
+    assert calibration_cell(ROOT, cell(tests=20_000)).tests == 1000
 
 
 @pytest.mark.parametrize(

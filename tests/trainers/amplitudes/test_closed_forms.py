@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
-from isoplan.trainers.amplitudes.processes import constants as c
-from isoplan.trainers.amplitudes.processes.model import z_couplings
+from isoplan.trainers.amplitudes.processes import PROCESSES, fields, squared_amplitude
+from isoplan.trainers.amplitudes.processes.fields import z_couplings
 from tests.trainers.amplitudes import dirac
 from tests.trainers.amplitudes.kinematics import events, square
 
@@ -17,7 +16,7 @@ def test_z_and_a_gluon() -> None:
     p = events(PROCESSES["Zg"], 20, 700.0)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
     left, right = z_couplings("u")
-    formula = 4 / 9 * c.G_STRONG**2 * (left**2 + right**2) * (t**2 + u**2 + 2 * s * c.Z_MASS**2) / (t * u)
+    formula = 4 / 9 * fields.G_STRONG**2 * (left**2 + right**2) * (t**2 + u**2 + 2 * s * fields.Z_MASS**2) / (t * u)
     np.testing.assert_allclose(squared_amplitude(PROCESSES["Zg"], p), formula, rtol=1e-11)
 
 
@@ -29,7 +28,7 @@ def test_w_and_z(energy: float) -> None:
     """
     p = events(PROCESSES["WZ"], 20, energy)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
-    w, z, x = c.W_MASS**2, c.Z_MASS**2, c.SIN_W**2
+    w, z, x = fields.W_MASS**2, fields.Z_MASS**2, fields.SIN_W**2
     g_u, g_d = 1 - 4 / 3 * x, -1 + 2 / 3 * x
     transverse, both = u * t - w * z, s * (w + z)
     formula = (
@@ -38,7 +37,7 @@ def test_w_and_z(energy: float) -> None:
         + transverse / (4 * (1 - x)) * (g_d**2 / t**2 + g_u**2 / u**2)
         + both / (2 * (1 - x)) * g_u * g_d / (t * u)
     )
-    alpha = c.E_CHARGE**2 / (4 * np.pi)
+    alpha = fields.E_CHARGE**2 / (4 * np.pi)
     cross_section = np.pi * alpha**2 / (6 * s**2 * x**2) * formula
     np.testing.assert_allclose(squared_amplitude(PROCESSES["WZ"], p) / (16 * np.pi * s**2), cross_section, rtol=1e-8)
 

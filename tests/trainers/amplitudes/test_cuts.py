@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoplan.trainers.amplitudes.phase_space.cuts import passes
+from isoplan.trainers.amplitudes.phase_space.mapping import passes
 from isoplan.trainers.amplitudes.processes import PROCESSES
 
 

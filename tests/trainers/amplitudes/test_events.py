@@ -9,8 +9,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events, check_events
-from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
 from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
+from isoplan.trainers.amplitudes.source import fixed_energy
 from tests.trainers.amplitudes.kinematics import boost_matrix, events, to_frame
 
 ZGG = PROCESSES["Zgg"]

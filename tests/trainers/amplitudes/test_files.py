@@ -16,7 +16,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events
-from isoplan.trainers.amplitudes.files import formats, memory, read_events, write_events
+from isoplan.trainers.amplitudes.files import formats, read_events, write_events
 from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
 from tests.trainers.amplitudes.kinematics import events as flat
 
@@ -139,7 +139,7 @@ def test_processes_by_name(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "usable_memory", lambda: 10_000.0)
+    monkeypatch.setattr(formats, "usable_memory", lambda: 10_000.0)
     for end in ENDS:
         write_events(tmp_path / f"a{end}", some())
         refused(tmp_path / f"a{end}", r"The events of .* take 0.0 GB of memory and 0.0 GB may be used: 15 events would")
@@ -184,7 +184,7 @@ def test_headers_are_read_before_anything_is_loaded(
 
 def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing says how much there is."""
-    monkeypatch.setattr(memory, "usable_memory", lambda: 0.0)
+    monkeypatch.setattr(formats, "usable_memory", lambda: 0.0)
     path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
     refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
 

@@ -8,7 +8,7 @@ import pytest
 from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
-from isoplan.trainers.amplitudes.processes.constants import COLOURS, G_STRONG
+from isoplan.trainers.amplitudes.processes.fields import COLOURS, G_STRONG
 from tests.trainers.amplitudes.kinematics import beams, product, square, to_frame
 
 C_A = COLOURS

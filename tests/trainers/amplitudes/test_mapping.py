@@ -7,9 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.cuts import PT, least_energy, passes
 from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.mapping import PT, Mapping, least_energy, passes
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from tests.trainers.amplitudes.kinematics import square
 

@@ -7,9 +7,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.phase_space import sampler as sampling
-from isoplan.trainers.amplitudes.phase_space.cuts import passes
-from isoplan.trainers.amplitudes.phase_space.flat import flat_points
-from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, passes
+from isoplan.trainers.amplitudes.phase_space.rambo import flat_points
 from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
 from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, squared_amplitude
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, memory, sizes
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import write_events
-from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
+from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, make_toy_events, open_events
 from isoplan.trainers.amplitudes.surrogate import training
-from isoplan.trainers.amplitudes.toy import toy
 from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.jets.stream import Silent
 
@@ -23,7 +22,7 @@ MINE = Source("mine.npz", "Zg", 0)
 
 def place(root: Path, process: str = "ttH", n: int = 1000, sqrt_s: float = 0.0, **changed: object) -> Path:
     (root / "amplitudes").mkdir(exist_ok=True)
-    write_events(root / "amplitudes" / "mine.npz", replace(toy(process, n, 5, sqrt_s), **changed))  # type: ignore[arg-type]
+    write_events(root / "amplitudes" / "mine.npz", replace(make_toy_events(process, n, 5, sqrt_s), **changed))  # type: ignore[arg-type]
     return root
 
 
@@ -53,14 +52,14 @@ def test_a_cell_trains_on_a_file(tmp_path: Path) -> None:
     found = training.train(root, cell, Silent(tmp_path))
     assert (found["d"], found["N"]) == (5, sizes(root, cell).N)
     assert found["loss"] < 0.5
-    assert short(root, cell).data == "mine.npz"
+    assert calibration_cell(root, cell).data == "mine.npz"
 
 
 def test_a_small_file_is_estimated_on_what_it_holds(tmp_path: Path) -> None:
     """900 events for 200 + 50 + 100: the short cell before a launch asks for no more of them."""
     root = place(tmp_path, n=900)
     cell = AmplitudeCell(data="mine.npz", points=200, tests=100, width=16, layers=1, iterations=5, dimension_points=0)
-    few = short(root, cell)
+    few = calibration_cell(root, cell)
     check(root, few)
     assert few.counts == (200, 50, 100)
     assert training.train(root, few, Silent(tmp_path))["updates"] == 5
@@ -76,7 +75,7 @@ def test_the_memory_of_a_file_is_that_of_all_its_events(tmp_path: Path) -> None:
 def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_raw(tmp_path: Path) -> None:
     fields = {"data": "mine.npz", "points": 500, "tests": 300, "width": 16, "layers": 2, "iterations": 400,
               "dimension_points": 0, "objective": "relative"}  # fmt: skip
-    good = toy("ttH", 1000, 5).amplitude
+    good = make_toy_events("ttH", 1000, 5).amplitude
     for value, log, raw in (
         (-2.5, "-2.5, which has no logarithm: leave such rows out, or set target to raw.", ""),
         (0.0, "0, which has no logarithm: leave such rows out.",
@@ -125,7 +124,7 @@ def test_amplitudes_of_both_signs_are_learned_raw(tmp_path: Path, objective: str
     """Negative ones, and such that are shifted so that a fifth of them is negative."""
     cell = AmplitudeCell(data="mine.npz", points=500, tests=300, width=16, layers=2, iterations=400, target="raw",
                          objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
-    amplitude = toy("ttH", 1000, 5).amplitude
+    amplitude = make_toy_events("ttH", 1000, 5).amplitude
     root = place(tmp_path, amplitude=-amplitude)
     found = training.train(root, cell, Silent(tmp_path))
     assert found["loss"] < 0.1
@@ -142,7 +141,7 @@ def test_amplitudes_that_are_all_the_same_are_one_sentence(tmp_path: Path, targe
     cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, dimension_points=0)
     cell = cell.model_copy(update={"target": target})
     order = np.random.default_rng(SHUFFLE).permutation(1000)
-    amplitude = toy("ttH", 1000, 5).amplitude
+    amplitude = make_toy_events("ttH", 1000, 5).amplitude
     same = order[300:700] if which == "train" else order[:300]
     amplitude[same] = 3 * (1 + 1e-15 * np.arange(len(same)) / len(same))
     root = place(tmp_path, amplitude=amplitude)
@@ -159,7 +158,7 @@ def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, obje
     """Of 1e-301 to 1e298: a unit that is a power of two changes no digit of what has no unit."""
     cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, target="raw",
                          objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
-    amplitude = toy("ttH", 1000, 5).amplitude
+    amplitude = make_toy_events("ttH", 1000, 5).amplitude
     plain = training.train(place(tmp_path), cell, plainly := Silent(tmp_path))
     found = training.train(place(tmp_path, amplitude=np.ldexp(amplitude, power)), cell, scaled := Silent(tmp_path))
     assert found["spread"] == np.ldexp(plain["spread"], power)

@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from isoplan.app.earlier import bundled_cells
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, seconds_of
 
 
 def test_a_cell_takes_its_flops_at_the_speed_of_the_nearest() -> None:

@@ -13,8 +13,7 @@ import pytest
 from isoplan.app.earlier import bundled_cells
 from isoplan.data.files import path, records
 from isoplan.trainers.backend.cluster.machine import Machine, devices
-from isoplan.trainers.backend.estimate.calibration import Measured
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, seconds_of
 from isoplan.trainers.backend.estimate.forecast import estimate, typical
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
@@ -23,8 +22,8 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family, read_cell
 from isoplan.trainers.grid import cells as grid_cells
 from isoplan.trainers.grid import parse_grid
-from isoplan.trainers.jets.classes import NAMES
 from isoplan.trainers.jets.data import STREAMS, chunks
+from isoplan.trainers.jets.features import NAMES
 from tests.trainers.conftest import workspace
 
 ONE = Machine(1, 8e9)

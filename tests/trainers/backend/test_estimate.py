@@ -35,7 +35,7 @@ def counters(root: Path, *cells: dict[str, Any], short: str = "") -> tuple[Famil
 
 
 def short(family: Family[Any], cell: Cell) -> Cell:
-    found = family.short(cell)
+    found = family.calibration_cell(cell)
     assert found is not None
     return found
 

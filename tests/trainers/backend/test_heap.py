@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 FAULTS = """
 import contextlib, resource, sys
 import numpy as np
-from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
+from isoplan.trainers.backend.worker.attempt_process import reuse_freed_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

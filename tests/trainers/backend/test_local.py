@@ -16,8 +16,7 @@ from distributed import Client
 from distributed.security import Security
 
 from isoplan.trainers.backend.cluster.clusters import open_pool
-from isoplan.trainers.backend.cluster.keys import temporary_security
-from isoplan.trainers.backend.cluster.pool import Pool
+from isoplan.trainers.backend.cluster.pool import Pool, temporary_security
 from isoplan.trainers.backend.cluster.settings import Local
 from tests import progress
 from tests.conftest import skip_or_fail

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue import sweep as sweeps
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.pace import Pace, pace
-from isoplan.trainers.backend.queue.progress import device_seconds, over_cap, progress, used_hours
+from isoplan.trainers.backend.queue.progress import Pace, device_seconds, over_cap, pace, progress, used_hours
 from isoplan.trainers.backend.queue.sweep import (
     NO_ORDER,
     Cap,

@@ -14,11 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoplan.trainers.backend.cluster import machine as machines
-from isoplan.trainers.backend.cluster import worker_handshake as greetings
+from isoplan.trainers.backend.cluster import pool
 from isoplan.trainers.backend.cluster.clusters import share_of
-from isoplan.trainers.backend.cluster.machine import Machine, Place, fits, seen, usable_memory
-from isoplan.trainers.backend.cluster.pool import Gpu, _gpus, _measure
-from isoplan.trainers.backend.cluster.worker_handshake import PACKAGES, WorkerInfo, differing, greet
+from isoplan.trainers.backend.cluster.machine import Machine, Place, fits, usable_memory, visible_gpus
+from isoplan.trainers.backend.cluster.pool import (
+    PACKAGES,
+    Gpu,
+    WorkerInfo,
+    _gpus,
+    _measure,
+    check_workers,
+    describe_conflict,
+)
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.worker.remote_cells import RemoteUpdate, is_same, pack, poll_request, write_update
 from isoplan.trainers.cell import Resources
@@ -35,14 +42,14 @@ def versions(**other: str) -> dict[str, Any]:
 
 def test_versions_that_differ_are_both_named() -> None:
     ours = versions()
-    assert differing(ours, {"The worker a": versions(python="3.11.2.final.0")}, PACKAGES) == ""
-    assert differing(ours, {"The worker a": ours, "The worker b": versions(isoplan="1.3.0")}, PACKAGES) == (
+    assert describe_conflict(ours, {"The worker a": versions(python="3.11.2.final.0")}, PACKAGES) == ""
+    assert describe_conflict(ours, {"The worker a": ours, "The worker b": versions(isoplan="1.3.0")}, PACKAGES) == (
         "The worker b has isoplan 1.3.0 and here is 1.2.3: install the same on both."
     )
-    assert differing(ours, {"The scheduler": versions(python="3.12.1.final.0")}, PACKAGES) == (
+    assert describe_conflict(ours, {"The scheduler": versions(python="3.12.1.final.0")}, PACKAGES) == (
         "The scheduler has python 3.12 and here is 3.11: install the same on both."
     )
-    assert differing(ours, {"The worker a": {"packages": {}}}, PACKAGES) == (
+    assert describe_conflict(ours, {"The worker a": {"packages": {}}}, PACKAGES) == (
         "The worker a has no isoplan and here is 1.2.3: install the same on both."
     )
 
@@ -55,20 +62,20 @@ class Bare:
 
 
 def test_a_worker_without_isoplan_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(greetings, "_versions", lambda client, workers: (versions(), versions(), {}))
+    monkeypatch.setattr(pool, "_versions", lambda client, workers: (versions(), versions(), {}))
     (root / "cells").mkdir()
     said = "The worker tls://far:1 cannot import Isoplan: install it there, in the version that is here."
-    assert greet(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
+    assert check_workers(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
     assert not list((root / "cells").iterdir())
 
 
 def test_the_gpus_that_a_process_may_use() -> None:
     listed = "0, GPU-aa11, 24576\n1, GPU-bb22, 81920\n2, GPU-cc33, [N/A]\n"
     a, b = 24576 * 2.0**20, 81920 * 2.0**20
-    assert seen(listed, None) == (a, b)
-    assert seen(listed, "1") == (b,)
-    assert seen(listed, "GPU-bb,0") == (b, a)
-    assert seen(listed, "") == seen(listed, "-1") == seen("", None) == ()
+    assert visible_gpus(listed, None) == (a, b)
+    assert visible_gpus(listed, "1") == (b,)
+    assert visible_gpus(listed, "GPU-bb,0") == (b, a)
+    assert visible_gpus(listed, "") == visible_gpus(listed, "-1") == visible_gpus("", None) == ()
 
 
 def test_a_program_sees_its_gpu_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, check, facts_of, name_of, short, sizes
+from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, calibration_cell, check, facts_of, name_of, sizes
 from isoplan.trainers.behavior.logs.log_stats import Facts, keep_facts, read_facts
 from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
-from isoplan.trainers.behavior.model.flops import parameters
+from isoplan.trainers.behavior.model.shape import parameters
 from isoplan.trainers.cell import CellError
 
 HERE = Path()
@@ -111,7 +111,7 @@ def test_a_catalogue_that_does_not_fit_is_one_sentence() -> None:
 
 def test_the_short_cell_is_the_same_model_on_a_small_log() -> None:
     whole = cell(h=0, width=0, budget=1e15, stage=2, negatives=10**6, items=10**6, rivals=100)
-    found = short(HERE, whole)
+    found = calibration_cell(HERE, whole)
     shapes = [one.sized(facts_of(HERE, one) or UNREAD).shape for one in (whole, found)]
     assert shapes[0] == shapes[1]
     assert (found.users, found.items, found.negatives, found.rivals, found.budget) == (200, 5000, 5000, 0, 0)

@@ -14,8 +14,10 @@ from torch.nn import functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from isoplan.trainers.behavior.model.batch import batch_of  # noqa: E402
-from isoplan.trainers.behavior.model.flops import (  # noqa: E402
+from isoplan.trainers.behavior.model.losses import draw, in_batch, sampled  # noqa: E402
+from isoplan.trainers.behavior.model.shape import (  # noqa: E402
+    Fields,
+    Shape,
     context_flops,
     embedding_flops,
     parameters,
@@ -24,9 +26,8 @@ from isoplan.trainers.behavior.model.flops import (  # noqa: E402
     stage2_flops,
     two_part,
 )
-from isoplan.trainers.behavior.model.losses import draw, in_batch, sampled  # noqa: E402
-from isoplan.trainers.behavior.model.shape import Fields, Shape  # noqa: E402
 from isoplan.trainers.behavior.model.two_part import TwoPartModel  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import batch_of  # noqa: E402
 from isoplan.trainers.packed.rectangles import lay_out  # noqa: E402
 from tests.trainers.behavior.plain import Plain, random_known  # noqa: E402
 

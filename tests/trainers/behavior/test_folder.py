@@ -9,10 +9,8 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs import folder as module
-from isoplan.trainers.behavior.logs import log_cache
-from isoplan.trainers.behavior.logs.folder import open_log
+from isoplan.trainers.behavior.logs.folder import load_arrays, open_log, save_arrays
 from isoplan.trainers.behavior.logs.log import Features, Log
-from isoplan.trainers.behavior.logs.log_cache import load, save
 from isoplan.trainers.behavior.logs.synthetic import World, make
 
 EVENTS = "who,what,at,device,amount\n1,ä,5,web,2\n1,b b,4,phone,3\n2,b b,1,,4\n"
@@ -40,12 +38,12 @@ def same(a: Log, b: Log) -> bool:
 
 def test_a_log_comes_back_as_it_was_and_is_mapped(tmp_path: Path) -> None:
     log = make(World(users=1500)).log
-    back = save(log, tmp_path / "deep" / "log")
+    back = save_arrays(log, tmp_path / "deep" / "log")
     assert same(log, back)
     assert isinstance(back.items.base, np.memmap)
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["log"]
     other = make(World(users=20)).log
-    assert same(save(other, tmp_path / "deep" / "log"), log), "what is there is left as it is"
+    assert same(save_arrays(other, tmp_path / "deep" / "log"), log), "what is there is left as it is"
 
 
 def test_names_and_no_features_come_back(folder: Path) -> None:
@@ -53,7 +51,7 @@ def test_names_and_no_features_come_back(folder: Path) -> None:
     assert log.users.tolist() == ["1", "2"]
     assert log.catalogue.names.tolist() == ["ä", "b b", "c"]
     plain = Log(log.users, log.starts, log.items, log.times, Features.none(3), log.catalogue, False)
-    assert same(save(plain, folder / "plain"), plain)
+    assert same(save_arrays(plain, folder / "plain"), plain)
 
 
 def test_a_folder_is_read_once_until_a_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,9 +69,9 @@ def test_a_folder_is_read_once_until_a_file_changes(folder: Path, monkeypatch: p
     assert len(list((folder / "prepared").iterdir())) == 1
 
 
-@pytest.mark.parametrize("name", [*log_cache.TYPES, "log"])
+@pytest.mark.parametrize("name", [*module.TYPES, "log"])
 def test_damage_is_one_sentence(name: str, folder: Path) -> None:
-    save(open_log(folder), folder / "log")
+    save_arrays(open_log(folder), folder / "log")
     path = next((folder / "log").glob(f"{name}.*"))
     for content in (b"", b"not an array", path.read_bytes()[:-3], None):
         path.unlink(missing_ok=True)
@@ -82,7 +80,7 @@ def test_damage_is_one_sentence(name: str, folder: Path) -> None:
         elif name != "log":
             np.save(path, np.zeros(3, np.complex128))
         with pytest.raises(PlannerError, match="holds no log that can be opened: remove it, and the log is read anew"):
-            load(folder / "log")
+            load_arrays(folder / "log")
 
 
 @pytest.mark.parametrize(

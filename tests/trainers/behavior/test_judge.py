@@ -11,9 +11,9 @@ torch = pytest.importorskip("torch")
 
 from isoplan.trainers.behavior.cell import BehaviorCell  # noqa: E402
 from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
-from isoplan.trainers.behavior.model.embedder import AT_ONCE  # noqa: E402
+from isoplan.trainers.behavior.model.two_part import AT_ONCE  # noqa: E402
 from isoplan.trainers.behavior.scores import evaluation as judging  # noqa: E402
-from isoplan.trainers.behavior.scores.evaluation import beside_rivals, judge  # noqa: E402
+from isoplan.trainers.behavior.scores.evaluation import evaluate_model, score_among_negatives  # noqa: E402
 from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402
 from isoplan.trainers.behavior.training.trainer import Trainer  # noqa: E402
 from tests.trainers.behavior.cells import TWO  # noqa: E402
@@ -24,8 +24,8 @@ def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
     data = open_data(tmp_path, TWO)
     trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
     stream = Silent(tmp_path)
-    full = judge(trainer, data.judged, "full", stream).metrics
-    local = judge(trainer, data.judged, "local", stream).metrics
+    full = evaluate_model(trainer, data.judged, "full", stream).metrics
+    local = evaluate_model(trainer, data.judged, "local", stream).metrics
     trainer.model.eval()
     with torch.no_grad():
         catalogue = trainer.model.embedder(data.known)
@@ -43,7 +43,7 @@ def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
         unique, place = own.unique(return_inverse=True)
         losses.append(torch.nn.functional.cross_entropy(part @ catalogue[unique].mT, place, reduction="sum"))
     assert local["loss"] == pytest.approx(float(sum(losses)) / len(targets), rel=1e-5)
-    beside = beside_rivals(trainer, data.judged, 20, stream)
+    beside = score_among_negatives(trainer, data.judged, 20, stream)
     assert full["recall@10"] < beside["hit@10/rivals"] < 1
 
 
@@ -55,9 +55,11 @@ def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkey
 
     def found() -> dict[str, float]:
         judged = {
-            f"{r}_{k}": v for r in ("local", "full") for k, v in judge(trainer, data.judged, r, stream).row().items()
+            f"{r}_{k}": v
+            for r in ("local", "full")
+            for k, v in evaluate_model(trainer, data.judged, r, stream).row().items()
         }
-        return judged | beside_rivals(trainer, data.judged, 20, stream)
+        return judged | score_among_negatives(trainer, data.judged, 20, stream)
 
     whole = found()
     monkeypatch.setattr(judging, "AT_ONCE", 3 * data.facts.items)
@@ -77,12 +79,12 @@ def test_items_of_which_the_same_is_known_are_tied(tmp_path: Path) -> None:
     trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
     assert torch.equal(trainer.embeddings()[1:], trainer.embeddings()[1:2].expand(len(data.known) - 1, -1))
     stream, same = Silent(tmp_path), len(data.known) - 1
-    full = judge(trainer, data.judged, "full", stream).metrics
+    full = evaluate_model(trainer, data.judged, "full", stream).metrics
     assert 9 - 1e-9 <= same * full["recall@10"] <= 10 + 1e-9
     assert full["MRR@10"] <= sum(1 / place for place in range(1, 11)) / same + 1e-12
-    local = judge(trainer, data.judged, "local", stream).metrics
+    local = evaluate_model(trainer, data.judged, "local", stream).metrics
     pool = len(set(data.log.items[data.judged.stop - 1].tolist()))
     assert local["recall@10"] == pytest.approx(10 / pool)
     assert local["loss"] == pytest.approx(np.log(pool))
-    beside = beside_rivals(trainer, data.judged, 50, stream)
+    beside = score_among_negatives(trainer, data.judged, 50, stream)
     assert 9 / 51 < beside["hit@10/rivals"] <= 10 / 51 + 1e-9

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from sklearn.metrics import ndcg_score, top_k_accuracy_score
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.model.equal_items import Groups, group_keys, group_vectors
+from isoplan.trainers.behavior.model.item_features import Groups, group_keys, group_vectors
 from isoplan.trainers.behavior.scores import ranks
 from isoplan.trainers.behavior.scores.metrics import HISTORIES, at_cutoff, directions, evaluate
 from isoplan.trainers.behavior.scores.ranks import Ranked, level, rank_batch, rank_catalogue, ranking_bytes

@@ -11,11 +11,10 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from isoplan.trainers.behavior.model.batch import batch_of  # noqa: E402
-from isoplan.trainers.behavior.model.flops import parameters, vocabulary_parameters  # noqa: E402
 from isoplan.trainers.behavior.model.item_features import Known  # noqa: E402
-from isoplan.trainers.behavior.model.shape import Fields, Shape  # noqa: E402
+from isoplan.trainers.behavior.model.shape import Fields, Shape, parameters, vocabulary_parameters  # noqa: E402  # noqa: E402
 from isoplan.trainers.behavior.model.two_part import TwoPartModel  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import batch_of  # noqa: E402
 from tests.trainers.behavior.plain import Plain, random_known  # noqa: E402
 
 FULL = Shape(Fields(30, (4, 7), 3), h=12, width=20, layers=2, text_layers=1, length=16)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.cell import BehaviorCell
-from isoplan.trainers.behavior.logs import log_warnings
+from isoplan.trainers.behavior.logs import popularity
 from isoplan.trainers.behavior.model.item_features import Known
 from isoplan.trainers.behavior.training.cell_data import Data, open_data
 
@@ -56,14 +56,14 @@ def test_a_column_that_few_values_tell_apart_is_a_note(tmp_path: Path) -> None:
 def test_words_their_order_categories_and_numbers_tell_items_apart() -> None:
     texts = [[1, 2], [2, 1], [1, 2], [], [0, 0], [0], [1, 2]]
     same = known(texts, [[0]] * 7, [[0.0]] * 7)
-    assert log_warnings.alike(same) == [
+    assert popularity.describe_equal_items(same) == [
         "3 of 7 items cannot be told apart by their features, of which there are 5 different ones: buckets = 7 reads "
         "their ids too."
     ]
-    assert log_warnings.alike(known(texts, [[0], [0], [1], [0], [0], [0], [2]], [[0.0]] * 7)) == []
-    assert log_warnings.alike(known(texts, [[0]] * 7, [[1.0], [1], [2], [1], [1], [1], [3]])) == []
-    assert len(log_warnings.alike(known([[], []], [[0], [0]], [[0.0], [-0.0]]))) == 1
-    assert log_warnings.alike(known([[], []], [[0, 1], [1, 0]], [[2, 3], [3, 2]])) == []
+    assert popularity.describe_equal_items(known(texts, [[0], [0], [1], [0], [0], [0], [2]], [[0.0]] * 7)) == []
+    assert popularity.describe_equal_items(known(texts, [[0]] * 7, [[1.0], [1], [2], [1], [1], [1], [3]])) == []
+    assert len(popularity.describe_equal_items(known([[], []], [[0], [0]], [[0.0], [-0.0]]))) == 1
+    assert popularity.describe_equal_items(known([[], []], [[0, 1], [1, 0]], [[2, 3], [3, 2]])) == []
 
 
 ROW = st.tuples(st.lists(st.integers(1, 2), max_size=2), st.integers(0, 1), st.integers(0, 1))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from isoplan.data import files
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.model.flops import parameters
-from isoplan.trainers.behavior.model.shape import Fields, Shape, heads_of
+from isoplan.trainers.behavior.model.shape import Fields, Shape, heads_of, parameters
 from isoplan.trainers.behavior.sizing import Asked, Sized, size, stage2_steps
 
 TABLE8 = [

@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.popularity import popularity
 from isoplan.trainers.behavior.logs.split import by_share, leave_last_out
 from isoplan.trainers.behavior.logs.synthetic import SHORTEST, Made, World, beliefs, chances, floor, make
-from isoplan.trainers.behavior.model.equal_items import Groups
+from isoplan.trainers.behavior.model.item_features import Groups
 from isoplan.trainers.behavior.scores.metrics import evaluate
 from isoplan.trainers.behavior.scores.ranks import rank_catalogue
 

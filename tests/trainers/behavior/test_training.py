@@ -17,12 +17,11 @@ from isoplan.trainers.behavior.bundled import COLUMNS  # noqa: E402
 from isoplan.trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
 from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
 from isoplan.trainers.behavior.logs.synthetic import beliefs, floor, make  # noqa: E402
-from isoplan.trainers.behavior.model.batch import batch_of  # noqa: E402
-from isoplan.trainers.behavior.model.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
-from isoplan.trainers.behavior.scores.metric_names import METRICS  # noqa: E402
+from isoplan.trainers.behavior.model.shape import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
+from isoplan.trainers.behavior.scores.metrics import METRICS  # noqa: E402
 from isoplan.trainers.behavior.training import cell_training  # noqa: E402
 from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402
-from isoplan.trainers.behavior.training.trainer import Trainer  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import Trainer, batch_of  # noqa: E402
 from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
 from tests.trainers.behavior.plain import Plain  # noqa: E402

@@ -10,7 +10,7 @@ import numpy as np
 import uproot
 from numpy.typing import NDArray
 
-from isoplan.trainers.jets.classes import LABELS, PARTICLE_FLAGS, TREE
+from isoplan.trainers.jets.features import LABELS, PARTICLE_FLAGS, TREE
 
 
 def columns(lengths: list[int] | NDArray[np.int64], seed: int = 0) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import cell_name
 from isoplan.trainers.families import find_family, read_cell
-from isoplan.trainers.jets.cell import JetCell, memory, needs, short, sizes
+from isoplan.trainers.jets.cell import JetCell, calibration_cell, memory, needs, sizes
 
 
 def cell(**fields: object) -> JetCell:
@@ -64,7 +64,7 @@ def test_memory_grows_with_what_takes_it() -> None:
 
 
 def test_the_short_cell_is_the_same_model_without_simulation() -> None:
-    found = short(cell(data="simulated", width=32, jets=300_000, epochs=50, tests=500_000))
+    found = calibration_cell(cell(data="simulated", width=32, jets=300_000, epochs=50, tests=500_000))
     assert (found.width, found.data, found.epochs, found.tests) == (32, "toy", 1, 0)
     assert sizes(found).C < 1e12  # type: ignore[operator]
 

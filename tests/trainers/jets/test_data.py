@@ -14,9 +14,8 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.jets.cell import JetCell
-from isoplan.trainers.jets.classes import NAMES
 from isoplan.trainers.jets.data import STREAMS, Jets, chunks, in_turn, open_jets, ranks, toy
-from isoplan.trainers.jets.features import ALL, CONFIGURATIONS
+from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, NAMES
 from isoplan.trainers.jets.jetset import write
 from tests.trainers.jets.stream import Silent
 

@@ -14,8 +14,8 @@ from scipy.stats import poisson
 from sklearn.metrics import accuracy_score, log_loss, roc_curve
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets.classes import KINDS
 from isoplan.trainers.jets.evaluate import EFFICIENCIES, METRICS, cut_error, evaluate, rejection, survivors, write_roc
+from isoplan.trainers.jets.features import KINDS
 
 
 def tagger(jets: int, seed: int = 0, step: float = 2.0**-30) -> tuple[np.ndarray, np.ndarray]:

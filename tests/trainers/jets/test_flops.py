@@ -12,9 +12,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets.flops import executed_flops, parameters, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.shape import Shape, executed_flops, parameters, training_flops
 from tests.trainers.jets.plain import Plain, pad, random_batch
 
 SHAPES = (*(Shape(21, d) for d in (4, 16, 64, 128)), Shape(3, 12, layers=2, heads=3, hidden=10, classes=4))
@@ -78,7 +77,7 @@ def test_six_n_d_is_low_where_attention_and_inputs_weigh() -> None:
 
 
 def test_counting_needs_no_torch() -> None:
-    code = "import sys, isoplan.trainers.jets.flops; sys.exit('torch' in sys.modules)"
+    code = "import sys, isoplan.trainers.jets.shape; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoplan.trainers.jets.jetset import JetSet
-from isoplan.trainers.jets.packing import gather, lay_out
+from isoplan.trainers.jets.jetset import JetSet, gather, lay_out
 
 some_lengths = st.lists(st.integers(0, 9), min_size=1, max_size=20)
 

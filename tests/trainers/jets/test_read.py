@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets import read
-from isoplan.trainers.jets.classes import LABELS
-from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.features import CONFIGURATIONS, LABELS
 from isoplan.trainers.jets.jetset import JetSet
 from isoplan.trainers.jets.read import find_files, prepare, read_jets, shares
 from tests.trainers.jets.files import columns, write_root

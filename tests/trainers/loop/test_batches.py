@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoplan.trainers.loop.batches import whole_batches
+from isoplan.trainers.training_loop import whole_batches
 
 
 @given(samples=st.integers(1, 40), share=st.floats(0.01, 1), total=st.integers(1, 30), cut=st.floats(0, 1))

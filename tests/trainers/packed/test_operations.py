@@ -11,10 +11,9 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional as F
 
-from isoplan.trainers.jets.packing import lay_out
-from isoplan.trainers.packed import operations
-from isoplan.trainers.packed.layer import blocks_of
-from isoplan.trainers.packed.operations import add_dropped, attend, drop, gelu_dropped, zeros
+from isoplan.trainers.jets.jetset import lay_out
+from isoplan.trainers.packed import layer
+from isoplan.trainers.packed.layer import add_dropped, attend, blocks_of, drop, gelu_dropped, zeros
 
 LENGTHS = torch.tensor([3, 0, 7, 12, 5, 5, 1])
 LAYOUT = lay_out(LENGTHS.numpy(), 6.0)
@@ -31,7 +30,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
         masks.append(torch.ones(n, dtype=torch.float64).index_fill_(0, at, 0))
         return at
 
-    monkeypatch.setattr(operations, "zeros", noted)
+    monkeypatch.setattr(layer, "zeros", noted)
     torch.manual_seed(2)
     return masks
 
@@ -96,7 +95,7 @@ def test_attention_with_dropout_is_that_of_torch(heads: int, p: float, drawn: li
 def test_attention_of_a_gpu_is_that_of_a_cpu() -> None:
     qkv = numbers(LAYOUT.rows, 3 * 6)
     blocks = blocks_of(LAYOUT, qkv)
-    same_gradients(attend(qkv, blocks, 2, 0.0), operations._attend_by_torch(qkv, blocks, 2, 0.0), qkv)
+    same_gradients(attend(qkv, blocks, 2, 0.0), layer._attend_by_torch(qkv, blocks, 2, 0.0), qkv)
 
 
 def test_padding_of_a_rectangle_gets_no_weight_and_no_gradient() -> None:

@@ -24,8 +24,9 @@ from isoplan.trainers.amplitudes.files.formats import (
     columns_of,
     damaged,
     format_of,
+    need_memory,
+    no_memory,
 )
-from isoplan.trainers.amplitudes.files.memory import need_memory, no_memory
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 """Shape and kind of an array, which are known before it is loaded."""

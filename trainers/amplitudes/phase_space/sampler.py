@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.cuts import passes
-from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, passes
 from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
-from isoplan.trainers.amplitudes.processes.model import INCOMING
+from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 ROUNDS, BINS, PACE = 8, 50, 0.5
 """Of the adaptation: rounds, bins of a dimension, and vegas's alpha."""

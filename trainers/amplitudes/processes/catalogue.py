@@ -9,7 +9,8 @@ from math import factorial, prod
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.processes import colour
-from isoplan.trainers.amplitudes.processes.model import (
+from isoplan.trainers.amplitudes.processes.currents import Plan, plan
+from isoplan.trainers.amplitudes.processes.fields import (
     CHARGED,
     ELECTROWEAK,
     FIELDS,
@@ -19,7 +20,6 @@ from isoplan.trainers.amplitudes.processes.model import (
     YUKAWA,
     Vertex,
 )
-from isoplan.trainers.amplitudes.processes.plan import Plan, plan
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Momenta that an event can have: the right shape, conserved, on shell."""
+"""Checks of the momenta of events: shape, conservation, mass shells."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.processes.model import FIELDS, INCOMING
-from isoplan.trainers.amplitudes.rows import row_of
+from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
+
+
+def row_of(index: int, all_of_them: int = 1) -> str:
+    """``Row 7 (counted from 0)``, as arrays count; with the number of such rows where there are more."""
+    more = f"; {all_of_them:,} rows in all" if all_of_them > 1 else ""
+    return f"Row {index} (counted from 0{more})"
+
 
 TOLERANCE = 1e-6
 """Of sqrt(s) for what momenta fail to add up to, of E^2 for p^2 - m^2: more than rounding to seven digits leaves."""

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.trainers.amplitudes.processes.constants import COLOURS
+from isoplan.trainers.amplitudes.processes.fields import COLOURS
 
 Lines = tuple[tuple[int, int], ...]
 """Quark lines as (leg of psibar, leg of psi)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.rows import row_of
+from isoplan.trainers.amplitudes.processes.check import row_of
 
 AT_ONCE = 1_000_000
 """Products of momenta that are looked at together."""

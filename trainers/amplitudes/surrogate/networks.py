@@ -13,11 +13,8 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.surrogate import shape as mlp
 from isoplan.trainers.amplitudes.surrogate.invariants import inputs, log_invariants, pairs
-from isoplan.trainers.amplitudes.surrogate.lloca import shape as lloca
-from isoplan.trainers.amplitudes.surrogate.protocols import Model, Parametrization, Size
-from isoplan.trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
-from isoplan.trainers.amplitudes.surrogate.standard import Standard
-from isoplan.trainers.amplitudes.surrogate.weights import Weight, mean
+from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Model, Parametrization, Size
+from isoplan.trainers.amplitudes.surrogate.standard import Standard, Weight, mean
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,19 +81,19 @@ def _mlp_inputs(momenta: Floats, facts: Facts) -> Floats:
 
 
 def _mlp_model(shape: mlp.Shape, start: Start, x: Tensor) -> Model:
-    from isoplan.trainers.amplitudes.surrogate.model import Mlp
+    from isoplan.trainers.amplitudes.surrogate.mlp import Mlp
 
     model = Mlp(shape, start.activation, str(x.device))
     model.initialise(start.parametrization, start.seed)
     return model
 
 
-def _lloca_size(architecture: Architecture, facts: Facts) -> lloca.LlocaShape:
+def _lloca_size(architecture: Architecture, facts: Facts) -> mlp.LlocaShape:
     if architecture.parameters:
-        return lloca.of_parameters(
+        return mlp.lloca_of_parameters(
             architecture.parameters, facts.kinds, architecture.outputs, architecture.layers, architecture.ratio
         )
-    return lloca.LlocaShape(facts.kinds, architecture.width, architecture.layers, architecture.outputs)
+    return mlp.LlocaShape(facts.kinds, architecture.width, architecture.layers, architecture.outputs)
 
 
 def _lloca_check(parametrization: Parametrization) -> None:
@@ -120,8 +117,8 @@ def beam_units(x: Floats, weight: Weight = None) -> Standard:
     return Standard(np.zeros(x.shape[1]), np.full(x.shape[1], np.sqrt(mean(s, weight)) / 2))
 
 
-def _lloca_model(shape: lloca.LlocaShape, start: Start, x: Tensor) -> Model:
-    from isoplan.trainers.amplitudes.surrogate.lloca.model import Lloca
+def _lloca_model(shape: mlp.LlocaShape, start: Start, x: Tensor) -> Model:
+    from isoplan.trainers.amplitudes.surrogate.lloca_model import Lloca
 
     return Lloca(shape, x, start.seed)
 

@@ -1,8 +1,13 @@
-"""The surrogate of a cell with its optimiser and its standardised points on a device, and where it stands."""
+"""The surrogate of a cell with its losses, optimiser and standardised points on a device.
+
+Outputs and targets are standardised: (B, 1), and for the heteroscedastic loss (B, 2) outputs, mean and log sigma.
+Where points have weights, ``averaged`` puts them in.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +17,68 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.arrays import Floats
+from isoplan.trainers import training_loop
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
-from isoplan.trainers.amplitudes.surrogate import losses
-from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
-from isoplan.trainers.amplitudes.surrogate.protocols import Size
-from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard
-from isoplan.trainers.amplitudes.surrogate.weights import Weight, unit
+from isoplan.trainers.amplitudes.surrogate.shape import Size
+from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard, Weight, unit
 from isoplan.trainers.cell import CellError
-from isoplan.trainers.loop import checkpoint
+
+LOWEST = -14.0
+"""log sigma at least: single precision does not tell smaller ones, and a surrogate that has learned its points by
+heart would make them 0."""
+HIGHEST = 30.0
+"""Log of A_NN / A at most, so that a first guess is finite."""
+Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From outputs (B, o) and targets (B, 1) the loss of each point (B, 1), and the gradient (B, o) of their mean."""
+
+
+def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The mean loss () and its gradient (B, o), each point with its ``weight`` (B, 1), None where all count alike.
+
+    Weights have the mean 1 over the whole set, not over a batch, so that the gradient of a batch is unbiased.
+    """
+    each, by_output = loss(out, y)
+    if weight is None:
+        return each.mean(), by_output
+    return (weight * each).mean(), weight * by_output
+
+
+def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """<(f - y)^2>."""
+    off = out - y
+    return off.square(), off.mul(2 / len(y))
+
+
+def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """<(f - y)^2 / (2 sigma^2) + log sigma>, eq. 15."""
+    off, log_sigma = out[:, :1] - y, out[:, 1:].clamp(min=LOWEST)
+    by_mean = off * torch.exp(-2 * log_sigma)
+    twice = off * by_mean
+    by_log_sigma = (1 - twice) * (out[:, 1:] > LOWEST)
+    return 0.5 * twice + log_sigma, torch.cat([by_mean, by_log_sigma], 1).div_(len(y))
+
+
+def relative_of_logs(spread: float) -> Loss:
+    """<|A_NN / A - 1|> where the outputs are log A with that ``spread`` before it was standardised."""
+
+    def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        off = torch.expm1((spread * (out - y)).clamp(max=HIGHEST))
+        return off.abs(), off.sign() * (off + 1) * (spread / len(y))
+
+    return relative
+
+
+def relative_of_amplitudes(mean: float, spread: float) -> Loss:
+    """<|A_NN / A - 1|> where the outputs are A with that ``mean`` and ``spread``."""
+
+    def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        scale = spread / (mean + spread * y)
+        off = (out - y) * scale
+        return off.abs(), off.sign() * scale / len(y)
+
+    return relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +130,7 @@ class Trainer:
         x, y, weight = self.x, self.y, self.weight
         if chosen is not None:
             x, y, weight = x[chosen], y[chosen], None if weight is None else weight[chosen]
-        value, by_output = losses.averaged(self.loss, self.model.forward(x), y, weight)
+        value, by_output = averaged(self.loss, self.model.forward(x), y, weight)
         self.model.backward(by_output)
         self.adam.step(rate)
         self.said.add_(value)
@@ -91,11 +149,11 @@ class Trainer:
             "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
             "said": self.said, "x": self.x[:1], "y": self.y.sum(),
         }  # fmt: skip
-        checkpoint.save(place, self.device, **parts, state=asdict(self.state))
+        training_loop.save_checkpoint(place, self.device, **parts, state=asdict(self.state))
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other points."""
-        with checkpoint.loading(place, self.device) as found:
+        with training_loop.read_checkpoint(place, self.device) as found:
             if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
                 raise CellError("the events have changed since")
             self.model.theta.copy_(found["theta"])
@@ -106,13 +164,13 @@ class Trainer:
             self.adam.steps = self.state.done
 
 
-def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> losses.Loss:
+def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> Loss:
     """What the cell trains on, where targets had that mean and spread."""
     if cell.objective == "mse":
-        return losses.mse
+        return mse
     if cell.objective == "heteroscedastic":
-        return losses.heteroscedastic
+        return heteroscedastic
     if cell.target == LOG:
-        return losses.relative_of_logs(spread)
+        return relative_of_logs(spread)
     scale = float(unit(np.array([mean, spread])))  # single precision has no numbers as small as an amplitude may be
-    return losses.relative_of_amplitudes(mean / scale, spread / scale)
+    return relative_of_amplitudes(mean / scale, spread / scale)

@@ -13,24 +13,19 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers import training_loop
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
-from isoplan.trainers.amplitudes.surrogate import evaluate, pulls
+from isoplan.trainers.amplitudes.surrogate import accuracy
 from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
-from isoplan.trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
-from isoplan.trainers.amplitudes.surrogate.protocols import Size
-from isoplan.trainers.amplitudes.surrogate.standard import check_varies, target
-from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer
-from isoplan.trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
+from isoplan.trainers.amplitudes.surrogate.shape import Size
+from isoplan.trainers.amplitudes.surrogate.standard import check_varies, effective, relative, target, unit, variance
+from isoplan.trainers.amplitudes.surrogate.trainer import LOWEST, Points, Trainer, averaged, mse
 from isoplan.trainers.cell import CellError, RunContext
-from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.batches import whole_batches
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory
-from isoplan.trainers.loop.schedule import cosine
+from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
 """Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
@@ -61,8 +56,8 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
     facts = facts_of(root, cell.source)
     events = open_events(root, cell.source, cell.counts, stream)
     sets = sets_of(events, facts, cell)
-    found = fit(cell, cell.shape(facts), cell.updates(facts), sets, stream)
-    return found | {
+    trainer = fit(cell, cell.shape(facts), cell.updates(facts), sets, stream)
+    return trainer | {
         "d": float(freedoms(facts.particles, facts.varying)),
         "D_effective": effective(sets.train.weight, cell.points),
     }
@@ -90,9 +85,9 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunCon
 
     Raises CellError where the training diverges.
     """
-    settle(cell)
+    set_determinism(cell)
     with torch.no_grad():
-        trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
+        trainer = training_loop.make_or_resume(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
         if trainer.state.done == total and math.isnan(trainer.state.trained):  # a checkpoint that did not keep it
             trainer = Trainer(cell, shape, sets.train, stream.device)
         try:
@@ -120,21 +115,21 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
     """
     cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
-    said: dict[str, float] = {}
+    values: dict[str, float] = {}
     for chosen in _batches(cell, trainer.state.done, total, trainer.device):
         done = trainer.state.done
         trainer.update(chosen, cosine(cell.rate, done, total))
         done += 1
         trainer.state = replace(trainer.state, done=done)
         if done % every == 0 or done == total:
-            said = _look(trainer, points, done % every or every)
-            said |= {"loss": share * said["loss"]}
+            values = _look(trainer, points, done % every or every)
+            values |= {"loss": share * values["loss"]}
         elif done % STRIDE:
             continue
         if stream.checkpoint_due:
             stream.save(trainer.save)
-        stream.step(done, total, **said)
-        said = {}
+        stream.step(done, total, **values)
+        values = {}
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
@@ -174,16 +169,16 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
     out = trainer.outputs(x).cpu().double().numpy()
     truth = test.y[:, 0]
     guess = trainer.of_y.back(out[:, :1])[:, 0]
-    found = evaluate.errors(guess, truth, cell.target, test.weight)
+    errors = accuracy.errors(guess, truth, cell.target, test.weight)
     if shape.outputs == 2:
-        sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
-        t = pulls.pulls(guess, truth, sigma)
-        found |= pulls.calibration(t, sigma, truth, test.weight)
-        pulls.write_pulls(stream.folder / pulls.FILE, t, test.weight)
+        sigma = np.exp(np.clip(out[:, 1], LOWEST, accuracy.FURTHEST)) * trainer.of_y.spread[0]
+        t = accuracy.pulls(guess, truth, sigma)
+        errors |= accuracy.calibration(t, sigma, truth, test.weight)
+        accuracy.write_pulls(stream.folder / accuracy.FILE, t, test.weight)
     if cell.dimension_points:
-        found |= _dimensions(trainer, x)
+        errors |= _dimensions(trainer, x)
     seen = float(total) * cell.points_a_batch
-    return found | {
+    return errors | {
         "N": float(shape.parameters), "D": float(cell.points), "C": shape.training_flops * seen,
         "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.rate,
         "batch_used": float(cell.points_a_batch), "updates": float(total), "seen": seen,
@@ -194,11 +189,11 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
 
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
     """Intrinsic dimensions of the last hidden layer and of the inputs; what says nothing is left out, aloud."""
-    found: dict[str, float] = {}
+    dimensions: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):
         try:
             mean, spread = two_nn(points.cpu().double().numpy(), trainer.cell.dimension_points, trainer.cell.seed)
-            found |= {name: mean, f"{name}_spread": spread}
+            dimensions |= {name: mean, f"{name}_spread": spread}
         except PlannerError as error:
             print(error)
-    return found
+    return dimensions

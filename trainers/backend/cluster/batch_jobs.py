@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoplan.trainers.backend.cluster.keys import temporary_security
 from isoplan.trainers.backend.cluster.machine import Machine
-from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, take_stock
+from isoplan.trainers.backend.cluster.pool import CONFIG, WAIT, ClusterError, Pool, temporary_security, update_workers
 from isoplan.trainers.backend.cluster.settings import HTCondor, Jobs, Slurm
 
 if TYPE_CHECKING:
@@ -170,13 +169,13 @@ def _refusal(cluster: Any, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         command = cluster.job_cls.submit_command
         return f"There is no {command} on this machine: run Isoplan where jobs are submitted."
-    said = re.search(r"stderr:\s*(.+)", str(error))
-    return f"The batch system took no job: {said[1].strip() if said else error}."
+    match = re.search(r"stderr:\s*(.+)", str(error))
+    return f"The batch system took no job: {match[1].strip() if match else error}."
 
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
     """Take in workers as of any cluster, and submit the jobs again that are gone."""
-    note = take_stock(pool)
+    note = update_workers(pool)
     cluster = upkeep.cluster
     there = {str(said["name"]) for said in cluster.scheduler_info["workers"].values()}
     jobs = {name: str(job.job_id) for name, job in list(cluster.workers.items())}
@@ -214,10 +213,10 @@ def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
 def _listed(kind: str) -> set[str] | None:
     """The numbers of this user's jobs that wait or run; None where the batch system does not say."""
     try:
-        said = subprocess.run(LISTED[kind], capture_output=True, text=True, timeout=30, check=True).stdout
+        output = subprocess.run(LISTED[kind], capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(said.split())
+    return set(output.split())
 
 
 async def _submit_again(cluster: JobQueueCluster, names: list[str]) -> None:

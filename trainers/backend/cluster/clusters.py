@@ -13,9 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoplan.trainers.backend.cluster.batch_jobs import open_jobs
-from isoplan.trainers.backend.cluster.keys import temporary_security
 from isoplan.trainers.backend.cluster.machine import Machine, Place, this_machine
-from isoplan.trainers.backend.cluster.pool import ANSWER, CONFIG, LOOK, WAIT, ClusterError, Gpu, Pool, take_stock
+from isoplan.trainers.backend.cluster.pool import (
+    ANSWER,
+    CONFIG,
+    LOOK,
+    WAIT,
+    ClusterError,
+    Gpu,
+    Pool,
+    temporary_security,
+    update_workers,
+)
 from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
 from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.worker.attempt_process import run_cell
@@ -76,7 +85,7 @@ def _local(settings: Local, root: Path) -> Iterator[Pool]:
 @contextlib.contextmanager
 def _address(settings: Address, root: Path) -> Iterator[Pool]:
     with connected(settings.scheduler, security_of(settings)) as client:
-        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, take_stock)
+        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, update_workers)
 
 
 def security_of(settings: Address) -> Security:
@@ -128,7 +137,7 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
     device = "cuda:0" if elsewhere else place.device
     if pool.shared:
         return pool.client.submit(run_cell, str(folder), number, device, **how)
-    pool.away[folder.name] = number
+    pool.remote_cells[folder.name] = number
     return pool.client.submit(run_remote, pack(folder), folder.name, number, device, **how)
 
 
@@ -142,8 +151,8 @@ def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
 
 
 def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
-    """Write what a finished attempt that was away has left, into the folder of its cell."""
-    if pool.away.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
+    """Write the files of a finished remote attempt into the folder of its cell."""
+    if pool.remote_cells.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
         return
     try:
         news = future.result(timeout=ANSWER)
@@ -155,37 +164,40 @@ def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
 
 
 def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
-    """Hear how attempts that are away go (``given``: number by cell), and tell workers which should go on or stop.
+    """Poll remote attempts (``given``: number by cell) and tell workers which of them continue or stop.
 
-    Takes no time: an answer is taken in when it is there. Gives the cells whose process died, by what is heard.
+    Does not wait: an answer is read when it has arrived. Returns the cells whose process died.
     """
     dead: list[str] = []
-    if pool.asked is not None and pool.asked.done():
-        answers, pool.asked = pool.asked, None
+    if pool.answers is not None and pool.answers.done():
+        arrived, pool.answers = pool.answers, None
         with contextlib.suppress(OSError, TimeoutError):
-            for said in answers.result().values():
-                if isinstance(said, dict):
-                    dead += _hear(pool, given, said)
+            for updates in arrived.result().values():
+                if isinstance(updates, dict):
+                    dead += _take_updates(pool, given, updates)
     now = time.monotonic()
-    if pool.asked is None and pool.away and now - pool.said >= LOOK:
-        pool.said = now
+    if pool.answers is None and pool.remote_cells and now - pool.polled >= LOOK:
+        pool.polled = now
         cells = pool.root / "cells"
         wanted = {
-            name: poll_request(cells / name, number) for name, number in given.items() if pool.away.get(name) == number
+            name: poll_request(cells / name, number)
+            for name, number in given.items()
+            if pool.remote_cells.get(name) == number
         }
         asking = pool.client.run(
-            exchange, wanted, workers=list(pool.known), on_error="return", asynchronous=True, callback_timeout=ANSWER
+            exchange, wanted, workers=list(pool.workers), on_error="return", asynchronous=True, callback_timeout=ANSWER
         )
         loop: Any = pool.client.loop
-        pool.asked = asyncio.run_coroutine_threadsafe(asking, loop.asyncio_loop)
+        pool.answers = asyncio.run_coroutine_threadsafe(asking, loop.asyncio_loop)
     return dead
 
 
-def _hear(pool: Pool, given: Mapping[str, int], said: Mapping[str, Any]) -> list[str]:
+def _take_updates(pool: Pool, given: Mapping[str, int], updates: Mapping[str, Any]) -> list[str]:
+    """Write the updates of remote attempts and return the cells that no attempt owns any more."""
     dead = []
-    for name, news in said.items():
+    for name, news in updates.items():
         folder = pool.root / "cells" / name
-        if given.get(name) != news.number or pool.away.get(name) != news.number or not folder.exists():
+        if given.get(name) != news.number or pool.remote_cells.get(name) != news.number or not folder.exists():
             continue
         if is_same(folder, news):
             write_update(folder, news)

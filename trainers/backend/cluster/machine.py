@@ -60,10 +60,10 @@ def _gpus() -> tuple[float, ...]:
         said = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ()
-    return seen(said, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return visible_gpus(said, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def seen(listed: str, visible: str | None) -> tuple[float, ...]:
+def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
     """Bytes of memory of the GPUs that nvidia-smi ``listed`` (index, uuid, MiB), of those that are ``visible`` to us.
 
     ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices, or beginnings of uuids.

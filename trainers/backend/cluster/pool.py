@@ -1,4 +1,4 @@
-"""The workers of a cluster: a Dask client, what its workers have, and which of them came or went."""
+"""The workers of a cluster: keys, the checks before a worker gets a cell, and which of them came or went."""
 
 from __future__ import annotations
 
@@ -12,10 +12,124 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine
-from isoplan.trainers.backend.cluster.worker_handshake import WorkerInfo, greet
 
 if TYPE_CHECKING:
     from distributed import Client
+import contextlib
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.store.files import TEMPORARY
+from isoplan.trainers.backend.store.record import CELLS
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed.security import Security
+
+PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
+"""What must be the same here and there: the others may differ without changing what a cell gives."""
+THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
+HANDSHAKE_ANSWER = 20.0
+"""Seconds for workers to answer."""
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Report of a worker: whether it sees the workspace, and bytes of memory of its GPUs."""
+
+    sees: bool
+    gpus: tuple[float, ...] = ()
+
+
+def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
+    """Check versions and threads of ``workers`` (by address, as the scheduler describes them).
+
+    Returns what each accepted worker reports, and a sentence if one of them cannot take cells: it has other versions,
+    or several threads in one process. Raises OSError or TimeoutError where the scheduler is gone.
+    """
+    ours, scheduler, theirs = _versions(client, workers)
+    wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
+    wrong = wrong or describe_conflict(ours, {f"The worker {a}": said for a, said in theirs.items()}, PACKAGES)
+    wrong = wrong or _threads(workers)
+    if wrong:
+        return {}, wrong
+    with _probe(root) as (place, content):
+        answers = client.run(
+            describe_worker,
+            str(place),
+            content,
+            workers=list(workers),
+            on_error="return",
+            callback_timeout=HANDSHAKE_ANSWER,
+        )
+    for address, answer in answers.items():
+        if isinstance(answer, ImportError):
+            return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
+    return {address: answer for address, answer in answers.items() if isinstance(answer, WorkerInfo)}, ""
+
+
+def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """What this process, the scheduler and ``workers`` run. As ``Client.get_versions``, which waits for ever."""
+    from distributed.versions import get_versions
+
+    packages = ["isoplan"]
+    rpc: Any = client.scheduler
+    scheduler = client.sync(rpc.versions, packages=packages, callback_timeout=HANDSHAKE_ANSWER)
+    request = {"msg": {"op": "versions", "packages": packages}, "workers": list(workers), "on_error": "ignore"}
+    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **request, callback_timeout=HANDSHAKE_ANSWER)
+
+
+def describe_worker(place: str, content: str) -> WorkerInfo:
+    """Report, on a worker, whether the file at ``place`` has the ``content`` that the runner wrote, and the GPUs."""
+    try:
+        sees = Path(place).read_text() == content
+    except (OSError, UnicodeDecodeError):
+        sees = False
+    return WorkerInfo(sees, this_machine().gpus)
+
+
+def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
+    """A sentence about the first package of ``names`` that another has in another version; empty where all agree.
+
+    Of Python the first two numbers count.
+    """
+    for who, said in theirs.items():
+        for name in names:
+            here, there = (_version(one, name) for one in (ours, said))
+            if here != there:
+                has = f"{name} {there}" if there else f"no {name}"
+                return f"{who} has {has} and here is {here}: install the same on both."
+    return ""
+
+
+def _version(said: Mapping[str, Any], name: str) -> str:
+    version = str(said["packages"].get(name) or "")
+    return ".".join(version.split(".")[:2]) if name == "python" else version
+
+
+def _threads(workers: Mapping[str, Any]) -> str:
+    for address, said in workers.items():
+        if said["nthreads"] != 1:
+            return f"The worker {address} has {said['nthreads']} threads, and a cell needs a process: {THREADS}."
+    return ""
+
+
+@contextlib.contextmanager
+def _probe(root: Path) -> Iterator[tuple[Path, str]]:
+    place, content = root / CELLS / f"{TEMPORARY}probe-{secrets.token_hex(8)}", secrets.token_hex(32)
+    place.write_text(content)
+    try:
+        yield place, content
+    finally:
+        place.unlink(missing_ok=True)
+
 
 WAIT = 20.0
 """Seconds for a scheduler to answer."""
@@ -65,15 +179,15 @@ class Pool:
     root: Path
     refresh_workers: Callable[[Pool], str]
     shared: bool = True
-    known: dict[str, WorkerInfo] = field(default_factory=dict)
+    workers: dict[str, WorkerInfo] = field(default_factory=dict)
     gpus: tuple[Gpu, ...] = ()
-    away: dict[str, int] = field(default_factory=dict)
-    asked: Future[dict[str, Any]] | None = None
+    remote_cells: dict[str, int] = field(default_factory=dict)
+    answers: Future[dict[str, Any]] | None = None
     looked: float = -math.inf
-    said: float = -math.inf
+    polled: float = -math.inf
 
 
-def take_stock(pool: Pool) -> str:
+def update_workers(pool: Pool) -> str:
     """Take in the workers that came or went since the last look, and what they have.
 
     Raises ClusterError for a scheduler that is gone, and for workers that cannot take cells.
@@ -86,18 +200,18 @@ def take_stock(pool: Pool) -> str:
         try:
             rpc: Any = pool.client.scheduler
             workers = pool.client.sync(rpc.identity, n_workers=-1, callback_timeout=ANSWER)["workers"]
-            new = {address: said for address, said in workers.items() if address not in pool.known}
-            greeted, wrong = greet(pool.client, new, pool.root) if new else ({}, "")
+            new = {address: worker for address, worker in workers.items() if address not in pool.workers}
+            accepted, wrong = check_workers(pool.client, new, pool.root) if new else ({}, "")
         except (OSError, TimeoutError) as error:
             raise ClusterError(f"The scheduler {pool.text} does not answer any more: its cells wait.") from error
         if wrong:
             raise ClusterError(wrong)
-        pool.known = {address: said for address, said in (pool.known | greeted).items() if address in workers}
-        pool.shared = all(greeting.sees for greeting in pool.known.values())
-        there = {address: workers[address] for address in pool.known}
-        pool.gpus = _gpus(there, pool.known)
+        pool.workers = {address: info for address, info in (pool.workers | accepted).items() if address in workers}
+        pool.shared = all(info.sees for info in pool.workers.values())
+        there = {address: workers[address] for address in pool.workers}
+        pool.gpus = _gpus(there, pool.workers)
         pool.machine = _measure(there, pool.gpus)
-    return "" if pool.known else f"waiting for workers of {pool.text}"
+    return "" if pool.workers else f"waiting for workers of {pool.text}"
 
 
 def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
@@ -110,3 +224,38 @@ def _gpus(workers: Mapping[str, Any], known: Mapping[str, WorkerInfo]) -> tuple[
     """What workers declare as the Dask resource GPU; memory that a worker cannot say is taken to be enough."""
     shares = {a: min(float((said.get("resources") or {}).get("GPU", 0)), 1.0) for a, said in workers.items()}
     return tuple(Gpu(max(known[a].gpus, default=math.inf), share) for a, share in shares.items() if share > 0)
+
+
+FROM, UNTIL = datetime(2000, 1, 1), datetime(2999, 1, 1)
+"""Validity of the certificate. The key is lost when the cluster ends, so a short validity adds no protection. A start
+at the present time would refuse workers whose clocks are behind, and all workers after this clock is set back."""
+
+
+def temporary_security() -> Security:
+    """Return a key and a certificate for a cluster, in memory only, as ``Security.temporary`` but with fixed dates."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+    from distributed.security import Security
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "isoplan-internal")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("isoplan-internal")]), critical=False)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(FROM)
+        .not_valid_after(UNTIL)
+        .sign(key, hashes.SHA256())
+    )
+    shown = certificate.public_bytes(serialization.Encoding.PEM).decode()
+    kept = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+    roles = ("client", "scheduler", "worker")
+    keys, certificates = {f"tls_{r}_key": kept for r in roles}, {f"tls_{r}_cert": shown for r in roles}
+    return Security(require_encryption=True, tls_ca_file=shown, **keys, **certificates)

@@ -16,8 +16,7 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices, this_machine
-from isoplan.trainers.backend.estimate.calibration import Measured, calibrate
-from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, calibrate, seconds_of
 from isoplan.trainers.backend.queue.cells import Queue, size_of
 from isoplan.trainers.backend.store.record import CELLS, Record
 from isoplan.trainers.cell import Cell, Family, cell_name
@@ -120,7 +119,9 @@ def _short(
     None where the family has no short cells, does not count FLOPs, or they were too slow to tell.
     """
     chosen = typical(family, cells)
-    pairs = [(one, cell) for cell in chosen if (one := family.short(cell)) is not None and family.sizes(one).C]
+    pairs = [
+        (one, cell) for cell in chosen if (one := family.calibration_cell(cell)) is not None and family.sizes(one).C
+    ]
     if len(pairs) < 2 or family.sizes(chosen[1]).C is None:
         return []
     of = dict(pairs)
@@ -132,11 +133,11 @@ def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> 
     if not short:
         return None
     measured = [one for _, one in short]
-    known = sorted((_work(family, one.cell), one.speed) for one in measured)
+    speeds = sorted((_work(family, one.cell), one.speed) for one in measured)
     overhead = mean(one.overhead for one in measured)
 
     def seconds(cell: Cell) -> float:
-        return overhead + (family.sizes(cell).C or 0.0) / between(known, _work(family, cell))
+        return overhead + (family.sizes(cell).C or 0.0) / between(speeds, _work(family, cell))
 
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
@@ -188,12 +189,12 @@ def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) ->
     many = "the one cell" if len(done) == 1 else f"the {len(done)} cells"
     if flops:
         basis = f"Estimated from {many} of this family that finished here, at {si(flops / took, 2)}FLOP/s."
-        known = [
+        speeds = [
             Earlier(size.N or 1.0, size.C, _seconds(record))
             for size, (_, record) in zip(sizes, done, strict=True)
             if size.C
         ]
-        return Speeds(lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, known), disk, basis)
+        return Speeds(lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, speeds), disk, basis)
     basis = f"Estimated from {many} of this family that finished here, which took {took / len(done):.2g} s each."
     return Speeds(lambda cell: took / len(done), disk, basis)
 
@@ -216,11 +217,11 @@ def _scaled(
     if not scales and here:
         scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
     scaled = [Earlier(one.N, one.C, one.seconds * between(scales, one.N)) for one in earlier] if scales else earlier
-    known, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
+    speeds, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
 
     def seconds(cell: Cell) -> float:
         sizes = family.sizes(cell)
-        return overhead + seconds_of(sizes.N, sizes.C, known)
+        return overhead + seconds_of(sizes.N, sizes.C, speeds)
 
     disk = mean(one.disk for one in measured) if measured else _disk(root, done)
     return Speeds(seconds, disk, _basis(len(earlier), _ran(measured) if measured else "", len(here), scales))
@@ -274,5 +275,5 @@ def _cell(family: Family[Any], record: Record) -> Cell | None:
 
 
 def _sum(values: Any) -> float | None:
-    found = list(values)
-    return None if not found or None in found else math.fsum(found)
+    terms = list(values)
+    return None if not terms or None in terms else math.fsum(terms)

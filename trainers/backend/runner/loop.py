@@ -47,7 +47,7 @@ FORGOTTEN = 3600.0
 """Seconds after which what a killed process was about to add counts as left behind."""
 PATIENCE = 2.0
 """Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
-CHARGE = 1.0
+CAPS_PERIOD = 1.0
 """Seconds between two looks at what the sweeps with a cap have used."""
 PAUSE, LONGEST = 5.0, 120.0
 """Seconds before a cluster that cannot be used is tried again, the first time and later."""
@@ -65,7 +65,7 @@ class RunnerState:
     beats: HeartbeatMonitor = field(default_factory=HeartbeatMonitor)
     woken: threading.Event = field(default_factory=threading.Event)
     message: str = ""
-    charged: float = 0.0
+    caps_checked: float = 0.0
 
 
 @dataclass(eq=False)
@@ -150,8 +150,8 @@ def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.E
         for record in cells.values():
             if record.state in ("running", "stopping"):
                 _orphan(shift, record)
-        told = standings(read_sweeps(shift.queue.root))
-        if any(r.state not in (*ENDED, "held") and not told.get(name, NO_SWEEP).waits for name, r in cells.items()):
+        policies = standings(read_sweeps(shift.queue.root))
+        if any(r.state not in (*ENDED, "held") and not policies.get(name, NO_SWEEP).waits for name, r in cells.items()):
             last = time.monotonic()
         elif time.monotonic() - last > idle:
             return False
@@ -169,11 +169,11 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
         if given.future.done():
             _ended(shift, pool, name, given)
     cells = shift.queue.scan()
-    _charge(shift, cells)
-    told = standings(read_sweeps(shift.queue.root))
+    enforce_caps(shift, cells)
+    policies = standings(read_sweeps(shift.queue.root))
     waiting = []
     for name, record in cells.items():
-        held = told.get(name, NO_SWEEP).waits
+        held = policies.get(name, NO_SWEEP).waits
         if record.state in ("running", "stopping"):
             if name not in shift.given:
                 _orphan(shift, record)
@@ -181,18 +181,18 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
                 _stopping(shift, pool, record)
         elif record.state == "queued" and name not in shift.given and not held:
             waiting.append(record)
-    waiting.sort(key=lambda record: (-told.get(record.name, NO_SWEEP).priority(record), record.created))
+    waiting.sort(key=lambda record: (-policies.get(record.name, NO_SWEEP).priority(record), record.created))
     shift.message = note
     if pool.machine.cores:
         _start(shift, pool, waiting)
     return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
 
 
-def _charge(shift: RunnerState, cells: dict[str, Record]) -> None:
-    """Hold the sweeps that have used what they may."""
-    if time.monotonic() - shift.charged < CHARGE:
+def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
+    """Hold the sweeps that have reached their cap."""
+    if time.monotonic() - shift.caps_checked < CAPS_PERIOD:
         return
-    shift.charged = time.monotonic()
+    shift.caps_checked = time.monotonic()
     for sweep in read_sweeps(shift.queue.root):
         why = over_cap(sweep, cells, shift.queue.root)
         if why:
@@ -225,8 +225,8 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
 
 def _needs(shift: RunnerState, record: Record) -> Resources:
     family = find_family(record.family, shift.queue.root)
-    found: Resources = family.needs(read_cell(family, record.cell))
-    return found
+    needs: Resources = family.needs(read_cell(family, record.cell))
+    return needs
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
@@ -326,13 +326,13 @@ def main() -> None:
     parser.add_argument("--cores", type=int)
     parser.add_argument("--scheduler")
     parser.add_argument("--insecure", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
     ending = threading.Event()
     try:
         with _signals(ending):
-            run(asked.workspace, _settings(asked), asked.idle, ending)
+            run(options.workspace, _settings(options), options.idle, ending)
     except PlannerError as error:
         sys.exit(str(error))
 

@@ -1,8 +1,9 @@
-"""One attempt of one cell, in the process of a worker: train it, say how it goes, and write down how it ended."""
+"""One attempt of one cell in the process of a worker: train the cell, report progress, write the result."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
 import platform
@@ -20,9 +21,35 @@ from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.store.record import CHECKPOINT, DIED, LEASE, beat_of, log_of, read_record, result_of
 from isoplan.trainers.backend.worker.attempt import Attempt
-from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
 from isoplan.trainers.cell import Cell, Died, Family, Stopped
 from isoplan.trainers.families import find_family, read_cell
+
+TRIM, MMAP = -1, -3
+"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's mallopt."""
+KEPT = 2**30
+"""Bytes at the end of the heap that may be free."""
+LARGEST = 2**25
+"""Bytes of an array up to which it comes from the heap; glibc takes no more."""
+
+
+@contextlib.contextmanager
+def reuse_freed_memory() -> Iterator[None]:
+    """Until the context ends, memory that is freed stays with this process, and goes back to the system afterwards.
+
+    Dask has its workers give every freed page back, so that an update would spend up to half of its time on getting
+    the pages of its activations again. Without glibc nothing is done.
+    """
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallopt"):
+        yield
+        return
+    libc.mallopt(TRIM, KEPT)
+    libc.mallopt(MMAP, LARGEST)
+    try:
+        yield
+    finally:
+        libc.malloc_trim(0)
+
 
 LOG_BYTES = 20_000_000
 """What a log keeps at most; a cell that prints more goes on without."""
@@ -101,13 +128,13 @@ def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
 
 def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
     """What was measured, as numbers. Raises PlannerError where the loss is missing or no number."""
-    found = {str(name): float(value) for name, value in measured.items()}
-    if family.loss not in found:
+    metrics = {str(name): float(value) for name, value in measured.items()}
+    if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
-    for name, value in found.items():
+    for name, value in metrics.items():
         if value != value or value in (float("inf"), float("-inf")):
             raise PlannerError(f"The training diverged: its {name} is {value}.")
-    return found
+    return metrics
 
 
 def _ours(folder: Path, number: int) -> bool:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.headings import ITEM, TEXT, TIME, USER
-from isoplan.trainers.behavior.logs.table_files import Table
+from isoplan.trainers.behavior.logs.table_files import ITEM, TEXT, TIME, USER, Table
 
 Kind = Literal["category", "number"]
 

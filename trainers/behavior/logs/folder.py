@@ -1,4 +1,4 @@
-"""A folder with a log: ``events``, perhaps ``items``, and perhaps ``columns.toml``, which says what their columns are.
+"""A folder with a log: its tables, their columns in ``columns.toml``, and its arrays on disk, mapped by all cells.
 
 Each table is a CSV, TSV or Parquet file, ``events`` also lines of ``user item`` (``events.txt``). ``columns.toml`` has
 a part for each, with the fields of ``isoplan.trainers.behavior.logs.columns.Columns``::
@@ -18,17 +18,127 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import os
+import secrets
 import shutil
 import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder, write_json
 from isoplan.trainers.behavior.logs.columns import Columns
-from isoplan.trainers.behavior.logs.log import Log
-from isoplan.trainers.behavior.logs.log_cache import load, save
+from isoplan.trainers.behavior.logs.log import Features, Items, Log, Names, texts
 from isoplan.trainers.behavior.logs.read import AUTO, read_items, read_log
+
+MAPPED = 2**16
+"""Bytes of a file from which on it is mapped; smaller ones are read."""
+ABOUT = "log.json"
+TYPES = {
+    "users": "u1", "user_ends": "<i8", "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4",
+    "event_numbers": "<f4", "names": "u1", "name_ends": "<i8", "tokens": "<i4", "token_starts": "<i8",
+    "item_categories": "<i4", "item_numbers": "<f4",
+}  # fmt: skip
+"""The arrays, each in a file of its name, and their numbers."""
+
+
+def save_arrays(log: Log, folder: Path) -> Log:
+    """The same log, mapped from ``folder``, which is there whole or not at all.
+
+    Whoever wrote it first has it: a folder that is there is left as it is. Raises PlannerError where it cannot be
+    written or opened.
+    """
+    place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
+    with room(folder.parent):
+        try:
+            place.mkdir(parents=True)
+            for name, values in _arrays(log).items():
+                with (place / f"{name}.npy").open("wb") as file:
+                    np.save(file, np.ascontiguousarray(values, TYPES[name]), allow_pickle=False)
+                    os.fsync(file.fileno())
+            write_json(place / ABOUT, _about(log))
+            if not folder.exists():
+                os.rename(place, folder)
+                sync_folder(folder.parent)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+    return load_arrays(folder)
+
+
+def load_arrays(folder: Path) -> Log:
+    """The log that was saved to ``folder``. Raises PlannerError where a file is missing, damaged or of another kind."""
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
+        a = {name: _array(folder / f"{name}.npy", kind) for name, kind in TYPES.items()}
+        catalogue = Items(
+            _texts(a["names"], a["name_ends"]),
+            a["tokens"],
+            a["token_starts"],
+            about["vocabulary"],
+            _features(a["item_categories"], a["item_numbers"], about["items"]),
+        )
+        return Log(
+            _texts(a["users"], a["user_ends"]),
+            a["starts"],
+            a["events"],
+            a["times"],
+            _features(a["event_categories"], a["event_numbers"], about["events"]),
+            catalogue,
+            about["timed"],
+            tuple(about["notes"]),
+        )
+    except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError):
+        raise PlannerError(f"{folder} holds no log that can be opened: remove it, and the log is read anew.") from None
+
+
+def _arrays(log: Log) -> dict[str, NDArray[Any]]:
+    items = log.catalogue
+    users, user_ends = _bytes(log.users)
+    names, name_ends = _bytes(items.names)
+    return {
+        "users": users, "user_ends": user_ends, "starts": log.starts, "events": log.items, "times": log.times,
+        "event_categories": log.features.categories, "event_numbers": log.features.numbers, "names": names,
+        "name_ends": name_ends, "tokens": items.tokens, "token_starts": items.starts,
+        "item_categories": items.features.categories, "item_numbers": items.features.numbers,
+    }  # fmt: skip
+
+
+def _about(log: Log) -> dict[str, Any]:
+    about = [
+        {"sizes": list(f.sizes), "category_names": list(f.category_names), "number_names": list(f.number_names)}
+        for f in (log.features, log.catalogue.features)
+    ]
+    kept = {"vocabulary": log.catalogue.vocabulary, "timed": log.timed, "notes": list(log.notes)}
+    return {"events": about[0], "items": about[1], **kept}
+
+
+def _features(categories: NDArray[Any], numbers: NDArray[Any], about: dict[str, Any]) -> Features:
+    named = {name: tuple(about[name]) for name in ("category_names", "number_names")}
+    return Features(categories, tuple(about["sizes"]), numbers, **named)
+
+
+def _array(path: Path, kind: str) -> NDArray[Any]:
+    array = np.load(path, mmap_mode="r" if path.stat().st_size >= MAPPED else None, allow_pickle=False)
+    if array.dtype != np.dtype(kind):
+        raise ValueError(f"{path} holds {array.dtype}")
+    return np.asarray(array)
+
+
+def _bytes(names: Names) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts one after the other in UTF-8, and where each ends."""
+    coded = [str(name).encode() for name in names]
+    return np.frombuffer(b"".join(coded), np.uint8), np.cumsum([len(one) for one in coded], dtype=np.int64)
+
+
+def _texts(coded: NDArray[np.uint8], ends: NDArray[np.int64]) -> Names:
+    whole, starts = coded.tobytes(), np.concatenate([[0], ends[:-1]])
+    return texts([whole[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+
 
 EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
@@ -50,10 +160,10 @@ def open_log(folder: Path) -> Log:
     place = folder / PREPARED / hashlib.sha256(repr((VERSION, files)).encode()).hexdigest()[:16]
     if place.is_dir():
         with suppress(PlannerError):
-            return load(place)
+            return load_arrays(place)
         shutil.rmtree(place, ignore_errors=True)
     catalogue = None if items is None else read_items(items, said.get(ITEMS, AUTO))
-    log = save(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
+    log = save_arrays(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
     for other in (folder / PREPARED).iterdir():  # of files as they were; who has it mapped keeps it
         if other.is_dir() and other != place and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
@@ -64,11 +174,11 @@ def _file(folder: Path, name: str) -> Path | None:
     """The one file of this name, whatever its ending, in capitals or not. Raises PlannerError for two."""
     whole = [f"{name}{end}" for end in ENDS]
     there = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = [path for path in there if path.name.lower() in whole and path.is_file()]
-    found.sort(key=lambda path: whole.index(path.name.lower()))
-    if len(found) > 1:
-        raise PlannerError(f"{folder} holds {found[0].name} and {found[1].name}: keep one of them.")
-    return found[0] if found else None
+    matches = [path for path in there if path.name.lower() in whole and path.is_file()]
+    matches.sort(key=lambda path: whole.index(path.name.lower()))
+    if len(matches) > 1:
+        raise PlannerError(f"{folder} holds {matches[0].name} and {matches[1].name}: keep one of them.")
+    return matches[0] if matches else None
 
 
 def _columns(folder: Path) -> dict[str, Columns]:

@@ -10,8 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from isoplan.trainers.backend.store.files import write_json
-from isoplan.trainers.behavior.model.shape import Fields
-from isoplan.trainers.behavior.rates import VERSION
+from isoplan.trainers.behavior.model.shape import VERSION, Fields
 
 FOLDER = "behavior"
 """Of the workspace: event logs, each a folder with ``events`` and perhaps ``items``."""

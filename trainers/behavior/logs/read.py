@@ -23,8 +23,7 @@ from isoplan.trainers.behavior.logs.columns import Columns, Roles, roles
 from isoplan.trainers.behavior.logs.convert import Clock, Coder, clock, moments, names
 from isoplan.trainers.behavior.logs.gather import Texts, add_all, gather, gathered
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
-from isoplan.trainers.behavior.logs.log_warnings import spread
-from isoplan.trainers.behavior.logs.popularity import Popularity
+from isoplan.trainers.behavior.logs.popularity import Popularity, describe_spread
 from isoplan.trainers.behavior.logs.table_files import Batch, Table, batches, open_table
 
 AUTO = Columns()
@@ -84,7 +83,7 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     if items is None:
         catalogue, features, moved = _lifted(catalogue, features, raw.items)
         notes += [f"Column {one} is the same in all events of an item: it is a feature of the items." for one in moved]
-    notes += spread(Popularity(np.bincount(raw.items, minlength=len(catalogue))))
+    notes += describe_spread(Popularity(np.bincount(raw.items, minlength=len(catalogue))))
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if order is not None:
         raw = replace(raw, items=raw.items[order], times=raw.times[order])

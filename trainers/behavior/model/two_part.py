@@ -2,6 +2,10 @@
 
 Sequences lie one after the other in rectangles with hardly any padding. What is in a batch beside a sequence, and how
 it is packed, changes nothing of it; a position sees itself and what was before it.
+
+The words of its text go through a small Transformer and are averaged; categories and hashed ids are rows of tables,
+numbers are mapped; the sum of all goes through one feed-forward layer and a norm. What is known of an event beside its
+item, in the same way, is added where it is read and not where it is a candidate, since nobody knows it before.
 """
 
 from __future__ import annotations
@@ -11,13 +15,128 @@ from typing import cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from isoplan.engine.arrays import Ints
-from isoplan.trainers.behavior.model.embedder import SPREAD, Embedder
-from isoplan.trainers.behavior.model.shape import Shape
-from isoplan.trainers.packed.layer import Layer, causal_blocks
-from isoplan.trainers.packed.operations import drop
+from isoplan.engine.arrays import Ints, Singles
+from isoplan.trainers.behavior.model.item_features import Known
+from isoplan.trainers.behavior.model.shape import TEXT, Shape
+from isoplan.trainers.packed.layer import Layer, blocks_of, causal_blocks, drop
 from isoplan.trainers.packed.rectangles import lay_out, runs
+
+SPREAD = 0.02
+"""Standard deviation of the first tables and maps."""
+BESIDE = 0.5
+"""The same of what is added to the vector of an item, whose numbers have variance 1."""
+AT_ONCE = 2048
+"""Items that are embedded at once where no gradient is needed."""
+
+
+class Embedder(nn.Module):
+    """Embeddings (items, h) of items; how long an item's text is, and what else is in a batch, changes none of them."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        fields, h = shape.fields, shape.h
+        self.width, self.p = h, shape.dropout
+        self.words = _table(fields.vocabulary, h) if fields.vocabulary else None
+        self.text = TextEncoder(shape) if fields.vocabulary else None
+        self.categories = _table(sum(fields.categories), h) if fields.categories else None
+        self.ids = _table(fields.buckets, h) if fields.buckets else None
+        self.numbers = _map(fields.numbers, h) if fields.numbers else None
+        self.event_categories = _table(sum(fields.event_categories), h, BESIDE) if fields.event_categories else None
+        self.event_numbers = _map(fields.event_numbers, h, BESIDE) if fields.event_numbers else None
+        self.norm1 = nn.LayerNorm(h)
+        self.linear1, self.linear2 = nn.Linear(h, 4 * h), nn.Linear(4 * h, h)
+        self.norm2 = nn.LayerNorm(h)
+
+    def forward(self, known: Known) -> Tensor:
+        """Embeddings (items, h) of the items of which so much is ``known``."""
+        device = self.norm1.weight.device
+        x = torch.zeros(len(known), self.width, device=device, dtype=self.norm1.weight.dtype)
+        if self.words is not None and self.text is not None and len(known.words):
+            x = x + self.text(self.words(_there(known.words, device)), known.lengths).to(x.dtype)
+        if self.categories is not None:
+            x = x + self.categories(_there(known.categories, device)).sum(1)
+        if self.ids is not None:
+            x = x + self.ids(_there(known.ids, device)).sum(1)
+        if self.numbers is not None:
+            x = x + self.numbers(torch.from_numpy(known.numbers).to(device, x.dtype)).to(x.dtype)
+        x = x + self.linear2(F.gelu(self.linear1(self.norm1(x)))).to(x.dtype)
+        x = self.norm2(x)
+        return drop(x, self.p) if self.training and self.p else x
+
+    def beside(self, items: Tensor, categories: Ints, numbers: Singles) -> Tensor:
+        """Events (P, h) out of the embeddings of their ``items`` (P, h) and what is known beside, (P, columns) each."""
+        x = items
+        if self.event_categories is not None:
+            x = x + self.event_categories(_there(categories, items.device)).sum(1).to(items.dtype)
+        if self.event_numbers is not None:
+            x = x + self.event_numbers(torch.from_numpy(numbers).to(items.device, items.dtype)).to(items.dtype)
+        return x
+
+    @torch.no_grad()
+    def all(self, known: Known) -> Tensor:
+        """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep.
+
+        Items of which the same is known are embedded once, so their embeddings are equal on every processor.
+        """
+        weight, groups = self.norm2.weight, known.groups
+        vectors = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
+        for first in range(0, len(groups), AT_ONCE):
+            vectors[first : first + AT_ONCE] = self(known.take(groups.first[first : first + AT_ONCE]))
+        return vectors if groups.distinct else vectors[_there(groups.of, weight.device)]
+
+    def tables(self) -> list[Tensor]:
+        """The rows that N leaves out."""
+        tables = (self.words, self.categories, self.ids, self.event_categories)
+        return [table.weight for table in tables if table is not None]
+
+
+class TextEncoder(nn.Module):
+    """The mean of the words of each text after a Transformer in which each sees all of its own text."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        h = shape.h
+        self.positions = nn.Parameter(torch.randn(TEXT, h) * SPREAD)
+        self.layers = nn.ModuleList(Layer(h, shape.text_heads, 4 * h, 0.0) for _ in range(shape.text_layers))
+
+    def forward(self, words: Tensor, lengths: Ints) -> Tensor:
+        """(texts, h) of ``words`` (words, h), of which each text has ``lengths`` (texts,); zero where it has none."""
+        some = np.flatnonzero(lengths)
+        counts = lengths[some]
+        layout = lay_out(counts)
+        places = runs(np.zeros_like(counts), counts)
+        x = words + self.positions.index_select(0, _there(places, words.device))
+        rows = _there(runs(layout.begins, counts), words.device)
+        x = x.new_zeros(layout.rows, x.shape[1]).index_copy(0, rows, x)
+        blocks = blocks_of(layout, x)
+        for layer in cast("list[Layer]", list(self.layers)):
+            x = layer(x, blocks)
+        sums = []
+        for block in blocks:
+            there = (block.mask == 0).mT.to(x.dtype)
+            sums.append((x[block.rows].view(-1, block.tokens, x.shape[1]) * there).sum(1))
+        means = torch.cat(sums) / torch.from_numpy(layout.filled).to(x.device, x.dtype)[:, None]
+        at = _there(some[layout.order], x.device)
+        return means.new_zeros(len(lengths), x.shape[1]).index_copy(0, at, means)
+
+
+def _table(rows: int, h: int, spread: float = SPREAD) -> nn.Embedding:
+    table = nn.Embedding(rows, h)
+    nn.init.normal_(table.weight, std=spread)
+    return table
+
+
+def _map(numbers: int, h: int, spread: float = SPREAD) -> nn.Linear:
+    layer = nn.Linear(numbers, h)
+    nn.init.normal_(layer.weight, std=spread)
+    return layer
+
+
+def _there(numbers: np.ndarray, device: torch.device) -> Tensor:
+    """Places as torch wants them, where they are needed."""
+    return torch.from_numpy(np.asarray(numbers, np.int64)).to(device)
 
 
 class TwoPartModel(nn.Module):

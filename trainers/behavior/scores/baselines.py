@@ -30,7 +30,7 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.backend.store.files import write_json
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Part, Split, Windows, pack
-from isoplan.trainers.behavior.rates import VERSION
+from isoplan.trainers.behavior.model.shape import VERSION
 from isoplan.trainers.behavior.scores.metrics import TOP, evaluate
 from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data

@@ -12,9 +12,18 @@ from torch import Tensor
 
 from isoplan.trainers.behavior.logs.popularity import draw_unseen
 from isoplan.trainers.behavior.logs.split import Packed, Windows, pack
-from isoplan.trainers.behavior.model.equal_items import Groups, group_vectors
-from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG, RIVALS_AT
-from isoplan.trainers.behavior.scores.metrics import CUTOFFS, HISTORIES, PLAIN, TOP, Evaluation, evaluate
+from isoplan.trainers.behavior.model.item_features import Groups, group_vectors
+from isoplan.trainers.behavior.scores.metrics import (
+    CUTOFFS,
+    HISTORIES,
+    HIT,
+    NDCG,
+    PLAIN,
+    RIVALS_AT,
+    TOP,
+    Evaluation,
+    evaluate,
+)
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
@@ -26,8 +35,8 @@ LOOKED = 2_048
 """Events that are scored at each look on the way, at most, about."""
 
 
-def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
-    """Metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
+def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
+    """Return metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
 
     Raises Stopped where the cell was asked to stop, and PlannerError where there is nothing to score.
     """
@@ -38,31 +47,31 @@ def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext
     return evaluate(ranked, len(catalogue), CUTOFFS, HISTORIES)
 
 
-def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: RunContext) -> dict[str, float]:
-    """hit@10 and NDCG@10 of each true item among so many items that its user has in no event (SASRec's protocol)."""
+def score_among_negatives(trainer: Trainer, windows: Windows, rivals: int, stream: RunContext) -> dict[str, float]:
+    """Return hit@10 and NDCG@10 of each true item among ``rivals`` items that its user never saw (SASRec)."""
     ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
-    found = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
-    return {HIT: found[f"recall@{RIVALS_AT}"], NDCG: found[f"NDCG@{RIVALS_AT}"]}
+    metrics = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
+    return {HIT: metrics[f"recall@{RIVALS_AT}"], NDCG: metrics[f"NDCG@{RIVALS_AT}"]}
 
 
-def check_rivals(data: Data, rivals: int) -> None:
-    """Raises PlannerError, before anything is trained, where so many cannot be drawn for the users that are judged."""
+def check_sampled_negatives(data: Data, rivals: int) -> None:
+    """Raise PlannerError, before training, if so many negatives cannot be drawn for the users that are scored."""
     if rivals:
         users = np.unique(data.log.owners[data.judged.first])
         draw_unseen(data.log, users[:1], rivals, seed=0)
         draw_unseen(data.log, users, 1, seed=0)
 
 
-def some(windows: Windows, seed: int) -> Windows:
-    """A part of ``windows`` with about as many scored events as are looked at on the way, the same each time."""
+def sample_windows(windows: Windows, seed: int) -> Windows:
+    """Draw a fixed part of ``windows`` with about ``LOOKED`` scored events."""
     order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
     scored = (windows.stop - windows.scored)[order]
     chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
     return Windows(windows.first[chosen], windows.scored[chosen], windows.stop[chosen], windows.length)
 
 
-def plain(found: Evaluation, regime: Regime) -> dict[str, float]:
-    """The metrics of a regime that is not the cell's own, all events together."""
+def name_by_regime(found: Evaluation, regime: Regime) -> dict[str, float]:
+    """Return the metrics of another regime than the cell's own, with the regime in their names."""
     return {f"{regime}_{name}": value for name, value in found.metrics.items()}
 
 

@@ -53,12 +53,12 @@ def directions(
     cutoffs: tuple[int, ...] = CUTOFFS, histories: tuple[int, ...] = HISTORIES
 ) -> dict[str, Literal["min", "max"]]:
     """The names of ``Evaluation.row`` and the direction in which each is better."""
-    found: dict[str, Literal["min", "max"]] = {}
+    by_name: dict[str, Literal["min", "max"]] = {}
     for tail in ("", *(f"/ctx_{length}" for length in histories)):
-        found.update({f"{name}{tail}": "min" for name in PLAIN})
-        found.update({f"{name}@{k}{tail}": "max" for k in cutoffs for name in AT})
-        found.update({f"global_coverage@{k}": "max" for k in cutoffs if not tail})
-    return found
+        by_name.update({f"{name}{tail}": "min" for name in PLAIN})
+        by_name.update({f"{name}@{k}{tail}": "max" for k in cutoffs for name in AT})
+        by_name.update({f"global_coverage@{k}": "max" for k in cutoffs if not tail})
+    return by_name
 
 
 def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
@@ -100,9 +100,12 @@ def evaluate(
     if not whole.queries:
         raise PlannerError("There are no events to score: leave some for the validation or the test set.")
     metrics = whole.metrics() | {f"global_coverage@{k}": float(shown[k].sum() / offered.sum()) for k in cutoffs}
-    found = {length: tally for length, tally in tallies.items() if length is not None and tally.queries}
+    by_length = {length: tally for length, tally in tallies.items() if length is not None and tally.queries}
     return Evaluation(
-        whole.queries, metrics, {n: t.queries for n, t in found.items()}, {n: t.metrics() for n, t in found.items()}
+        whole.queries,
+        metrics,
+        {n: t.queries for n, t in by_length.items()},
+        {n: t.metrics() for n, t in by_length.items()},
     )
 
 
@@ -122,7 +125,20 @@ class _Tally:
             self.covered[k] += len(np.unique(ranked.top[rows, :k])) / len(ranked.pool)
 
     def metrics(self) -> dict[str, float]:
-        found = {name: total / self.queries for name, total in self.sums.items()}
+        values = {name: total / self.queries for name, total in self.sums.items()}
         with contextlib.suppress(OverflowError):
-            found["perplexity"] = math.exp(found["loss"])
-        return found | {f"coverage@{k}": covered / self.batches for k, covered in self.covered.items()}
+            values["perplexity"] = math.exp(values["loss"])
+        return values | {f"coverage@{k}": covered / self.batches for k, covered in self.covered.items()}
+
+
+RIVALS_AT = 10
+"""The cutoff of hit rates beside rivals, as they are published."""
+HIT, NDCG = f"hit@{RIVALS_AT}/rivals", f"NDCG@{RIVALS_AT}/rivals"
+METRICS: dict[str, Literal["min", "max"]] = {
+    **{name: way for name, way in directions().items() if name != "loss"},
+    **{f"{regime}_{name}": way for regime in ("local", "full") for name, way in directions(histories=()).items()},
+    HIT: "max",
+    NDCG: "max",
+}
+"""Beside its loss. Without a prefix they are batch-local in stage 1 and over the full catalogue in stage 2, as in the
+behavioural paper; ``full_`` and ``local_`` are those of the other candidates."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.model.equal_items import Groups
+from isoplan.trainers.behavior.model.item_features import Groups
 
 Scores = NDArray[np.floating[Any]]
 

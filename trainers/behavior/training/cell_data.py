@@ -15,8 +15,7 @@ from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
 from isoplan.trainers.behavior.logs.folder import open_log
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, keep_facts
-from isoplan.trainers.behavior.logs.log_warnings import alike, untrained
-from isoplan.trainers.behavior.logs.popularity import popularity
+from isoplan.trainers.behavior.logs.popularity import describe_equal_items, describe_untrained, popularity
 from isoplan.trainers.behavior.logs.split import (
     Split,
     Windows,
@@ -53,7 +52,7 @@ class Data:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Sentences about the log as it was read, and about what a model can learn of it."""
-        found = (*alike(self.known), *untrained(self.log, self.train, self.judged, self.known))
+        found = (*describe_equal_items(self.known), *describe_untrained(self.log, self.train, self.judged, self.known))
         return (*self.log.notes, *found)
 
     @cached_property

@@ -12,21 +12,25 @@ import torch
 from torch import Tensor
 
 from isoplan.engine.arrays import Ints
+from isoplan.trainers import training_loop
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
 from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
 from isoplan.trainers.behavior.memory import check_catalogue, memory
-from isoplan.trainers.behavior.model.flops import parameters, two_part
+from isoplan.trainers.behavior.model.shape import parameters, two_part
 from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
-from isoplan.trainers.behavior.scores.evaluation import beside_rivals, check_rivals, judge, plain, shown, some
+from isoplan.trainers.behavior.scores.evaluation import (
+    check_sampled_negatives,
+    evaluate_model,
+    name_by_regime,
+    sample_windows,
+    score_among_negatives,
+    shown,
+)
 from isoplan.trainers.behavior.training.cell_data import open_data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
 from isoplan.trainers.cell import CellError, RunContext
-from isoplan.trainers.loop import checkpoint
-from isoplan.trainers.loop.batches import whole_batches
-from isoplan.trainers.loop.digits import settle
-from isoplan.trainers.loop.memory import check_memory, memory_of
-from isoplan.trainers.loop.schedule import warm_cosine
+from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
 POINTS = 200
 """Times that a cell says how it goes."""
@@ -54,11 +58,11 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
     check_memory(
         memory(cell, data.facts, stream.device), stream.device, "make its batch, its widths or its negatives smaller"
     )
-    check_rivals(data, cell.rivals)
-    settle(cell)
+    check_sampled_negatives(data, cell.rivals)
+    set_determinism(cell)
     sized = cell.sized(data.facts)
     steps = (sized.steps, cell.more_steps(data.facts) if cell.stage == 2 else 0)
-    trainer = checkpoint.begin(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
+    trainer = training_loop.make_or_resume(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
     try:
         if trainer.state.stage == 1:
             _stage1(root, trainer, steps, stream)
@@ -145,8 +149,8 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunC
         if done in looks or done == total:
             _check_weights(trainer)
         if done in looks:
-            windows = some(trainer.data.judged, cell.seed)
-            values |= shown(judge(trainer, windows, trainer.regime, stream))
+            windows = sample_windows(trainer.data.judged, cell.seed)
+            values |= shown(evaluate_model(trainer, windows, trainer.regime, stream))
         if due:
             stream.save(trainer.save)
         stream.step(before + done, sum(steps) * tries, **values)
@@ -184,11 +188,11 @@ def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, flo
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
     known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)
-    found = judge(trainer, data.judged, trainer.regime, stream).row()
+    found = evaluate_model(trainer, data.judged, trainer.regime, stream).row()
     other: Regime = "full" if trainer.regime == "local" else "local"
-    found |= plain(judge(trainer, data.judged, other, stream), other)
+    found |= name_by_regime(evaluate_model(trainer, data.judged, other, stream), other)
     if cell.rivals:
-        found |= beside_rivals(trainer, data.judged, cell.rivals, stream)
+        found |= score_among_negatives(trainer, data.judged, cell.rivals, stream)
     parts = two_part(trainer.shape, cell.batch, data.facts.t, max(round(data.facts.events), 1), cell.negatives)
     rule = parts.stage1 if cell.stage == 1 else parts.stage2
     sizes = {

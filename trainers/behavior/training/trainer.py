@@ -1,4 +1,4 @@
-"""The model of a cell with its optimiser and where it stands: updates of both stages, and checkpoints."""
+"""The model of a cell with its batches and optimiser: steps of both stages, and checkpoints."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from isoplan.engine.arrays import Ints
+from isoplan.trainers import training_loop
 from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.behavior.logs.split import pack
-from isoplan.trainers.behavior.model.batch import Batch, batch_of
-from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.losses import (
     CHUNK,
     CHUNK_OF_GPU,
@@ -28,11 +28,45 @@ from isoplan.trainers.behavior.model.losses import (
     log_chances,
     sampled,
 )
-from isoplan.trainers.behavior.model.shape import Shape
+from isoplan.trainers.behavior.model.shape import Shape, stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.two_part import TwoPartModel
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.cell import CellError
-from isoplan.trainers.loop import checkpoint
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sequences of ``lengths`` (S,) positions one after the other, P in all; each reads an item and predicts the next.
+
+    ``items`` (I,) are the distinct items of the batch, rising. ``inputs`` (P,) are places among them. ``candidates``
+    (M,) are the places of those that are the target of any position, and ``targets`` (P,) are places among the
+    candidates. ``events`` (P,) are the events of the log that are read.
+    """
+
+    items: Ints
+    inputs: Ints
+    candidates: Ints
+    targets: Ints
+    lengths: Ints
+    events: Ints
+
+    @property
+    def positions(self) -> int:
+        """Events that the step trains on."""
+        return len(self.inputs)
+
+
+def batch_of(
+    inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints, events: NDArray[np.integer]
+) -> Batch:
+    """The batch in which position p reads event ``events[p]`` of item ``inputs[p]`` and predicts ``targets[p]``."""
+    if not len(inputs) == len(targets) == len(events) == lengths.sum():
+        raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
+    items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
+    read, wanted = np.split(places, 2)
+    candidates, own = np.unique(wanted, return_inverse=True)
+    return Batch(items.astype(np.int64), read, candidates, own, lengths, events.astype(np.int64))
+
 
 Regime = Literal["local", "full"]
 
@@ -100,9 +134,9 @@ class Trainer:
             return self.cache
         self.model.eval()
         with self.autocast():
-            found = self.model.embedder.all(self.data.known)
+            vectors = self.model.embedder.all(self.data.known)
         self.model.train()
-        return found
+        return vectors
 
     def autocast(self) -> torch.autocast:
         """bf16 on a GPU."""
@@ -133,25 +167,25 @@ class Trainer:
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
         """Queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with the embeddings of their ``items``."""
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
-        found: Tensor = self.model.context(read, lengths)
-        return found
+        vectors: Tensor = self.model.context(read, lengths)
+        return vectors
 
     def keep(self, name: str) -> None:
         """Keep everything as it is now, also in checkpoints, until ``go_back``."""
-        self.kept[name] = deepcopy({**self._whole(), "rng": checkpoint.randomness(self.device)})
+        self.kept[name] = deepcopy({**self._whole(), "rng": training_loop.random_state(self.device)})
 
     def go_back(self, name: str) -> None:
         """Be as when ``keep`` was called with that name."""
         self._take(deepcopy(self.kept[name]))
-        checkpoint.go_on(self.kept[name]["rng"], self.device)
+        training_loop.set_random_state(self.kept[name]["rng"], self.device)
 
     def save(self, place: Path) -> None:
         """Everything that the next update depends on, and what was kept."""
-        checkpoint.save(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
+        training_loop.save_checkpoint(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other data."""
-        with checkpoint.loading(place, self.device) as found:
+        with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
                 raise CellError("the log has changed since")
             self._take(found)

@@ -10,10 +10,10 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import KINDS, MOST_PARTICLES, NAMES
+from isoplan.trainers.jets.features import KINDS, MOST_PARTICLES, NAMES
 from isoplan.trainers.jets.simulate import cluster, detector
+from isoplan.trainers.jets.simulate.cluster import match, turn
 from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, particles, partons
-from isoplan.trainers.jets.simulate.match import match, turn
 from isoplan.trainers.jets.simulate.processes import PROCESSES, Process
 
 LEAST_BATCH, BATCH = 16, 128

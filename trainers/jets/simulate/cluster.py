@@ -1,4 +1,4 @@
-"""Jets of reconstructed particles: anti-kt, soft drop and N-subjettiness from FastJet, a batch of events at once."""
+"""Reconstructed jets: anti-kt, soft drop and N-subjettiness from FastJet, and jets that contain a whole decay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.jets.simulate.detector import Seen
+from isoplan.trainers.jets.simulate.generate import Partons
 from isoplan.trainers.jets.simulate.processes import ETA, PT, RADIUS
 
 fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # it would go to standard output
@@ -84,3 +85,28 @@ def substructure(seen: Seen, jets: Jets) -> tuple[Floats, Floats]:
 
 def _momenta(seen: Seen) -> ak.Array:
     return ak.zip({"px": seen.px, "py": seen.py, "pz": seen.pz, "E": seen.energy}, with_name="Momentum4D")
+
+
+def turn(phi: Floats) -> Floats:
+    """Angles between -pi and pi."""
+    return (phi + np.pi) % (2 * np.pi) - np.pi
+
+
+def match(jets: Jets, partons: Partons, visible: int) -> Ints:
+    """For each jet the number of the decay all of whose ``visible`` products lie within 0.8 of its axis; -1: none does.
+
+    Decays with another number of visible products match nothing. Of two decays in one jet the first counts.
+    """
+    of = np.searchsorted(partons.event, jets.event, "left"), np.searchsorted(partons.event, jets.event, "right")
+    many = of[1] - of[0]
+    jet = np.repeat(np.arange(len(many)), many)
+    parton = np.arange(len(jet)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(of[0], many)
+    eta, phi = jets.eta[jet] - partons.eta[parton], turn(jets.phi[jet] - partons.phi[parton])
+    inside = np.hypot(eta, phi) < RADIUS
+    decays = len(partons.parents["pid"])
+    pair, number = np.unique(jet * decays + partons.parent[parton], return_inverse=True)
+    held, all_of = np.bincount(number, inside, len(pair)), np.bincount(partons.parent, minlength=decays)
+    whole = pair[(held == visible) & (all_of[pair % decays] == visible)] if decays else pair
+    found = np.full(len(many), -1)
+    found[whole[::-1] // max(decays, 1)] = whole[::-1] % max(decays, 1)
+    return found

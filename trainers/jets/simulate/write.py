@@ -10,7 +10,7 @@ import numpy as np
 import uproot
 
 from isoplan.trainers.backend.store.files import replace
-from isoplan.trainers.jets.classes import TREE
+from isoplan.trainers.jets.features import TREE
 
 COUNTER = "npart"
 """The branch with the number of particles that ROOT wants beside lists; JetClass, in vectors, has none."""

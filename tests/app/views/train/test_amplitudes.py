@@ -18,9 +18,8 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.amplitudes.files import write_events
-from isoplan.trainers.amplitudes.source import FOLDER, Source
-from isoplan.trainers.amplitudes.surrogate.pulls import FILE, write_pulls
-from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.amplitudes.source import FOLDER, Source, make_toy_events
+from isoplan.trainers.amplitudes.surrogate.accuracy import FILE, write_pulls
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
@@ -64,7 +63,7 @@ def test_the_preview_says_d_and_whether_the_energy_varies(open_page: Open) -> No
 def test_the_preview_says_it_of_a_file(open_page: Open, root: Path) -> None:
     (root / FOLDER).mkdir()
     for name, process, sqrt_s in (("one_.npz", "Zg", 800.0), ("many.npz", "Zgg", 0.0)):
-        write_events(root / FOLDER / name, toy(process, 130, 1, sqrt_s))
+        write_events(root / FOLDER / name, make_toy_events(process, 130, 1, sqrt_s))
     at = open_page("train", family="amplitudes", cell_data="one_.npz, many.npz", **FEW)
     assert told(at) == ""
     assert "one_.npz: *d* = 1, √s is fixed; many.npz: *d* = 5, √s varies." in words(at)
@@ -72,7 +71,7 @@ def test_the_preview_says_it_of_a_file(open_page: Open, root: Path) -> None:
 
 def test_files_of_the_workspace_are_a_click_each(open_page: Open, root: Path) -> None:
     (root / FOLDER).mkdir()
-    write_events(root / FOLDER / "mine.npz", toy("Zg", 130, 1, 800.0))
+    write_events(root / FOLDER / "mine.npz", make_toy_events("Zg", 130, 1, 800.0))
     at = open_page("train", family="amplitudes", **FEW)
     chosen = at.button_group(key="events_chosen")
     assert (list(chosen.options), chosen.value) == (["simulated", "mine.npz"], [])
@@ -89,7 +88,7 @@ def test_files_of_the_workspace_are_a_click_each(open_page: Open, root: Path) ->
 
 
 def test_a_file_of_events_comes_in_once_and_is_trained_on(open_page: Open, root: Path, tmp_path: Path) -> None:
-    write_events(tmp_path / "mine.h5", toy("Zgg", 130, 1))
+    write_events(tmp_path / "mine.h5", make_toy_events("Zgg", 130, 1))
     sent = ("mine.h5", (tmp_path / "mine.h5").read_bytes(), "application/octet-stream")
     at = open_page("train", family="amplitudes", **FEW)
     at.file_uploader(key="events_file_0").set_value(sent).run()

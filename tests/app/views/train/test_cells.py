@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from isoplan.app.ingest import ingest, queue_of
-from isoplan.app.views.training import rows, standing
+from isoplan.app.views.training import standing
+from isoplan.app.views.training import table as rows
 from isoplan.app.views.training.lines import curves, spans
 from isoplan.app.views.training.table import whole_log
 from isoplan.engine.store.database.cell_index import table_of

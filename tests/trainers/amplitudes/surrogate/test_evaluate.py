@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from isoplan.trainers.amplitudes.surrogate.evaluate import errors
+from isoplan.trainers.amplitudes.surrogate.accuracy import errors
 from isoplan.trainers.amplitudes.surrogate.standard import Standard
 
 RNG = np.random.default_rng(0)

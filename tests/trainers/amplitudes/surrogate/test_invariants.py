@@ -8,20 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
 from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.source import fixed_energy, make_toy_events
 from isoplan.trainers.amplitudes.surrogate import invariants
 from isoplan.trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
-from isoplan.trainers.amplitudes.toy import toy
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
 
-MOMENTA = toy("ttH", 50, 1).momenta
+MOMENTA = make_toy_events("ttH", 50, 1).momenta
 
 
 @pytest.mark.parametrize("name", ["Zg", "WZ", "Zgg", "ttH", "WWZ", "WZgg"])
 @pytest.mark.parametrize("sqrt_s", [0.0, 1000.0])
 def test_all_pairs_but_those_that_do_not_change(name: str, sqrt_s: float) -> None:
-    momenta = toy(name, 400, 2, sqrt_s).momenta
+    momenta = make_toy_events(name, 400, 2, sqrt_s).momenta
     count, every = momenta.shape[1], pairs(momenta.shape[1], True)
     assert len(every) == count * (count - 1) / 2 == inputs(count, True)
     z = log_invariants(momenta, every)

@@ -15,12 +15,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, sizes
-from isoplan.trainers.amplitudes.surrogate import losses, training
-from isoplan.trainers.amplitudes.surrogate.lloca.model import Lloca
-from isoplan.trainers.amplitudes.surrogate.lloca.shape import LlocaShape
-from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.source import make_toy_events
+from isoplan.trainers.amplitudes.surrogate import trainer, training
+from isoplan.trainers.amplitudes.surrogate.lloca_model import Lloca
+from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import beam_units
-from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.amplitudes.surrogate.shape import LlocaShape
 from isoplan.trainers.cell import Stopped
 from tests.trainers.amplitudes.kinematics import boost_matrix
 from tests.trainers.jets.stream import Silent
@@ -47,7 +47,7 @@ def read(momenta: np.ndarray) -> torch.Tensor:
 
 def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
     """A model with weights that are not small, and points for it."""
-    x = read(toy("Zgg", n, 1).momenta)
+    x = read(make_toy_events("Zgg", n, 1).momenta)
     model = Lloca(shape, x, 3)
     model.theta.mul_(1.5)
     return model, x
@@ -55,7 +55,7 @@ def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
 
 def test_no_frame_is_preferred_and_identical_particles_stand_in_no_order() -> None:
     model, x = made(LlocaShape(ZGG, 32, 2, 2))
-    momenta = toy("Zgg", 64, 1).momenta
+    momenta = make_toy_events("Zgg", 64, 1).momenta
     expected = model.forward(x)
     turn = np.eye(4)
     turn[1:, 1:] = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
@@ -89,7 +89,7 @@ def test_a_step_is_that_of_autograd_and_adam_of_torch() -> None:
     adam, reference = Adam(model, "standard", 0.01), torch.optim.Adam(leaves, 1e-3, eps=1e-12, weight_decay=0.01)
     for _ in range(3):
         with torch.no_grad():
-            model.backward(losses.mse(model.forward(x), y)[1])
+            model.backward(trainer.mse(model.forward(x), y)[1])
             adam.step(1e-3)
         reference.zero_grad(set_to_none=False)
         torch.autograd.backward(torch.nn.functional.mse_loss(plain.layers_of(x)[-1], y))

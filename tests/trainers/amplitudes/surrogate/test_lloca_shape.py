@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, memory, sizes
 from isoplan.trainers.amplitudes.source import facts_of, kinds_of
 from isoplan.trainers.amplitudes.surrogate import networks
-from isoplan.trainers.amplitudes.surrogate.lloca.shape import LlocaShape, of_parameters
+from isoplan.trainers.amplitudes.surrogate.shape import LlocaShape, lloca_of_parameters
 
 ROOT = Path("nowhere")
 ZGG = (0, 1, 2, 3, 3)
@@ -42,7 +42,7 @@ def test_the_compute_of_many_parameters_is_six_a_parameter_and_particle() -> Non
 @given(N=st.floats(3e3, 1e8), outputs=st.integers(1, 2), layers=st.integers(0, 8))
 def test_no_other_width_is_nearer_to_the_parameters(N: float, outputs: int, layers: int) -> None:
     try:
-        found = of_parameters(N, ZGG, outputs, layers)
+        found = lloca_of_parameters(N, ZGG, outputs, layers)
     except PlannerError:
         assert LlocaShape(ZGG, 16, max(layers, 1), outputs).parameters > 2 * N
         return
@@ -55,7 +55,7 @@ def test_no_other_width_is_nearer_to_the_parameters(N: float, outputs: int, laye
 
 def test_width_and_depth_grow_together() -> None:
     for N in (1e5, 1e6, 1e7):
-        found = of_parameters(N, ZGG, ratio=16)
+        found = lloca_of_parameters(N, ZGG, ratio=16)
         assert found.width / found.layers == 16
         assert found.parameters == pytest.approx(N, rel=0.15)
 
@@ -63,7 +63,7 @@ def test_width_and_depth_grow_together() -> None:
 def test_a_cell_sizes_itself() -> None:
     whole = cell(parameters=1e5, budget=1e13, dimension_points=0)
     assert sizes(ROOT, whole).C == pytest.approx(1e13, rel=1e-3)
-    few = short(ROOT, whole)
+    few = calibration_cell(ROOT, whole)
     assert (few.data, few.width, few.layers, sizes(ROOT, few).N) == ("toy", 48, 3, sizes(ROOT, whole).N)
     assert memory(ROOT, cell(parameters=1e7)) > memory(ROOT, whole) > memory(ROOT, cell(parameters=1e5, network="mlp"))
     assert (whole.rate, cell(rate=0.002).rate, cell(network="mlp").rate) == (1e-3, 0.002, 3e-3)

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from isoplan.trainers.amplitudes.surrogate import losses
-from isoplan.trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp
-from isoplan.trainers.amplitudes.surrogate.protocols import Parametrization
-from isoplan.trainers.amplitudes.surrogate.rates import BASE_WIDTH
-from isoplan.trainers.amplitudes.surrogate.shape import Shape
+from isoplan.trainers.amplitudes.surrogate import trainer
+from isoplan.trainers.amplitudes.surrogate.mlp import ACTIVATIONS, Adam, Mlp
+from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Parametrization, Shape
 
 WIDTHS = (16, 32, 64, 128, 256)
 
@@ -43,7 +41,7 @@ def test_the_backward_pass_is_that_of_autograd(activation: str, shape: Shape) ->
     torch.manual_seed(0)
     model, x, y = made(shape, activation, "standard"), torch.randn(20, shape.inputs), torch.randn(20, 1)
     model.theta.add_(0.1 * torch.randn_like(model.theta))
-    model.backward(losses.mse(model.forward(x), y)[1])
+    model.backward(trainer.mse(model.forward(x), y)[1])
     torch.testing.assert_close(model.gradient, by_autograd(model, x, y), rtol=1e-4, atol=1e-7)
 
 
@@ -59,7 +57,7 @@ def test_adam_is_that_of_torch_with_the_rates_of_the_layers(parametrization: Par
     groups: list[dict[str, object]] = [{"params": [first]}, {"params": [rest], "lr": slower}]
     reference = torch.optim.Adam(groups, 1e-3, eps=1e-12, weight_decay=l2)
     for _ in range(20):
-        model.backward(losses.mse(model.forward(x), y)[1])
+        model.backward(trainer.mse(model.forward(x), y)[1])
         first.grad, rest.grad = model.gradient[:full].clone(), model.gradient[full:].clone()
         reference.step()
         adam.step(1e-3)
@@ -90,7 +88,7 @@ def moved(parametrization: Parametrization, width: int, steps: int = 3) -> list[
         model = made(Shape(10, width, 3), "tanh", parametrization, seed)
         adam, before = Adam(model, parametrization), model.layers_of(x)
         for _ in range(steps):
-            model.backward(losses.mse(model.forward(x), y)[1])
+            model.backward(trainer.mse(model.forward(x), y)[1])
             adam.step(3e-4)
         after = model.layers_of(x)
         found.append([float((b - a).square().mean().sqrt()) for a, b in zip(before, after, strict=True)])

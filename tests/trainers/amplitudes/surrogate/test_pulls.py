@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from isoplan.trainers.amplitudes.surrogate.pulls import calibration, pulls, read_pulls, write_pulls
+from isoplan.trainers.amplitudes.surrogate.accuracy import calibration, pulls, read_pulls, write_pulls
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(-3, 2, 20_000)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.surrogate import losses
-from isoplan.trainers.amplitudes.surrogate.model import Mlp
+from isoplan.trainers.amplitudes.surrogate import trainer
+from isoplan.trainers.amplitudes.surrogate.mlp import Mlp
 from isoplan.trainers.amplitudes.surrogate.shape import Shape, of_parameters
 
 SHAPES = (Shape(8, 1, 1), Shape(10, 64, 3), Shape(15, 20, 1), Shape(21, 33, 6, 2), Shape(1, 7, 2))
@@ -42,7 +42,7 @@ def test_parameters_by_hand() -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_training_flops_are_those_that_torch_counts(shape: Shape, own: bool) -> None:
     batch, x, y = 32, torch.randn(32, shape.inputs), torch.randn(32, 1)
-    objective = losses.mse if shape.outputs == 1 else losses.heteroscedastic
+    objective = trainer.mse if shape.outputs == 1 else trainer.heteroscedastic
     model, plain = Mlp(shape, "gelu"), module(shape)
     with FlopCounterMode(display=False) as counter:
         if own:

@@ -12,12 +12,10 @@ pytest.importorskip("torch")
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import write_events
+from isoplan.trainers.amplitudes.source import make_toy_events
 from isoplan.trainers.amplitudes.surrogate import training
-from isoplan.trainers.amplitudes.surrogate.evaluate import errors
-from isoplan.trainers.amplitudes.surrogate.pulls import calibration, write_pulls
-from isoplan.trainers.amplitudes.surrogate.standard import Standard
-from isoplan.trainers.amplitudes.surrogate.weights import effective, quantiles, relative
-from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.amplitudes.surrogate.accuracy import calibration, errors, write_pulls
+from isoplan.trainers.amplitudes.surrogate.standard import Standard, effective, quantiles, relative
 from isoplan.trainers.cell import Stopped
 from tests.trainers.jets.stream import Silent
 
@@ -78,7 +76,7 @@ def test_weights_have_the_mean_one_and_are_none_where_all_are_the_same() -> None
 
 def place(root: Path, weight: np.ndarray) -> Path:
     (root / "amplitudes").mkdir(parents=True)
-    events = toy("ttH", 1000, 5)
+    events = make_toy_events("ttH", 1000, 5)
     write_events(root / "amplitudes" / "mine.npz", Events(events.momenta, events.amplitude, weight, events.process))
     return root
 
@@ -96,11 +94,11 @@ def test_weights_that_are_all_the_same_change_no_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("batch", [400, 128])
 def test_a_cell_learns_the_events_of_a_file_by_their_weights(tmp_path: Path, batch: int) -> None:
     """Half of the events hardly count in training and in the test: what is learned and judged is the other half."""
-    heavy = np.argsort(np.argsort(toy("ttH", 1000, 5).amplitude)) >= 500
+    heavy = np.argsort(np.argsort(make_toy_events("ttH", 1000, 5).amplitude)) >= 500
     found = train(place(tmp_path, np.where(heavy, 1.0, 1e-9)), batch=batch)
     plain = train(place(tmp_path / "plain", np.ones(1000)), batch=batch)
     assert found["D_effective"] == pytest.approx(200, rel=0.1)
-    assert found["spread"] == pytest.approx(np.log(toy("ttH", 1000, 5).amplitude[heavy]).std(), rel=0.15)
+    assert found["spread"] == pytest.approx(np.log(make_toy_events("ttH", 1000, 5).amplitude[heavy]).std(), rel=0.15)
     assert found["loss"] * found["spread"] ** 2 < plain["loss"] * plain["spread"] ** 2
     assert found["loss"] < 0.3
 

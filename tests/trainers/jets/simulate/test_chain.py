@@ -12,13 +12,20 @@ import uproot
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import JET_FLOATS, LABELS, NAMES, PARTICLE_FLAGS, PARTICLE_FLOATS, TREE
-from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.features import (
+    CONFIGURATIONS,
+    JET_FLOATS,
+    LABELS,
+    NAMES,
+    PARTICLE_FLAGS,
+    PARTICLE_FLOATS,
+    TREE,
+)
 from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
 from isoplan.trainers.jets.simulate.chain import empty, make_jets
+from isoplan.trainers.jets.simulate.cluster import turn
 from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
-from isoplan.trainers.jets.simulate.match import turn
 from isoplan.trainers.jets.simulate.processes import PROCESSES
 from isoplan.trainers.jets.simulate.write import write_jets
 

@@ -6,9 +6,8 @@ import awkward as ak
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isoplan.trainers.jets.simulate.cluster import Jets
+from isoplan.trainers.jets.simulate.cluster import Jets, match, turn
 from isoplan.trainers.jets.simulate.generate import Partons
-from isoplan.trainers.jets.simulate.match import match, turn
 
 
 def jets(event: ArrayLike, eta: ArrayLike, phi: ArrayLike) -> Jets:

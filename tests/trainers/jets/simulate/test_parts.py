@@ -22,10 +22,9 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import DiskFull
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.classes import NAMES
-from isoplan.trainers.jets.simulate import parts, run
-from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, Request, make_part, make_parts
-from isoplan.trainers.jets.simulate.run import Shared, _work, simulate
+from isoplan.trainers.jets.features import NAMES
+from isoplan.trainers.jets.simulate import parts
+from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, Request, Shared, _work, make_part, make_parts, simulate
 from isoplan.trainers.jets.simulate.write import shuffled, write_jets
 from tests import progress
 
@@ -116,7 +115,7 @@ def test_a_process_says_what_went_wrong(tmp_path: Path, monkeypatch: pytest.Monk
     def no_jets(*_: object) -> None:
         raise PlannerError("The class Hbb gave no jet.")
 
-    monkeypatch.setattr(run, "make_parts", no_jets)
+    monkeypatch.setattr(parts, "make_parts", no_jets)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     shared = _shared()
     with pytest.raises(SystemExit):

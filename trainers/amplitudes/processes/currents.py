@@ -1,0 +1,239 @@
+"""Which currents a process needs, in which order, and how each vertex combines currents.
+
+A current is all that some legs can combine to, seen as one off-shell line. Its coloured legs are a stretch of the
+colour order (psibar, gluons, psi), its colourless ones any set, so that one recursion serves gluons on a quark line
+(F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams (A. Kanaki, C. G. Papadopoulos,
+Comput. Phys. Commun. 132 (2000) 306), and all colour orders share their currents. The last leg, the root, is
+left out and contracted at the end: the amplitude is its wave function times the current of all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations_with_replacement, product
+from typing import cast
+
+from isoplan.trainers.amplitudes.processes.algebra import (
+    Array,
+    Current,
+    Slots,
+    dot,
+    quartic,
+    scalar_bilinear,
+    scale,
+    slash_column,
+    slash_row,
+    triple,
+    vector_bilinear,
+)
+from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
+
+Combine = Callable[[Sequence[Current], Sequence[Array], tuple[float, ...]], Current | None]
+"""(currents, their momenta, couplings) -> the current that leaves the vertex, before its propagator."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``inputs`` meet and go on as ``output``; coloured inputs stand in the order of their colour matrices."""
+
+    output: str
+    inputs: tuple[str, ...]
+    couplings: tuple[float, ...]
+    combine: Combine
+
+
+def _vector_column(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    vector, psi = currents
+    return slash_column(cast(Array, vector), scale(cast(Slots, psi), *g))
+
+
+def _row_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    bar, vector = currents
+    return scale(slash_row(cast(Slots, bar), cast(Array, vector)), *g)
+
+
+def _row_column_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current | None:
+    bar, psi = currents
+    return vector_bilinear(cast(Slots, bar), cast(Slots, psi), *g)
+
+
+def _scalar_spinor(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    scalar, spinor = currents
+    factor = cast(Array, scalar) * g[0]
+    left, right = cast(Slots, spinor)
+    return None if left is None else left * factor, None if right is None else right * factor
+
+
+def _row_column_scalar(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current | None:
+    bar, psi = currents
+    out = scalar_bilinear(cast(Slots, bar), cast(Slots, psi))
+    return None if out is None else out * g[0]
+
+
+def _two_vectors(currents: Sequence[Current], momenta: Sequence[Array], g: tuple[float, ...]) -> Current:
+    a, b = currents
+    return g[0] * triple(cast(Array, a), cast(Array, b), *momenta)
+
+
+def _three_vectors(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    a, b, c = currents
+    return g[0] * quartic(cast(Array, a), cast(Array, b), cast(Array, c))
+
+
+def _vectors_scalar(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    a, b = currents
+    return g[0] * dot(cast(Array, a), cast(Array, b))
+
+
+def _scalar_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+    scalar, vector = currents
+    return g[0] * cast(Array, scalar) * cast(Array, vector)
+
+
+@cache
+def rules(vertices: tuple[Vertex, ...]) -> dict[str, tuple[Rule, ...]]:
+    """All rules of the vertices by their output. A rule that two legs of one vertex give (Z Z W W) is there once."""
+    by_output: dict[str, dict[Rule, None]] = {}
+    for vertex in vertices:
+        for rule in _of(vertex):
+            by_output.setdefault(rule.output, {})[rule] = None
+    return {output: tuple(some) for output, some in by_output.items()}
+
+
+def _of(vertex: Vertex) -> list[Rule]:
+    spins = tuple(FIELDS[leg].spin for leg in vertex.legs)
+    g, legs = vertex.couplings, vertex.legs
+
+    def rule(out: str, inputs: tuple[str, ...], combine: Combine) -> Rule:
+        return Rule(FIELDS[out].anti, inputs, g, combine)
+
+    if spins == ("antifermion", "vector", "fermion"):
+        bar, boson, psi = legs
+        return [
+            rule(bar, (boson, psi), _vector_column),
+            rule(psi, (bar, boson), _row_vector),
+            rule(boson, (bar, psi), _row_column_vector),
+        ]
+    if spins == ("antifermion", "scalar", "fermion"):
+        bar, boson, psi = legs
+        return [
+            rule(bar, (boson, psi), _scalar_spinor),
+            rule(psi, (boson, bar), _scalar_spinor),
+            rule(boson, (bar, psi), _row_column_scalar),
+        ]
+    if spins == ("scalar", "vector", "vector"):
+        scalar, a, b = legs
+        return [
+            rule(scalar, (a, b), _vectors_scalar),
+            rule(a, (scalar, b), _scalar_vector),
+            rule(b, (scalar, a), _scalar_vector),
+        ]
+    if set(spins) != {"vector"} or len(legs) not in (3, 4):
+        raise ValueError(f"No Lorentz structure is known for a vertex of {', '.join(legs)}.")
+    turned = [(leg, legs[i + 1 :] + legs[:i]) for i, leg in enumerate(legs)]
+    if len(legs) == 3:
+        return [rule(out, rest, _two_vectors) for out, rest in turned]
+    # a and c of quartic(a, b, c) may be exchanged: one order of the two is enough.
+    return [rule(out, (*sorted((a, c))[:1], b, *sorted((a, c))[1:]), _three_vectors) for out, (a, b, c) in turned]
+
+
+Legs = tuple[int, ...]
+Part = tuple[Legs, Legs]
+"""Coloured legs in their order, and colourless ones by number."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A current: an external leg where it has no terms, else the sum over (rule, nodes that meet)."""
+
+    field: Field
+    legs: Legs
+    terms: tuple[tuple[Rule, Legs], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Nodes, each after what it is made of, and of each colour order the node that meets the root's leg."""
+
+    nodes: tuple[Node, ...]
+    ends: Legs
+
+
+def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices: tuple[Vertex, ...]) -> Plan:
+    """The recursion for external legs of these ``fields``, all going in, and these orders of the coloured ones.
+
+    ``root`` must be colourless. Raises ValueError where the vertices connect some order in no way.
+    """
+    coloured = set(orders[0])
+    colourless = tuple(leg for leg in range(len(fields)) if leg not in coloured and leg != root)
+    grow = _Growth(fields, rules(vertices))
+    ends = [grow.current(FIELDS[fields[root]].anti, (order, colourless)) for order in orders]
+    if None in ends:
+        raise ValueError(f"The vertices do not connect {' '.join(fields)}.")
+    return Plan(tuple(grow.nodes), tuple(end for end in ends if end is not None))
+
+
+class _Growth:
+    """The nodes found so far; ``current`` finds one and all that it needs."""
+
+    def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
+        self.nodes: list[Node] = []
+        self._fields, self._rules = fields, by_output
+        self._known: dict[tuple[str, Part], int | None] = {}
+
+    def current(self, field: str, part: Part) -> int | None:
+        if (field, part) not in self._known:
+            self._known[field, part] = self._make(field, part)
+        return self._known[field, part]
+
+    def _make(self, field: str, part: Part) -> int | None:
+        legs = part[0] + part[1]
+        if len(legs) == 1:
+            return self._add(Node(FIELDS[field], legs)) if self._fields[legs[0]] == field else None
+        terms = tuple(
+            (rule, inputs)
+            for rule in self._rules.get(field, ())
+            for parts in _splits(part, len(rule.inputs))
+            if _once(rule, parts) and (inputs := self._inputs(rule, parts))
+        )
+        return self._add(Node(FIELDS[field], legs, terms)) if terms else None
+
+    def _inputs(self, rule: Rule, parts: tuple[Part, ...]) -> Legs:
+        inputs = []
+        for name, part in zip(rule.inputs, parts, strict=True):
+            index = self.current(name, part)
+            if index is None:
+                return ()
+            inputs.append(index)
+        return tuple(inputs)
+
+    def _add(self, node: Node) -> int:
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+
+def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
+    """All ways to share the legs among ``count`` currents: coloured ones in consecutive stretches, none left empty."""
+    coloured, colourless = part
+    for cuts in combinations_with_replacement(range(len(coloured) + 1), count - 1):
+        edges = (0, *cuts, len(coloured))
+        stretches = [coloured[edges[i] : edges[i + 1]] for i in range(count)]
+        for owners in product(range(count), repeat=len(colourless)):
+            sets = [tuple(leg for leg, i in zip(colourless, owners, strict=True) if i == k) for k in range(count)]
+            if all(stretch or some for stretch, some in zip(stretches, sets, strict=True)):
+                yield tuple(zip(stretches, sets, strict=True))
+
+
+def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
+    """Two inputs of one colourless field are told apart by their legs: one order of them only.
+
+    Gluons are told apart by their place in the colour order, and each order is a term of its own.
+    """
+    named = list(zip(rule.inputs, parts, strict=True))
+    return all(
+        name != other or name == "g" or mine < theirs
+        for i, (name, mine) in enumerate(named)
+        for other, theirs in named[i + 1 :]
+    )

@@ -1,0 +1,90 @@
+"""The LLoCa-Transformer on four-momenta, a token a particle, of the package ``lloca``.
+
+J. Spinner, L. Favaro et al., "Lorentz Local Canonicalization" (arXiv:2505.20280, arXiv:2508.14898). All parameters lie
+in one vector, as those of the MLP.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from lloca.backbone.transformer import Transformer
+from lloca.equivectors import MLPVectors
+from lloca.framesnet import LearnedPDFrames
+from lloca.reps import TensorReps, TensorRepsTransform
+from torch import Tensor, nn
+
+from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShape
+
+HEAD = "8x0n+2x1n"
+"""What a head holds: scalars and four-vectors."""
+FIRST = 1_000
+"""Points on which the invariants that the frames are made of are standardised."""
+
+
+class Lloca:
+    """Local frames of all particles, a Transformer between them, the mean over particles, a last layer.
+
+    ``theta`` and ``gradient`` (N,) are what the parameters of the modules and their gradients are views of. Momenta
+    and frames are in double precision, everything else is in single precision.
+    """
+
+    def __init__(self, shape: LlocaShape, x: Tensor, seed: int) -> None:
+        """Draw the weights, the same for every device, for points ``x`` (points, inputs) to train on, on its device."""
+        torch.manual_seed(seed)
+        self.shape = shape
+        of_pairs = partial(
+            MLPVectors, num_scalars=shape.different, hidden_channels=shape.width, num_layers_mlp=FRAMES_LAYERS
+        )
+        self._frames = LearnedPDFrames(of_pairs).to(x.device)
+        self._net = Transformer(4 + shape.different, HEAD, shape.outputs, shape.layers, shape.heads).to(x.device)
+        # The last layer is linear, so that the mean over particles may come first: it is the last hidden layer.
+        self._last, self._net.linear_out = self._net.linear_out, nn.Identity()
+        self._into_frame = TensorRepsTransform(TensorReps("1x1n"))
+        kinds = torch.tensor(shape.kinds, device=x.device)
+        self._kinds = nn.functional.one_hot(kinds, shape.different).to(torch.float32)
+        self._frames.equivectors.init_standardization(self._momenta(x[:FIRST]))
+        self.theta, self.gradient = _vectors(nn.ModuleList([self._frames, self._net, self._last]))
+        self._out = self.theta
+
+    @property
+    def full_rate(self) -> int:
+        """So many numbers of the vector learn at the full rate: all."""
+        return len(self.theta)
+
+    @torch.enable_grad()
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs (B, outputs) for momenta ``x`` (B, inputs); keeps what ``backward`` needs."""
+        self._out = self.layers_of(x)[-1]
+        return self._out.detach()
+
+    def backward(self, by_output: Tensor) -> None:
+        """Put into ``gradient`` that of the loss whose gradient by the outputs of the last ``forward`` is given."""
+        self.gradient.zero_()
+        torch.autograd.backward(self._out, by_output)
+
+    def layers_of(self, x: Tensor) -> list[Tensor]:
+        """The mean over particles of the last block's activations, (B, width), and the outputs (B, outputs)."""
+        momenta = self._momenta(x)
+        kinds = self._kinds.expand(len(x), -1, -1)
+        frames = self._frames(momenta, scalars=kinds)
+        seen = self._into_frame(momenta, frames)
+        frames.to(torch.float32)
+        tokens = torch.cat([seen.to(torch.float32), kinds], -1)
+        hidden = self._net(tokens, frames, p_ref=momenta[:, :2].sum(1)).mean(1)
+        return [hidden, self._last(hidden)]
+
+    def _momenta(self, x: Tensor) -> Tensor:
+        return x.view(len(x), len(self.shape.kinds), 4)
+
+
+def _vectors(module: nn.Module) -> tuple[Tensor, Tensor]:
+    """The parameters of a module and zeros for their gradients, as vectors of which both become views."""
+    parameters = list(module.parameters())
+    theta = torch.cat([one.detach().flatten() for one in parameters])
+    gradient = torch.zeros_like(theta)
+    sizes = [one.numel() for one in parameters]
+    for one, value, slope in zip(parameters, torch.split(theta, sizes), torch.split(gradient, sizes), strict=True):
+        one.data, one.grad = value.view_as(one), slope.view_as(one)
+    return theta, gradient

@@ -1,0 +1,133 @@
+"""Parts of the training loop that families share: batches, learning rates, checkpoints, memory, determinism."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from isoplan.engine.arrays import Ints
+from isoplan.trainers.backend.cluster.machine import usable_memory
+from isoplan.trainers.cell import Cell, CellError, RunContext
+
+
+class Resumable(Protocol):
+    """A trainer that continues from its own checkpoint."""
+
+    def load(self, place: Path) -> None:
+        """Continue from a checkpoint. Raises CellError for one that cannot be read."""
+        ...
+
+
+T = TypeVar("T", bound=Resumable)
+
+
+def save_checkpoint(place: Path, device: torch.device, **parts: Any) -> None:
+    """Write ``parts`` by name, with the state of the random numbers on the CPU and on ``device``."""
+    with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
+        torch.save({**parts, "rng": random_state(device)}, file)
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """Return the state of the random numbers on the CPU and on ``device``."""
+    rng = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        rng["cuda"] = torch.cuda.get_rng_state(device)
+    return rng
+
+
+def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
+    """Set the random numbers to a state that ``random_state`` returned."""
+    torch.set_rng_state(rng["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in rng:
+        torch.cuda.set_rng_state(rng["cuda"].cpu(), device)
+
+
+@contextmanager
+def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
+    """Yield the parts that ``save_checkpoint`` wrote, and set the random numbers after the context.
+
+    Raises CellError if the file cannot be read, or if the context raises because its parts are of another cell.
+    """
+    try:
+        parts = torch.load(place, map_location=device, weights_only=True)
+        yield parts
+        set_random_state(parts["rng"], device)
+    except Exception as error:
+        raise CellError(f"The {place.name} cannot be read ({error}).") from error
+
+
+def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
+    """Make a trainer and continue from the checkpoint of the stream, if there is one that can be read."""
+    if stream.resume is not None:
+        try:
+            made = make()
+            made.load(stream.resume)
+            return made
+        except CellError as error:
+            print(f"{error} The cell begins again.")
+    return make()
+
+
+WARM = 0.05
+"""Share of the updates in which a cosine rises to its peak."""
+
+
+def warm_cosine(peak: float, update: int, total: int) -> float:
+    """Return the rate of update ``update`` of ``total``, from 0: up to ``peak`` linearly, then to zero by a cosine."""
+    return peak * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
+
+
+def cosine(peak: float, update: int, total: int, least: float = 0.0) -> float:
+    """Return the rate of update ``update`` of ``total``: ``peak`` to ``least`` by a cosine (amplitudes, eq. 22)."""
+    return least + 0.5 * (peak - least) * (1 + math.cos(math.pi * update / total))
+
+
+def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, total: int) -> Iterator[Ints]:
+    """Yield the indices (batch,) of the updates from ``first`` up to ``total``; ``samples`` is at least ``batch``.
+
+    ``seed`` and the number of a pass give its order. The batch at the end of a pass continues with the next pass, so
+    every batch is whole.
+    """
+
+    @lru_cache(maxsize=2)
+    def order(epoch: int) -> Ints:
+        return np.random.default_rng([*seed, epoch]).permutation(samples)
+
+    for k in range(first, total):
+        epoch, at = divmod(k * batch, samples)
+        chosen = order(epoch)[at : at + batch]
+        rest = batch - len(chosen)
+        yield np.concatenate([chosen, order(epoch + 1)[:rest]]) if rest else chosen
+
+
+def memory_of(device: str) -> float:
+    """Return the bytes of the GPU, or for ``cpu`` of the machine or container; infinite if unknown."""
+    if device.startswith("cuda"):
+        return float(torch.cuda.get_device_properties(device).total_memory)
+    return usable_memory() or math.inf
+
+
+def check_memory(takes: float, device: str, advice: str) -> None:
+    """Check that a cell, which ``takes`` some bytes, fits. Raises CellError with ``advice`` on what to make smaller."""
+    there = memory_of(device)
+    if takes > there:
+        raise CellError(
+            f"This cell takes about {takes / 1e9:,.0f} GB of memory and there are {there / 1e9:,.0f} GB: {advice}."
+        )
+
+
+def set_determinism(cell: Cell) -> None:
+    """Set the threads of the cell and, if it asks for them, algorithms that always give the same digits."""
+    torch.set_num_threads(cell.threads)
+    if cell.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(cell.deterministic)
