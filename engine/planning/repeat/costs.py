@@ -9,7 +9,8 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware import Machine, positive
+from isoplan.engine.hardware import Machine
+from isoplan.engine.hardware.machine import positive
 from isoplan.engine.planning.scenario.prices import Currency, Prices, check_currency
 
 

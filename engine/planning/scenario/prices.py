@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware import HOUR, Machine, co2, positive
+from isoplan.engine.hardware import Machine
+from isoplan.engine.hardware.machine import HOUR, co2, positive
 
 Currency = Literal["EUR", "USD"]
 Part = Literal["training", "simulation", "inference", "total"]

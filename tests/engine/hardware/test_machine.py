@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware import DEVICES, Machine, co2, find_device
+from isoplan.engine.hardware import DEVICES, Machine, find_device
+from isoplan.engine.hardware.machine import co2
 from isoplan.engine.quantities import parse_flops
 
 H200 = find_device("H200")
