@@ -1,4 +1,4 @@
-"""Trained cells of amplitudes, wherever they lie: in bundled tables, in the workspace, in a file."""
+"""Trained amplitude cells from all sources: bundled tables, the workspace, or a file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import tables
 
 MARK = "width_used"
-"""A column that tables of amplitude cells have and others have not, beside those that are needed."""
+"""Column, in addition to the required ones, that identifies a table of amplitude cells."""
 MOST_ROWS = 20_000
 
 
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
-    """Those of the bundled scans of D, and those of the user's run tables in ``db``; withdrawn rows are left out.
+    """Return the cells of the bundled scans of D and of the user's run tables in ``db``, without withdrawn rows.
 
-    Other bundled tables are left out: a scan of C at the same D has a longest cell without one of half its compute,
-    which would take a place in the law of D.
+    Other bundled tables are left out. A scan of C at one D has no cell with half the compute of its longest cell, and
+    this cell would be used in the law of D.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):
@@ -31,7 +31,7 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
 
 
 def of_file(path: Path) -> tuple[TrainedCell, ...]:
-    """Those of a table in a file. Raises PlannerError for one that cannot be read or holds no such cells."""
+    """Return the cells of a table file. Raises PlannerError if it cannot be read or contains no such cells."""
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:

@@ -1,4 +1,4 @@
-"""The run tables that come with Isoplan, in every workspace: read-only and always there."""
+"""Run tables that are part of Isoplan and available in every workspace, read-only."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Names of tasks that families, bundled tables and published laws write differently."""
+"""Common names of tasks for which families, bundled tables and published laws use different names."""
 
 
 def load_bundled(database: Database) -> None:
-    """Add the trained, simulated and published tables that the workspace does not hold yet, each with its mapping.
+    """Add the bundled tables that the workspace does not contain yet, each with its mapping.
 
-    Those of an earlier version are put away, and fits made from them go on working. The first is added last, so that
-    it is the newest: a page without a table in its link opens with it.
+    Tables of an earlier version are retired; their fits keep working. The first table is added last, so that it is the
+    newest: a page whose link names no table opens with it.
     """
     kept = []
     for demo in reversed(BUNDLED):
@@ -35,14 +35,14 @@ def load_bundled(database: Database) -> None:
 
 
 def opening(table: TableInfo) -> Demo | None:
-    """The entry of a bundled table, which says with what law it is opened; None for any other table."""
+    """Return the entry of a bundled table, which names its default law; None for any other table."""
     return next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
 
 
 def task_of(db: Database, table_id: str) -> str:
-    """What the runs of a table train: the family of their cells, or the task in a bundled table's name.
+    """Return the task of the runs of a table: the family of its cells, or the task in a bundled table's name.
 
-    Empty for a table of the user, whose task is not known.
+    Returns "" for a user's table, because its task is unknown.
     """
     table = next((t for t in tables.all(db) if t.id == table_id), None)
     if table is None:
@@ -52,6 +52,6 @@ def task_of(db: Database, table_id: str) -> str:
 
 
 def task_named(name: str) -> str:
-    """The task of a bundled table or a published law, by the beginning of its name: ``Jets, N x D grid``."""
+    """Return the task of a bundled table or a published law from the start of its name: ``Jets, N x D grid``."""
     words = name.partition(",")[0].partition(":")[0].lower()
     return TASKS.get(words) or TASKS.get(words.split(" ")[0], words)

@@ -1,4 +1,4 @@
-"""What a sweep may use, as people type it: 50 EUR at 2 EUR an hour, or 20 h."""
+"""Compute caps of a sweep as typed: 50 EUR at 2 EUR an hour, or 20 h."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "co
 
 
 def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
-    """The cap in device hours from what is typed for it and for the price of such an hour; either may be empty.
+    """Return the cap in device hours from the typed cap and the typed price per hour; either can be empty.
 
-    ``called`` is what the two fields are called in the sentence of the PlannerError for what cannot be read.
+    ``called`` contains the names of the two fields for messages. Raises PlannerError if a text cannot be read.
     """
     currency = _currency(cap) or _currency(hour_price) or "EUR"
     price = _positive(parse_amount(hour_price, called[1], money(currency, *AN_HOUR)), called[1]) if hour_price else None
@@ -32,12 +32,12 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
 
 
 def _currency(text: str) -> str:
-    """The currency that is named in ``text``; empty where none is."""
+    """Return the currency named in ``text``, or "" if there is none."""
     return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
 
 
 def _bare(text: str) -> bool:
-    """Whether ``text`` is a number alone."""
+    """Return whether ``text`` is a number without a unit."""
     try:
         parse_number(text)
     except PlannerError:
@@ -46,7 +46,7 @@ def _bare(text: str) -> bool:
 
 
 def _hours(text: str) -> str:
-    """Device hours as hours."""
+    """Replace a unit of device hours by hours."""
     bare = text.strip().lower().removesuffix("s")
     return next((f"{bare.removesuffix(word)} h" for word in DEVICE_HOURS if bare.endswith(word)), text)
 

@@ -1,4 +1,4 @@
-"""What the server does for cells while it lives, browser or not: finished ones become rows, and a runner is at work."""
+"""Background service of the server for cells: it makes rows of finished cells and keeps a runner at work."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.runner.runner_process import ensure_runner, runner_status
 
 LOOK = 1.0
-"""Seconds between two looks at the folder."""
+"""Seconds between two checks of the folder."""
 ENDING = 5.0
-"""Seconds that the runner has to let its cells write their checkpoints when the server ends."""
+"""Seconds for the runner's cells to write their checkpoints when the server ends."""
 SOON, LATE = 5.0, 60.0
-"""Seconds before a runner that ended early is followed by another, the first time and at most."""
+"""Seconds before a new runner replaces one that ended early: the first delay and the maximum."""
 LIVED = 15.0
-"""Seconds after which the end of a runner is not early: it waits so long for more cells."""
+"""Runtime in seconds from which the end of a runner is not early: runners wait this long for more cells."""
 OPEN = ("queued", "running", "stopping")
 
 log = logging.getLogger("isoplan.cells")
@@ -33,7 +33,7 @@ log = logging.getLogger("isoplan.cells")
 
 @dataclass(eq=False)
 class Watch:
-    """What the thread remembers: the last look, the runner that it started, and what it has said of each fault."""
+    """State of the thread: the last check, the runner that it started, and the last reported message of each fault."""
 
     runs_cells: bool
     seen: Seen | None = None
@@ -45,9 +45,9 @@ class Watch:
 
 @contextlib.contextmanager
 def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None]:
-    """Look after the cells of the workspace ``folder`` until the context ends.
+    """Run the service for the cells of the workspace ``folder`` until the context ends.
 
-    Where ``runs_cells`` is false no runner is started; what others finish becomes rows all the same.
+    If ``runs_cells`` is false, no runner is started; cells that others finish still become rows.
     """
     ending, watch = threading.Event(), Watch(runs_cells)
     thread = threading.Thread(target=_look_after, args=(db, queue_of(folder), watch, ending), name="cells", daemon=True)
@@ -73,9 +73,9 @@ def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Even
 
 
 def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
-    """Start a runner where cells wait and none is at work; one that ended early is followed by another after a while.
+    """Start a runner if cells wait and none is at work; a runner that ended early is replaced after a delay.
 
-    Raises PlannerError where it cannot be started.
+    Raises PlannerError if it cannot be started.
     """
     now = time.monotonic()
     lived = LIVED if watch.begun is None else now - watch.begun
@@ -94,21 +94,21 @@ def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
 
 
 def _end_runner(folder: Path, watch: Watch) -> None:
-    """Ask the runner that was started here to end, and give its cells the time to write their checkpoints."""
+    """Ask the runner that was started here to end, and wait while its cells write their checkpoints."""
     until, asked = time.monotonic() + ENDING, False
     while watch.pid and time.monotonic() < until and (status := runner_status(folder)).alive:
         if not asked and (status.pid, status.host) == (watch.pid, socket.gethostname()):
             asked = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(status.pid, signal.SIGTERM)
-        elif not asked and status.pid:  # somebody else's; where it says nothing it is just saying something new
+        elif not asked and status.pid:  # another process's runner; without a pid its status file is being written
             return
         time.sleep(0.1)
 
 
 @contextlib.contextmanager
 def _fault(what: str, watch: Watch) -> Iterator[None]:
-    """Say whatever goes wrong, once until it is right again: the next look may go well."""
+    """Log any error of the block, once until it is resolved; the next check is made in any case."""
     try:
         yield
     except Exception as error:

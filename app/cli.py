@@ -64,14 +64,14 @@ def command_module(name: str) -> ModuleType:
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are imported when they are asked for."""
+    """A command group that imports its commands on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of the commands, in the order of the help."""
+        """Return the names of the commands, in the order of the help."""
         return list(commands())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The function of that name in its module, as a command; None where there is none."""
+        """Return the command ``cmd_name`` from its module; None if there is none."""
         if cmd_name not in commands():
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -101,14 +101,14 @@ def isoplan(
 
 
 def print_version() -> None:
-    """Print the name and version of this copy."""
+    """Print the name and the installed version."""
     from importlib.metadata import version
 
     print(f"isoplan {version('isoplan')}")
 
 
 def main() -> None:
-    """Run the command line: bad input is one sentence on standard error and exit code 2."""
+    """Run the command line. Invalid input gives one sentence on standard error and the exit code 2."""
     try:
         sys.exit(cli(prog_name="isoplan", standalone_mode=False))
     except (PlannerError, TyperException) as error:

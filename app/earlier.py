@@ -1,4 +1,4 @@
-"""The seconds of the cells that come with Isoplan, by family."""
+"""Training times in seconds of the cells that are part of Isoplan, by family."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDERS = ("grids", "grids/games")
 
 @cache
 def bundled_cells(family: str) -> tuple[Earlier, ...]:
-    """The bundled cells of a family with their N, C and seconds; empty for a family that has none."""
+    """Return the bundled cells of a family with their N, C and seconds; empty if there are none."""
     prefix = f"{family.replace('-', '_')}_"
     rows = [row for folder in FOLDERS for name in listed(folder, prefix, ".csv") for row in records(name)]
     found = [[_number(row.get(key)) for key in ("N", "C", "seconds")] for row in rows]
@@ -20,7 +20,7 @@ def bundled_cells(family: str) -> tuple[Earlier, ...]:
 
 
 def _number(text: object) -> float:
-    """A cell of a file as a number; 0 where it is empty or none."""
+    """Return a table cell as a number; 0 if it is empty or not a number."""
     try:
         return float(str(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a page shows when something goes wrong: a sentence, with the details one click away and in the log."""
+"""Errors on a page: a sentence, with details on demand and in the log."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ log = logging.getLogger("isoplan.page")
 
 
 def show_error(error: Exception) -> bool:
-    """Show what a page raised; returns True, so that Streamlit shows nothing of its own.
+    """Show an error of a page; returns True, so that Streamlit shows nothing itself.
 
-    What a user can put right is shown as it is. Anything else is logged with its traceback under a short number, and
-    the page offers that number and the error's last line to copy; file paths and values stay in the log.
+    Errors that the user can correct are shown as they are. Other errors are logged with a traceback and a short
+    incident number, and the page offers that number and the last line of the error to copy. File paths and values are
+    only in the log.
     """
     if isinstance(error, PlannerError):
         refuse(str(error))
@@ -38,7 +39,7 @@ def show_error(error: Exception) -> bool:
 
 
 def details(error: Exception, incident: str) -> str:
-    """A few lines to paste into a report: versions, the kind of error and the place in our code."""
+    """Return a few lines for a report: versions, type of the error and location in Isoplan's code."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "site-packages" not in f.filename]
     place = [
         f"{'/'.join(f.filename.replace(chr(92), '/').split('/')[-3:])}:{f.lineno} in {f.name}" for f in frames[-3:]

@@ -1,4 +1,4 @@
-"""From the folder of cells to the run tables of the workspace: whoever has the database open does it."""
+"""Import of cells from their folder into the run tables of the workspace, by the process that has the database open."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.store.record import Record
 
 LEAST_DISK = 20e6
-"""Bytes that must be free before rows are written: a database whose disk fills up must be opened anew."""
+"""Minimum free disk space in bytes to write rows: if the disk fills up, the database must be reopened."""
 _folder_and_table = threading.Lock()
-"""Held by whoever reads the folder to write the table, or deletes from both."""
+"""Lock for reading the folder to write the table, and for deletion from both."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look at the folder found: the cells by name, and the sweeps that they belong to."""
+    """Contents of the folder at one check: the cells by name, and their sweeps."""
 
     cells: Mapping[str, Record]
     sweeps: tuple[Sweep, ...]
@@ -36,14 +36,14 @@ class Seen:
 
 @lru_cache(maxsize=8)
 def queue_of(folder: Path) -> Queue:
-    """The queue of the workspace ``folder``, one for the server and its pages: it remembers what it read."""
+    """Return the queue of the workspace ``folder``, shared by the server and its pages, with its cache."""
     return Queue(folder)
 
 
 def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen, int]:
-    """Bring index and run tables in step with the folder: what it holds now, and how many rows are new.
+    """Synchronise the index and the run tables with the folder; return its contents and the number of new rows.
 
-    Nothing is looked at further where that is what was there ``before``. Raises PlannerError on a full disk.
+    If the contents equal ``before``, nothing else is done. Raises PlannerError if the disk is full.
     """
     with _folder_and_table:
         seen = Seen(queue.scan(), read_sweeps(queue.root))
@@ -66,9 +66,9 @@ def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen
 
 
 def ingest_if_free(root: Path) -> int:
-    """Make rows of the finished cells of the workspace ``root`` where no app has it open, and say how many are new.
+    """Make rows of the finished cells of the workspace ``root`` and return their number, unless an app has it open.
 
-    An app that has it open does so itself, within a second. Raises PlannerError where the workspace cannot be read.
+    An open app does so itself, within a second. Raises PlannerError if the workspace cannot be read.
     """
     try:
         with open_workspace(root) as db:
@@ -78,10 +78,10 @@ def ingest_if_free(root: Path) -> int:
 
 
 def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
-    """Delete cells and give the bytes that this frees; their rows are withdrawn, and fits made of them keep them.
+    """Delete cells and return the number of freed bytes; their rows are withdrawn, but remain in existing fits.
 
-    Rows first: a cell that is left over where this ends early has its row again at the next look. Raises PlannerError
-    for a cell that runs; those before it are deleted.
+    Rows are deleted first: if the deletion is interrupted, a remaining cell gets its row again at the next check.
+    Raises PlannerError if a cell is running; the cells before it are deleted.
     """
     with _folder_and_table:
         wanted = list(names)
@@ -92,7 +92,7 @@ def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
 
 
 def as_row(record: Record, sweep: str = "") -> CellRow | None:
-    """The row of a finished cell; None for one whose result does not say what it measured."""
+    """Return the row of a finished cell; None if its result contains no metrics."""
     result = record.result or {}
     metrics = result.get("metrics")
     if not isinstance(metrics, dict):
@@ -118,14 +118,14 @@ def as_row(record: Record, sweep: str = "") -> CellRow | None:
 
 
 def _numbers(raw: Any) -> dict[str, float]:
-    """What is a number in a JSON object that somebody else may have written."""
+    """Return the numbers of a JSON object of unknown origin."""
     if not isinstance(raw, dict):
         return {}
     return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
 
 
 def _moment(raw: Any) -> datetime | None:
-    """A moment as the store keeps it, in UTC and without a zone."""
+    """Return a time in the form of the store, UTC without time zone."""
     try:
         found = datetime.fromisoformat(str(raw))
     except ValueError:

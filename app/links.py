@@ -1,7 +1,7 @@
-"""What a link holds: the page, the table and the fit by short hash, and the values of the bound widgets.
+"""Contents of a link: the page, the table and the fit by short hash, and the values of the bound widgets.
 
-Streamlit writes bound values into the address and reads them back; here are the rest: the address to copy, links that
-would be too long, and a sentence for a value that the page cannot take.
+Streamlit writes bound values to the address and reads them back. This module does the rest: the address to copy, links
+that would be too long, and a sentence for a value that the page cannot use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.saved import results
 
 LONGEST = 1500
-"""Characters of a query that every mail client and chat leaves whole; longer ones become a saved view."""
+"""Maximum length of a query in characters that mail and chat programs keep intact; longer ones become a saved view."""
 PAGES = {"": "home", "amplitude": "precision"} | {
     name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "precision")
 }
@@ -27,7 +27,7 @@ PAGES = {"": "home", "amplitude": "precision"} | {
 
 
 def here() -> str:
-    """The address of this page with what is open on it; a long one is saved and becomes ``?view=hash``."""
+    """Return the address of this page with its current state; a long one is saved and becomes ``?view=hash``."""
     base = (st.context.url or workspace.settings().url).partition("?")[0]
     query = asked()
     text = urlencode(query, doseq=True)
@@ -38,12 +38,12 @@ def here() -> str:
 
 
 def asked() -> dict[str, list[str]]:
-    """What the address of this page holds now."""
+    """Return the current query of this page's address."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def follow_view() -> None:
-    """Go where a saved view (``?view=hash``) points; a sentence where it is not in this workspace."""
+    """Open a saved view (``?view=hash``), or show a sentence if it is not in this workspace."""
     asked = st.query_params.pop("view", "")
     if not asked:
         return
@@ -57,7 +57,7 @@ def follow_view() -> None:
 
 @contextmanager
 def named_faults() -> Iterator[None]:
-    """Around a page's first run: above the page, name the values of its link that it could not take."""
+    """Name, above the page, the values of its link that the page could not use, at its first run."""
     first = "link_read" not in st.session_state
     place, given = st.container(), asked() if first else {}
     try:
@@ -69,7 +69,7 @@ def named_faults() -> Iterator[None]:
 
 
 def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any) -> list[str]:
-    """A sentence for each value of a widget that was dropped or changed; a default that only went unwritten is none."""
+    """Return a sentence for each link value that a widget dropped or changed; omitted defaults do not count."""
     found = []
     for name, values in given.items():
         if name not in state or len(values) != 1 or _same(values[0], left.get(name, state[name])):
@@ -82,7 +82,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
 
 
 def _code(text: str) -> str:
-    """Text from a link, as code so that nothing in it is read as Markdown."""
+    """Return text from a link as code, so that it is not interpreted as Markdown."""
     return f"`{text[:80].replace('`', '').strip() or ' '}`"
 
 

@@ -1,4 +1,4 @@
-"""Navigation and nothing else."""
+"""Navigation between the pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES = [
 OLD = st.Page(lambda: None, title="Precision", url_path="amplitude", visibility="hidden")
 """The address of Precision in older links."""
 
-# Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.
+# Before the navigation: otherwise a page's icon replaces that of the tab, and is fetched from another server.
 st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
 st.html(f"<style>{STYLE}</style>")
@@ -33,7 +33,7 @@ if page.url_path == OLD.url_path:
     st.switch_page(PAGES[-1], query_params=links.asked())
 links.follow_view()
 scopes.arrive(page.url_path)
-# Taken out of the link, so that Home of the menu opens Home.
+# Removed from the link, so that Home in the menu opens Home.
 if page == PAGES[0] and (address := st.query_params.pop(UNKNOWN, "")):
     unknown.show(address, PAGES)
 else:

@@ -1,4 +1,4 @@
-"""The workspace that this server has open, and how the server runs; pages ask here and open nothing themselves."""
+"""The open workspace of this server and its settings. Pages get both from here and open nothing themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from isoplan.engine.store.database.database import Database
 
 @dataclass(frozen=True)
 class Settings:
-    """How the server was started."""
+    """Settings of a running server."""
 
     url: str = "http://localhost:8501"
     shared: bool = False
 
     @property
     def training(self) -> bool:
-        """Whether pages may start training runs: never where the address is shared."""
+        """Whether pages can start training runs; never if the address is shared."""
         return not self.shared
 
 
@@ -37,7 +37,7 @@ _open: _Open | None = None
 
 @contextmanager
 def registered(database: Database, settings: Settings | None = None) -> Iterator[Database]:
-    """Make ``database`` the one that pages see, until the context ends."""
+    """Make ``database`` the current one for pages until the context ends."""
     global _open
     before, _open = _open, _Open(database, settings or Settings())
     try:
@@ -47,9 +47,9 @@ def registered(database: Database, settings: Settings | None = None) -> Iterator
 
 
 def current() -> Database:
-    """The open database of this server's workspace.
+    """Return the open database of this server's workspace.
 
-    Raises PlannerError when no server has opened one (a page run by ``streamlit run``).
+    Raises PlannerError if no server has opened one (a page run by ``streamlit run``).
     """
     if _open is None:
         raise PlannerError("No workspace is open: start the pages with `isoplan app`.")
@@ -57,20 +57,20 @@ def current() -> Database:
 
 
 def settings() -> Settings:
-    """How this server was started; the defaults where none runs."""
+    """Return the settings of this server, or the defaults if none runs."""
     return _open.settings if _open else Settings()
 
 
 def is_open() -> bool:
-    """Whether a workspace is open now."""
+    """Return whether a workspace is open."""
     return _open is not None
 
 
 def default_folder() -> Path:
-    """The folder of the workspace when none is named: the user's data folder, else a temporary one.
+    """Return the default workspace folder: the user's data folder, else a temporary one.
 
-    ``$XDG_DATA_HOME/isoplan``, else ``~/.isoplan``. A user without a home (a service account, a container) gets a
-    folder that is theirs alone below the system's temporary one.
+    It is ``$XDG_DATA_HOME/isoplan``, else ``~/.isoplan``. A user without a home (a service account, a container) gets a
+    private folder in the system's temporary folder.
     """
     for folder in _homes():
         if _writable(folder):
@@ -83,12 +83,12 @@ def default_folder() -> Path:
 
 
 def usual_folder() -> Path:
-    """The folder of the workspace when none is named, which is not made here where the user has a home."""
+    """Return the default workspace folder without creating it, if the user has a home."""
     return next(_homes(), None) or default_folder()
 
 
 def existing_folder() -> Path:
-    """The folder of the workspace when none is named; raises PlannerError where there is none yet."""
+    """Return the default workspace folder. Raises PlannerError if it does not exist."""
     found = [folder for folder in _homes() if folder.is_dir()]
     if not found and (usual := next(_homes(), None)) is not None:
         raise PlannerError(f"There is no workspace at {usual}: name its folder with --workspace.")

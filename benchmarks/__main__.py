@@ -1,6 +1,6 @@
-"""``make bench``: run every measure, or those named, print its table and keep it in docs/benchmarks.md.
+"""``make bench``: run all measures or the named ones, print their tables and write them to docs/benchmarks.md.
 
-Measures of ``benchmarks/reliability`` are named ``reliability.NAME`` and kept in docs/reliability.md.
+Measures of ``benchmarks/reliability`` are named ``reliability.NAME`` and written to docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ LONG = (
     "suite",
     "untuned",
 )
-"""Measures of a quarter of an hour or more, which run only when they are named."""
+"""Measures of a quarter of an hour or more, which run only if they are named."""
 TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
-"""What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
+"""Trials of the app: hostile input, kills, faults of the machine, many users. They run only if they are named."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
@@ -73,7 +73,7 @@ What was tried to break Isoplan, and what happened. Each section is made by one 
 
 
 def main() -> None:
-    """Run the measures named on the command line, all of them without a name."""
+    """Run the measures named on the command line, or all short ones."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
     names = parser.parse_args().names or NAMES
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Replace the section of one measure in its page of docs."""
+    """Replace the section of one measure in its page of the docs."""
     topic = name.partition(".")[0] if name in RELIABILITY else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]
@@ -100,7 +100,7 @@ def keep(name: str, report: Report) -> None:
 
 
 def len_cpus() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,4 +1,4 @@
-"""Unweighted events per second on one core, and whether their cross section is that of flat phase space."""
+"""Unweighted events per second on one core, and their cross section compared with that of flat phase space."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isoplan.trainers.amplitudes.processes import PROCESSES, Process
 from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 
 SECONDS = 4.0
-"""Roughly, of the events of one process."""
+"""Approximate time in seconds for the events of one process."""
 
 
 def run() -> Report:
-    """Every built-in process with the parton luminosity at 13 TeV."""
+    """Measure all built-in processes with the parton luminosity at 13 TeV."""
     return Report(
         "Events of amplitudes",
         "With the parton luminosity at 13 TeV and the cuts, one thread, the process's own time. Adapting: of the grid, "

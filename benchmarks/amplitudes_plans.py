@@ -1,4 +1,4 @@
-"""Plans of amplitude surrogates from one cheap anchor, held against the cells that they ask for, which are trained."""
+"""Plans of amplitude surrogates from one cheap anchor, compared with trained cells at the planned settings."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from isoplan.trainers.grid import make_grid
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
-"""D of the anchors, where power laws have set in (amplitudes, Sec. 5)."""
+"""D of the anchors, where the losses already follow power laws (amplitudes, Sec. 5)."""
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
-"""N and iterations of the anchors, of which the cheapest is taken that will do."""
+"""N and iterations of the anchors; the cheapest sufficient pair is used."""
 LEAST_RUNGS = 3
-"""Iterations of the ladder that are tried first; the next follows where none will do."""
+"""Number of iteration settings of the ladder that are tried first; the next one follows if none is sufficient."""
 RATIOS = (3.0, 10.0)
-"""How far below the anchor's loss the targets lie."""
+"""Factors between the anchor's loss and the targets."""
 SEEDS = (0, 1, 2)
 GOAL, MOST = 1.1, 30.0
-"""The mean loss over the target, and the compute over what it would have taken, that plans are to stay below."""
+"""Goals for plans: upper limits of mean loss over target, and of compute over necessary compute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """The ``plan`` for a target ``ratio`` below the loss of its anchor, and the losses of its cells, one a seed."""
+    """The ``plan`` for a target ``ratio`` below the loss of its anchor, and the losses of its cells, one per seed."""
 
     process: str
     ratio: float
@@ -53,21 +53,21 @@ class Held:
 
     @property
     def mean(self) -> float:
-        """The mean loss over the target."""
+        """The mean loss divided by the target."""
         return float(np.mean(self.losses)) / self.plan.target.mse
 
     @property
     def overspend(self) -> float:
-        """How many times the points, and so the compute, that the target takes by the line through anchor and cells."""
+        """The planned points (or compute) divided by those necessary by the line through anchor and cells."""
         grew, fell = _end(self.plan.D.most) / self.anchor.x, self.anchor.loss / float(np.mean(self.losses))
         needed = math.exp(math.log(self.ratio) * math.log(grew) / math.log(fell)) if fell > 1 else math.inf
         return grew / needed
 
 
 def run() -> Report:
-    """Train anchors, plan from each, train what the plans ask for; what ``SPACE`` holds already is not trained again.
+    """Train anchors, plan from each, and train the planned cells; cells already in ``SPACE`` are not trained again.
 
-    Raises PlannerError where no anchor of a process is limited by D.
+    Raises PlannerError if no anchor of a process is limited by D.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
     anchors = {process: _anchor(process) for process in PROCESSES}
@@ -96,7 +96,7 @@ def _launch(name: str, fields: Mapping[str, object]) -> Sweep:
 
 
 def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
-    """The cells of each sweep once they are done. Raises PlannerError for one that is not."""
+    """Wait for the cells of each sweep and return them. Raises PlannerError if one is not done."""
     found = []
     for sweep in sweeps:
         follow(SPACE, sweep)
@@ -108,7 +108,7 @@ def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
 
 
 def _anchor(process: str) -> tuple[Anchor, int]:
-    """The cheapest anchor of a process, trained for as long as it takes, and its n_f."""
+    """Return the cheapest anchor of a process, trained for the necessary number of iterations, and its n_f."""
     for rungs in range(LEAST_RUNGS, len(LADDER) + 1):
         ladder = {"process": process, "points": POINTS, "seed": SEEDS}
         whole = ladder | {"parameters": SIZES, "iterations": LADDER[: rungs - 1]}
@@ -129,8 +129,10 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """The anchor of the least compute, from cells by iterations and N, whose loss neither more iterations nor a larger
-    N lower by 10 % or more; None where there is none."""
+    """Return the anchor of least compute from cells by iterations and N, or None if there is no such anchor.
+
+    Neither more iterations nor a larger N may lower its loss by 10 % or more.
+    """
     rungs = sorted({iterations for iterations, _ in cells})[:-1]
     for iterations, N in sorted(product(rungs, SIZES[:-1]), key=prod):
         one = cells[iterations, N]
@@ -143,7 +145,7 @@ def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor |
 
 
 def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
-    """The cells that the conservative end of a plan asks for."""
+    """Return the cells at the conservative end of a plan."""
     return {
         "process": process, "points": round(_end(plan.D.most)), "parameters": _end(plan.N.most),
         "budget": _end(plan.C.most), "seed": SEEDS,

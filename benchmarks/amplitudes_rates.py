@@ -1,4 +1,4 @@
-"""Squared amplitudes per second on one core, and how far rounding reaches."""
+"""Squared amplitudes per second on one core, and the size of rounding errors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_am
 
 ENERGY, TURNS = 1000.0, 5
 SECONDS = 0.3
-"""Roughly, of one turn."""
+"""Approximate time in seconds of one round."""
 
 
 def run() -> Report:
-    """Every built-in process on flat phase space."""
+    """Measure all built-in processes on flat phase space."""
     return Report(
         "Squared amplitudes",
         f"Flat phase space at {ENERGY:g} GeV, all helicities and colours, one thread, the process's own time, best of "

@@ -1,4 +1,4 @@
-"""How fast surrogates of amplitudes are trained on one core, beside torch's module, autograd and optimiser."""
+"""Speed of training of amplitude surrogates on one core, compared with torch's module, autograd and optimiser."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from isoplan.trainers.amplitudes.surrogate.shape import Shape
 from isoplan.trainers.amplitudes.surrogate.trainer import mse
 
 SHAPES = tuple(Shape(10, width, layers) for width, layers in ((8, 1), (26, 2), (67, 3), (156, 5), (332, 10)))
-"""Width over layers 32 at N from 10^2 to 10^6."""
+"""Shapes with width over layers of about 32, at N from 10^2 to 10^6."""
 POINTS, BATCH, RATE = 10_000, 128, 1e-3
 SECONDS, ROUNDS = 0.3, 5
-"""Of one measure, and how many; the best counts."""
+"""Seconds of one measurement and number of measurements; the fastest one is reported."""
 
 
 def run() -> Report:
-    """Every size, once with our loop and once with torch's."""
+    """Measure each size with Isoplan's loop and with torch's."""
     torch.set_num_threads(1)
     return Report(
         "Training of amplitude surrogates",
@@ -47,7 +47,7 @@ def _row(shape: Shape) -> tuple[str, ...]:
 
 
 def _rate(step: Callable[[], None]) -> float:
-    """Iterations a second."""
+    """Return iterations per second."""
     step()
     began, few = time.process_time(), 0
     while time.process_time() - began < SECONDS:

@@ -1,4 +1,4 @@
-"""Answers from a fit with a thousand resamples: processor time of plans, comparisons and curves, against a floor."""
+"""Processor time of plans, comparisons and curves from a fit with a thousand resamples, and a lower limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("answer", "processor time", "over the floor")
 
 
 def run() -> Report:
-    """The least of several tries of each answer."""
+    """Return the shortest of several measurements of each answer."""
     load()
     fit = make_fit(EPOCH, scattered(EPOCH, RESAMPLES), ranges=RANGES)
     budget = Question("budget", BUDGET)

@@ -1,4 +1,4 @@
-"""Training steps of recommender cells, packed, against a plain PyTorch loop that pads to the longest sequence."""
+"""Training steps of packed recommender cells compared with a PyTorch loop that pads to the longest sequence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = 20
 
 
 class PaddedLoop:
-    """The same model and loss as torch has them: texts and sequences padded to the longest of the batch."""
+    """The same model and loss in plain torch: texts and sequences are padded to the longest one of the batch."""
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer, self.plain = trainer, Plain(trainer.model)
@@ -41,7 +41,7 @@ class PaddedLoop:
         self.optimiser = torch.optim.AdamW(list(weights.values()), trainer.cell.peak_rate, weight_decay=0.0, fused=True)
 
     def step(self, chosen: np.ndarray) -> float:
-        """One update; the loss before it."""
+        """Make one training step and return the loss before it."""
         batch = self.trainer.batch(chosen)
         items = self.embed(self.trainer.data.known.take(batch.items))
         queries = self.plain.queries(items[torch.from_numpy(batch.inputs)], batch.lengths)
@@ -53,7 +53,7 @@ class PaddedLoop:
         return loss.item()
 
     def embed(self, known: Known) -> Tensor:
-        """(items, h): each distinct item of the batch once, as ours does, its words padded to the longest text."""
+        """Embed each distinct item of the batch once, with its words padded to the longest text; returns (items, h)."""
         e = self.plain.embedder
         lengths = torch.from_numpy(known.lengths)
         there = torch.arange(int(lengths.max())) < lengths[:, None]
@@ -78,7 +78,7 @@ class PaddedLoop:
 
 
 def run() -> Report:
-    """Train both on the same batches, step by step in turn, on one thread."""
+    """Train both on the same batches, with alternating steps, on one thread."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""Headless chromium for the measures that need one."""
+"""Headless chromium for the measures that use a browser."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def browser() -> Iterator[Page]:
 
 
 def ready(page: Page) -> None:
-    """Wait until the script has ended and every figure is drawn."""
+    """Wait until the script has ended and all figures are drawn."""
     page.wait_for_function(DRAWN, polling=10)

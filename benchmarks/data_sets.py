@@ -1,4 +1,4 @@
-"""Several data sets in one table: how often residuals are said to differ by a column, where they do and where not."""
+"""Several data sets in one table: rates of the warning on residuals by column, with and without an effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine.fitting.mixtures import NOISE, SHIFT, category, shifted, unshi
 
 TABLES = 500
 DESIGNS = ((36, True), (60, True), (60, False), (258, False))
-"""Runs of a table, and whether they are spread over N and D or lie on seven iso-FLOP budgets."""
+"""Number of runs, and whether they are spread over N and D or are on seven iso-FLOP budgets."""
 COLUMNS = (
     *("runs", "design", "raised falsely, worst label", "false warnings a table"),
     *("found, 2 values", "found, 3 values", "time a column"),
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def run() -> Report:
-    """500 tables of each design without an effect, and 500 with an offset, for 2 and for 3 values."""
+    """Test 500 tables of each design without an effect, and 500 with an offset, for 2 and for 3 values."""
     load()
     rows = []
     for n, cloud in DESIGNS:
@@ -44,7 +44,7 @@ def run() -> Report:
 
 
 def _seconds(n: int) -> float:
-    """The time that the test of one column takes."""
+    """Return the time of the test of one column in seconds."""
     random = np.random.default_rng(0)
     x, y, residual = random.normal(size=(3, n))
     labels = {"label": category(random.integers(0, 3, n))}

@@ -1,9 +1,9 @@
-"""Answers of the terminal commands, written and compared digit by digit, to show that a refactoring changes no number.
+"""Answers of terminal commands, written and compared digit by digit, to show that no number changes.
 
     python -m benchmarks.digits write FOLDER --command CHECKOUT/.venv/bin/isoplan --root CHECKOUT
     python -m benchmarks.digits compare BEFORE AFTER [--numbers]
 
-``write`` runs a fixed list of commands and keeps each answer as FOLDER/NAME.json. It imports nothing of the package, so
+``write`` runs a fixed list of commands and stores each answer as FOLDER/NAME.json. It does not import the package, so
 it works for every checkout. ``compare`` prints each value that differs. The last digits depend on the processor.
 """
 
@@ -30,7 +30,7 @@ REFITS, MACHINE = "--bootstrap 40", "--device CPU --utilisation 1% --hour-price 
 MEASURED = {"seconds", "hours", "longest", "basis", "disk", "version"}
 """Keys of ``train`` and ``cells`` that are measured on short cells, or that depend on the installed version."""
 PLANNED = {"chinchilla", "kaplan", "data-constrained", "isoflop", "envelope", "power"}
-"""Laws that answer a budget or a target loss."""
+"""Laws with plans for a budget or a target loss."""
 TABLES = r"""
 data/demo/jets_grid.csv --rule 6npND --n-p 40 | chinchilla | kaplan | isoflop | power --axis C
 data/demo/jets_repetition.csv --map D=unique_jets | power --axis D | repetition --axis D --group inputs --each
@@ -66,7 +66,7 @@ data/papers/behavior/table13*.csv --map C=budget_flops,loss=L_star | power --axi
 ../shared/runs/scalebench_farseer.csv --where "split = 'train'" | chinchilla
 ../shared/runs/teacher_student_sweep.csv | chinchilla
 """
-"""Run tables with the options of ``fit`` and ``compare``, then laws with theirs. ``../shared`` may be absent."""
+"""Run tables with the options of ``fit`` and ``compare``, then laws with their options. ``../shared`` may be absent."""
 FIRST = r"""
 laws: laws
 agreement-papers: agreement
@@ -98,12 +98,12 @@ repeat: repeat {one} {repeated} --target-loss 0.7 --sample-price 1e-3 --kappa 10
 plans: plans {budget} {target} --fit {one} {machine}
 actual: actual {budget} --fit {one} --loss 0.7
 """
-"""Commands that read the answers of others."""
+"""Commands that read the answers of other commands."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where commands run: the executable, the checkout with the bundled data, and the folder of raw answers."""
+    """Folders and executable of a comparison: the command, the checkout with the bundled data, and the raw answers."""
 
     command: Path
     root: Path
@@ -179,7 +179,7 @@ def answer(place: Place, name: str, text: str) -> dict[str, Any]:
 
 
 def write(folder: Path, place: Place) -> str:
-    """Write the answer of every command to ``folder`` and return a summary."""
+    """Write the answer of each command to ``folder`` and return a summary."""
     begin, exits = time.monotonic(), list[int]()
 
     def keep(command: tuple[str, str]) -> None:
@@ -207,7 +207,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def compare(before: Path, after: Path, texts: bool = True) -> tuple[list[str], str]:
-    """Return a line for each value that differs between two folders, and a summary; texts may be left out."""
+    """Return a line for each value that differs between two folders, and a summary; ``texts`` includes texts."""
     lines, numbers = list[str](), 0
     files = sorted({file.name for folder in (before, after) for file in folder.glob("*.json")})
     for name in files:

@@ -1,4 +1,4 @@
-"""How well each law predicts the largest runs of the bundled tables, beside baselines."""
+"""Prediction of the largest runs of the bundled tables by each law, compared with baselines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isoplan.engine.store.files.table_files import read_runs
 
 
 def run() -> Report:
-    """Every law that a table allows, best first, then what needs no law."""
+    """Measure all laws that a table allows, best first, and then the baselines."""
     rows: list[tuple[str, ...]] = []
-    for demo in (d for d in DEMOS if d.roles.group is None):  # groups have a law each
+    for demo in (d for d in DEMOS if d.roles.group is None):  # each group has a separate law
         given = {role: demo.roles.column(Role(role)) for role in ("N", "D", "C", "loss", "budget")}
         mapped = {role: name for role, name in given.items() if name}
         found = compare(FitSpec(), read_runs(Path(str(path(demo.file))), mapped))
@@ -39,10 +39,10 @@ def run() -> Report:
 
 
 def percent(error: float) -> str:
-    """An error as a percentage, a dash where there is none."""
+    """Return an error as a percentage, or a dash if it is not finite."""
     return f"{error:.2%}" if abs(error) < float("inf") else "-"
 
 
 def number(value: float) -> str:
-    """A criterion with one decimal, a dash where there is none."""
+    """Return a criterion with one decimal, or a dash if it is not finite."""
     return f"{value:.1f}" if abs(value) < float("inf") else "-"

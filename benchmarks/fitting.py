@@ -1,4 +1,4 @@
-"""Fits and refits of 245 runs, and of 10,000: times, the gap to the best known optimum, and what peers take."""
+"""Fits and refits of 245 and of 10,000 runs: times, distance from the best optimum, and other software."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Row = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Took:
-    """Wall and processor seconds, the least of several tries: other work on the machine only adds to them."""
+    """Wall and processor seconds, the shortest of several measurements: other work on the machine adds to them."""
 
     wall: float
     processor: float
@@ -47,7 +47,7 @@ class Took:
 
 
 def run() -> Report:
-    """Everything of one table, in one run."""
+    """Measure fits and refits of one table, and other software."""
     kernels.load()
     with tempfile.TemporaryDirectory() as folder:
         simulated = read_runs(write_runs(Path(folder) / "runs.csv", ROWS))
@@ -109,12 +109,12 @@ def _numpy(runs: Runs) -> list[Row]:
 
 
 def _values(p: Problem, theta: Floats, weight: Floats) -> Floats:
-    """The objective of one optimum (r, q) a resample."""
+    """Return the objective of one optimum (r, q) per resample."""
     return np.asarray(np.sum(weight * p.objective.loss.value(p.residual(predict(p, theta), p.y)), axis=1))
 
 
 def _gap(objective: ObjectiveName, runs: Runs) -> list[Row]:
-    """Refits above the best of many starts: every cell of the grid, and as many random points."""
+    """Count refits above the best of many starts: each cell of the grid, and as many random points."""
     p = _problem(objective, runs)
     engine = kernels.compiled(0)
     assert engine is not None

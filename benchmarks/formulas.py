@@ -1,4 +1,4 @@
-"""Typed formulas: the best of 64 starts and 1,000 refits of 245 runs, in numpy, and how often a refit misses."""
+"""Typed formulas: time of 64 starts and of 1,000 refits of 245 runs, in numpy, and the number of missed optima."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLOORS: Bounds = {"E": (0.0, None), "A": (0.0, None), "B": (0.0, None)}
 RATE = SURFACE + " + c*log(lr/best)^2"
 KAPLAN = "((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D"
 NINE = "exp(s*N^q + S) + exp(B*N^b + Q)*D^(-exp(A*N^a + E))"
-"""Nine parameters, none linear (Farseer, Li et al. 2025), in a box that somebody who knows the form would give."""
+"""A formula with nine nonlinear parameters (Farseer, Li et al. 2025), with bounds that an expert would give."""
 BOX: Bounds = {"q": (0.0, 1.0), "b": (-1.0, 0.0), "a": (0.0, 1.0)}
 BOX |= {"S": (-3.0, 3.0), "Q": (-5.0, 5.0), "E": (-5.0, 5.0)}
 NINE_TRUTH = {"s": -0.0625, "q": 0.13, "S": 0.128, "B": 230.7, "b": -0.173, "Q": -1.54, "A": -1.67, "a": 0.046}
@@ -38,7 +38,7 @@ NINE_TRUTH |= {"E": 3.13}
 
 
 def run() -> Report:
-    """Each row once: a cold fit, then the same with refits."""
+    """Measure each row: a cold fit, then the same fit with refits."""
     with tempfile.TemporaryDirectory() as folder:
         runs = read_runs(write_runs(Path(folder) / "runs.csv", ROWS), {"hyper": "lr"})
     curved = replace(runs, values={**runs.values, "loss": runs["loss"] + 0.02 * np.log(runs["lr"] / 1e-3) ** 2})
@@ -85,7 +85,7 @@ def _took(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def _missed(how: ObjectiveName, runs: Runs) -> int:
-    """Refits of the typed surface that end above those of the law of terms, on the same resamples."""
+    """Count refits of the typed surface that end above those of the law of terms on the same resamples."""
     known = fit(FitSpec(objective=how, bootstrap=REFITS, interval="bc"), runs)
     found = fit(_spec(SURFACE, how), runs)
     weight = counts(len(runs), 0, 0, REFITS)
@@ -94,7 +94,7 @@ def _missed(how: ObjectiveName, runs: Runs) -> int:
 
 
 def _objectives(of: Fit, runs: Runs, weight: Floats) -> Floats:
-    """The objective of each refit on its own resample."""
+    """Return the objective of each refit on its own resample."""
     aim = objective(of.spec, runs["loss"])
     predicted = of.law.predict(of.resamples, {axis: runs[axis] for axis in of.law.axes})
     r = np.log(predicted / runs["loss"]) if aim.log else predicted - runs["loss"]
@@ -102,7 +102,7 @@ def _objectives(of: Fit, runs: Runs, weight: Floats) -> Floats:
 
 
 def _peer(runs: Runs) -> int:
-    """Evaluations that scipy takes from one start near the answer."""
+    """Return the number of evaluations that scipy takes from one start near the solution."""
     law, at = typed_law(SURFACE), {axis: runs[axis] for axis in ("N", "D")}
 
     def off(theta: Floats) -> Floats:
@@ -116,7 +116,7 @@ def _peer(runs: Runs) -> int:
 
 
 def _nine() -> float:
-    """The objective that nine parameters reach, over that of the truth."""
+    """Return the objective reached with nine parameters, divided by that of the truth."""
     random = np.random.default_rng(0)
     N, D = np.exp(random.uniform(np.log(2e8), np.log(6e9), 411)), np.exp(random.uniform(np.log(2e9), np.log(2e11), 411))
     law = typed_law(NINE)

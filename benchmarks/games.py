@@ -1,4 +1,4 @@
-"""A cell of SASRec's size on the Amazon video-games log, judged as SASRec was published, by what it was trained on."""
+"""A cell of SASRec's size on the Amazon video-games log, evaluated as in its paper, for several training sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JUDGED: dict[str, dict[str, str]] = {
     "last": {"split": "last-one", "judge": "test"},
     "last, two left out": {"judge": "test"},
 }
-"""The events that are scored, and what is left out for that."""
+"""The events that are scored, and the settings that leave them out of training."""
 PUBLISHED = {HIT: 0.741, NDCG: 0.536}
 """Kang and McAuley, arXiv:1808.09781, Table III."""
 GOALS = {HIT: 0.74, NDCG: 0.55}
@@ -34,7 +34,10 @@ FULL = ("full_recall@10", "full_NDCG@10", "full_MRR@10")
 
 
 def run() -> Report:
-    """Train the cell on one thread and judge it on the last event of every user. Raises OSError without the log."""
+    """Train the cell on one thread and score it on the last event of each user.
+
+    Raises OSError if the log is missing.
+    """
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place, reuse_freed_memory():
         root = Path(place)

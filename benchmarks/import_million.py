@@ -1,4 +1,4 @@
-"""Import, hash and role guess of a million-row CSV against DuckDB's own ``read_csv`` of the same file."""
+"""Import, hash and role guess of a million-row CSV compared with DuckDB's own ``read_csv`` of the same file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS, RUNS = 1_000_000, 5
 
 
 def run() -> Report:
-    """Five pairs in turn, each into a database file of its own."""
+    """Measure five alternating pairs, each with a separate database file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         csv = write_runs(folder / "runs.csv", ROWS)

@@ -1,4 +1,4 @@
-"""Simulated jets as a physicist would look at them: masses, multiplicities, displaced tracks, the bounds of pT."""
+"""Physics checks of simulated jets: masses, multiplicities, displaced tracks, the bounds of pT."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from isoplan.trainers.jets.simulate.parts import Request, simulate
 from isoplan.trainers.jets.simulate.processes import GLUON, PROCESSES, Bounds
 
 JETS, EVENTS = 2000, 1280
-"""Jets of a class, and events with wide bounds."""
+"""Number of jets of a class, and of events with wide bounds."""
 WIDE = Bounds(120.0, 350.0, 2.8)
 LOW, HIGH = 550.0, 700.0
-"""GeV: the ends of the window, where bounds of pT would show."""
+"""Ends of the window in GeV, where bounds of pT would be visible."""
 PEAKS = {"Hbb": 125, "Hcc": 125, "Hgg": 125, "H4q": 125, "Zqq": 91.2, "Wqq": 80.4, "Tbqq": 173}
 DISPLACED = 5.0
-"""Errors of the impact parameter."""
+"""Impact parameter of a displaced track, in units of its error."""
 COLUMNS = (
     "class", "mode of the mass [GeV]", "middle half [GeV]", "particles", "tracks", "photons", "neutral hadrons",
     "displaced", "τ2/τ1", "τ3/τ2", "lost", f"lost below {LOW:g} GeV", f"lost above {HIGH:g} GeV",
@@ -44,7 +44,7 @@ Jets: TypeAlias = Mapping[str, ak.Array]
 
 
 def run() -> Report:
-    """Simulate the jets of every class, draw docs/images/jets_*.png and say what they are like."""
+    """Simulate the jets of all classes, draw docs/images/jets_*.png and return their properties."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "jets.root"
         simulate(Request(NAMES, JETS * len(NAMES), 2024), out, this_machine().cores)
@@ -76,7 +76,7 @@ def _read(path: Path) -> Jets:
 
 
 def mode(values: Floats) -> float:
-    """The most likely value, by a Gaussian kernel of 2 GeV."""
+    """Return the most likely value, by a Gaussian kernel of 2 GeV."""
     grid = np.arange(5.0, 250.0, 0.1)
     kernel = gaussian_kde(values, 2.0 / np.std(values, ddof=1))
     return float(grid[np.argmax(kernel(grid))])
@@ -106,12 +106,12 @@ def _over(above: ak.Array, below: ak.Array) -> Floats:
 
 
 def displaced(jets: ak.Array) -> Floats:
-    """The number of displaced tracks of each jet."""
+    """Return the number of displaced tracks of each jet."""
     return np.asarray(ak.sum(np.abs(jets.part_d0val) > DISPLACED * jets.part_d0err, axis=1), float)
 
 
 def _bounds(kind: str) -> tuple[str, str, str]:
-    """Of jets made with wide bounds, the shares of all and at both ends that the bounds in use pass over."""
+    """Return the shares of jets made with wide bounds that the bounds in use leave out: of all, and at both ends."""
     process = PROCESSES[kind]
     generator, noise = Generator(process, 7, WIDE), Noise.of(np.random.SeedSequence(7))
     pt, passed = np.zeros(0), np.zeros(0, bool)
@@ -130,7 +130,7 @@ def _share(which: NDArray[np.bool_]) -> str:
 
 
 def figures(jets: Jets) -> dict[str, go.Figure]:
-    """Masses, multiplicities and displaced tracks of the classes, by the names of their pictures."""
+    """Return figures of masses, multiplicities and displaced tracks of the classes, by the names of their pictures."""
 
     def of(branch: str, *kinds: str) -> dict[str, Floats]:
         return {kind: np.asarray(jets[kind][branch], float) for kind in kinds}
@@ -150,7 +150,7 @@ def figures(jets: Jets) -> dict[str, go.Figure]:
 
 
 def histogram(name: str, title: str, values: Mapping[str, Floats], edges: Floats, log: bool = False) -> go.Figure:
-    """Shares of the jets of each class in bins, as steps."""
+    """Draw the shares of the jets of each class in bins, as steps."""
     titles = {kind.name: kind.title for kind in KINDS}
     traces: list[dict[str, Any]] = []
     for i, (kind, of) in enumerate(values.items()):

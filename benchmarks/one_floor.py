@@ -1,4 +1,4 @@
-"""Are the intervals of ``isoplan repeat`` right? Pairs of tables with a known common floor, fitted together."""
+"""Coverage of the intervals of ``isoplan repeat``: pairs of tables with a known common floor, fitted together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVELS = (0.68, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The shipped runs of jets seen once and repeated, with the laws refitted at one floor and their scatters."""
+    """The bundled runs of jets seen once and repeated, with the laws refitted at one floor and their scatters."""
 
     floor: float
     once: Runs
@@ -36,7 +36,7 @@ class Pair:
     truth: dict[str, float]
 
     def drawn(self, seed: int) -> tuple[Runs, Runs]:
-        """Both tables with log-normal noise; the same seed gives the same tables."""
+        """Return both tables with log-normal noise; the same seed gives the same tables."""
         random = np.random.default_rng([seed, 31])
         return (_noisy(self.once, self.sigma[0], random), _noisy(self.again, self.sigma[1], random))
 
@@ -47,7 +47,7 @@ def _noisy(runs: Runs, sigma: float, random: np.random.Generator) -> Runs:
 
 
 def pair(floor: float) -> Pair:
-    """The design of one ``floor``."""
+    """Return the design for one ``floor``."""
     once = read_runs(Path(str(path("grids/jets_one_pass.csv"))))
     again = read_runs(Path(str(path("grids/jets_repeated.csv"))), where="N > 3000")
     tables, sigma, found = [], [], {}
@@ -67,7 +67,7 @@ def _scatter(loss: Floats, law: Floats, free: int) -> float:
 
 
 def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
-    """omega, D / U, U and D at the target (jets, Sec. 3.1)."""
+    """Return omega, D / U, U and D at the target (jets, Sec. 3.1)."""
     rest = TARGET - floor
     seen, U = (law["B"] / rest) ** (1 / law["beta"]), (law["B_rep"] / rest) ** (1 / law["beta_rep"])
     more = (1 + law["beta"] / law["alpha"]) ** (1 / law["beta"])
@@ -75,7 +75,7 @@ def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
 
 
 def table(job: tuple[float, int]) -> list[tuple[float, ...]]:
-    """Value, low 68, high 68, low 95 and high 95 of each number of ``NAMES`` for one pair of tables."""
+    """Return value, low 68, high 68, low 95 and high 95 of each number of ``NAMES`` for one pair of tables."""
     kernels.load()
     once, again = pair(job[0]).drawn(job[1])
     one = fit(FitSpec(bootstrap=REFITS, seed=job[1]), once)
@@ -111,7 +111,7 @@ def run() -> Report:
 
 
 def _counted(found: Floats, truth: float) -> tuple[str, ...]:
-    """The median of the values, and the shares of intervals with the truth; those without an interval do not count."""
+    """Return the median of the values, and the shares of intervals with the truth, without missing intervals."""
     shares = []
     for i, _ in enumerate(LEVELS):
         low, high = found[:, 1 + 2 * i], found[:, 2 + 2 * i]

@@ -1,4 +1,4 @@
-"""Data, Fit and Explore on a table of a million runs: time until every figure is drawn, and what was sent."""
+"""Data, Fit and Explore on a table of a million runs: time until all figures are drawn, and bytes sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = ("data", "fit", "explore")
 
 @dataclass(frozen=True)
 class Load:
-    """One load of a page: seconds until it was drawn, bytes that came over the WebSocket, points in its figures."""
+    """A page load: seconds until it was drawn, bytes received over the WebSocket, points in its figures."""
 
     seconds: float
     sent: int
@@ -33,7 +33,7 @@ class Load:
 
 
 def run() -> Report:
-    """Twenty loads of each page on a warm server, each from the address bar of a browser that has its files cached."""
+    """Load each page twenty times from a warm server, as a new address in a browser with cached files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
@@ -59,7 +59,7 @@ def run() -> Report:
 
 
 def prepare(folder: Path, csv: Path, refits: int) -> tuple[str, str]:
-    """A workspace that holds ``csv`` and a fit of it: the table's id and the fit's hash."""
+    """Fill a workspace with ``csv`` and a fit of it; return the table's id and the fit's hash."""
     db = open_workspace(folder)
     try:
         table = tables.add(db, csv, csv.name)

@@ -1,4 +1,4 @@
-"""The bias of approach 2 at the designs for which it is published."""
+"""The bias of approach 2 for designs with a published value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUBLISHED = {
 
 
 def run() -> Report:
-    """The error of D* at 1e24 FLOPs for every surface and design, beside what is published."""
+    """Compute the error of D* at 1e24 FLOPs for all surfaces and designs, with the published value."""
     rows = []
     for design, (off, drift) in DESIGNS.items():
         for surface, law in SURFACES.items():
@@ -49,7 +49,7 @@ def run() -> Report:
 
 
 def _bias(alpha: float, beta: float, A: float, B: float, width: float, off: float, drift: float) -> tuple[float, float]:
-    """The error of D* three decades beyond the largest budget, and the bias of a."""
+    """Return the error of D* three decades beyond the largest budget, and the bias of a."""
     C = np.geomspace(1e17, 1e21, 5)
     best = (alpha * A / (beta * B)) ** (1 / (alpha + beta)) * (C / 6) ** (beta / (alpha + beta))
     centre = best / off / drift ** (np.arange(5) / 4)

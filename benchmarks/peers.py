@@ -1,4 +1,4 @@
-"""What others do for one fit of E + A/N^alpha + B/D^beta, to be timed beside ours; every run has a weight."""
+"""Fits of E + A/N^alpha + B/D^beta by other software, for comparison of times; each run has a weight."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ GRID = (
 
 
 def starts(count: int, seed: int = 0) -> Floats:
-    """``count`` of the grid's starts (log E, log A, log B, alpha, beta), drawn at random."""
+    """Return ``count`` of the grid's starts (log E, log A, log B, alpha, beta), drawn at random."""
     every = np.array(list(product(*GRID)))
     return np.random.default_rng(seed).permutation(every)[:count]
 
 
 def scipy_bfgs(columns: dict[str, Floats], weight: Floats, start: Floats, objective: str, delta: float) -> float:
-    """The objective that scipy's BFGS reaches from one start, with the analytic gradient."""
+    """Return the objective that scipy's BFGS reaches from one start, with the analytic gradient."""
     log_n, log_d, log_y = (np.log(columns[name]) for name in ("N", "D", "loss"))
 
     def value(x: Floats) -> tuple[float, Floats]:
@@ -51,7 +51,7 @@ def scipy_bfgs(columns: dict[str, Floats], weight: Floats, start: Floats, object
 
 
 def has_vpnls() -> bool:
-    """Whether the package vpnls is installed."""
+    """Return whether the package vpnls is installed."""
     return importlib.util.find_spec("vpnls") is not None
 
 
@@ -60,7 +60,7 @@ VPNLS_STEPS = (0.01, 0.001)
 
 
 def vpnls(columns: dict[str, Floats], times: Floats, step: float) -> float:
-    """The sum of squares that vpnls reaches at a step on one core; it knows repeated runs, not weights."""
+    """Return the sum of squares that vpnls reaches with a step on one core; repeated runs replace weights."""
     from vpnls.api import fit_vpnls
 
     again = [np.repeat(columns[name], times.astype(int)) for name in ("N", "D", "loss")]

@@ -13,11 +13,11 @@ from isoplan.app.serving.pdf import PLOTLY_JS
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SCALE = 2
-"""Pixels of a picture for one of the figure."""
+"""Pixels of a picture per pixel of the figure."""
 
 
 def draw(figures: Mapping[str, go.Figure]) -> None:
-    """Draw figures of a fixed width into docs/images, by name."""
+    """Draw figures of a fixed width to files in docs/images, by name."""
     with browser() as first:
         assert first.context.browser is not None
         page = first.context.browser.new_page(device_scale_factor=SCALE)

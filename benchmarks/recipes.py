@@ -1,4 +1,4 @@
-"""``isoplan recipe`` from the bundled sweeps with the default refits: a figure a sweep."""
+"""``isoplan recipe`` from the bundled sweeps with the default refits: one time per sweep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METRIC, BUDGET = "recall@10", "2e11"
 
 
 def run() -> Report:
-    """The whole command, start included; the least of several tries."""
+    """Measure the whole command, including its start; the shortest of several times is reported."""
     rows = []
     for option, sweep in (("--share", "share"), ("--runs", "negatives"), ("--runs", "allocation")):
         table = trained.FOLDER / "games" / f"behavior_{sweep}.csv"
@@ -34,7 +34,7 @@ def run() -> Report:
 
 
 def _seconds(option: str, table: Path) -> tuple[float, float]:
-    """Wall and processor seconds of one command."""
+    """Return wall and processor seconds of one command."""
     asked = ["recipe", "--budget", BUDGET, "--metric", METRIC, option, str(table)]
     begun, before = time.perf_counter(), os.times()
     subprocess.run([Path(sys.executable).with_name("isoplan"), *asked], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""What a measure returns: a title, a sentence and a table."""
+"""The result of a measure: a title, a sentence and a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Report:
-    """``rows`` are tuples as long as ``columns``; the sentence says what was done and what the goal is."""
+    """Result of a measure: ``rows`` are as long as ``columns``; ``sentence`` states the method and the goal."""
 
     title: str
     sentence: str
@@ -17,11 +17,11 @@ class Report:
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        """The report as a section of a Markdown page."""
+        """Return the report as a section of a Markdown page."""
         return "\n".join([f"## {self.title}\n\n{self.sentence}\n", *table(self.columns, self.rows)])
 
     def text(self) -> str:
-        """The report for a terminal, in aligned columns."""
+        """Return the report for a terminal, in aligned columns."""
         lines = [self.columns, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
         body = "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines)
@@ -29,28 +29,28 @@ class Report:
 
 
 def quantile(values: Sequence[float], q: float) -> float:
-    """The value below which a share ``q`` of ``values`` lies (nearest rank)."""
+    """Return the value below which a share ``q`` of ``values`` lies (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(q * len(ordered) - 1e-9) - 1)]
 
 
 def ms(seconds: float) -> str:
-    """Seconds as milliseconds, for a table."""
+    """Return seconds as milliseconds, for a table."""
     return f"{seconds * 1e3:,.0f} ms"
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table, line by line."""
+    """Return the lines of a Markdown table."""
     return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines)]
 
 
 def pair(value: float, ends: tuple[float, float] | None) -> str:
-    """A number and its interval: ``0.33 (0.3 to 0.36)``."""
+    """Return a number and its interval as text: ``0.33 (0.3 to 0.36)``."""
     return f"{value:.3g} ({between(ends)})"
 
 
 def between(ends: tuple[float, float] | None) -> str:
-    """``0.3 to 0.36``, ``below 0.36`` where the lower end is not determined, or that there is no interval."""
+    """Return an interval as text: ``0.3 to 0.36``, or ``below 0.36`` if the lower end is not determined."""
     if ends is not None and math.isinf(ends[0]):
         return "not determined" if math.isinf(ends[1]) else f"below {ends[1]:.3g}"
     if ends is not None and math.isinf(ends[1]):

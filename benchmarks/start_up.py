@@ -1,4 +1,4 @@
-"""Start of the package and of the terminal, against Python itself and against the libraries that a fit needs."""
+"""Start of the package and of the terminal, compared with Python itself and with the libraries that a fit needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def run() -> Report:
-    """Run each command several times and keep the least wall and processor time."""
+    """Run each command several times and report the shortest wall and processor time."""
     least = {
         name: [min(times) for times in zip(*map(_seconds, [command] * TRIES), strict=True)]
         for name, command in COMMANDS.items()

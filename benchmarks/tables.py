@@ -1,4 +1,4 @@
-"""Tables to measure on: runs drawn from a known law, as CSV of any length."""
+"""Tables for measures: runs drawn from a known law, as CSV of any length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ LAW = {"E": 1.82, "A": 480.0, "B": 2100.0, "alpha": 0.348, "beta": 0.366}
 
 
 def write_runs(path: Path, rows: int, seed: int = 0) -> Path:
-    """A CSV of ``rows`` runs (params, tokens, flops, val_loss, lr, seed) around the law above with 1 % noise."""
+    """Write a CSV of ``rows`` runs around the law above with 1 % noise and return its path.
+
+    The columns are params, tokens, flops, val_loss, lr and seed.
+    """
     rng = np.random.default_rng(seed)
     n = np.round(10 ** rng.uniform(7, 10, rows))
     d = np.round(10 ** rng.uniform(8.5, 11.5, rows))

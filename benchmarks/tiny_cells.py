@@ -1,4 +1,4 @@
-"""What the queue, the runner and Dask add to a cell: a thousand tiny ones, against starting their program by hand."""
+"""Overhead of queue, runner and Dask per cell: a thousand tiny cells, compared with direct starts of their program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ kind = "integer"
 
 
 def run() -> Report:
-    """Add the cells, run them, and count from the first that is done to the last."""
+    """Add the cells, run them, and measure the time from the first finished cell to the last."""
     workers = this_machine().cores
     with ThreadPoolExecutor(workers) as pool:
         began = time.perf_counter()
@@ -56,7 +56,7 @@ def run() -> Report:
 
 
 def _run(root: Path, queue: Queue) -> tuple[float, float]:
-    """Seconds a cell, and seconds until the first was done."""
+    """Return the seconds per cell, and the seconds until the first cell was done."""
     began = time.perf_counter()
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""Coverage of the cost of a target and of the result of one more run, on designs that tuned no rule."""
+"""Coverage of the cost of a target and of the result of one more run, on designs not used to tune rules."""
 
 from __future__ import annotations
 

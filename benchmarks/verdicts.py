@@ -1,4 +1,4 @@
-"""Verdicts on optima: is an optimum inside a sweep, outside it, or not located, and how often is that said rightly?"""
+"""Verdicts on optima: rates of correct and wrong verdicts (inside the sweep, outside it, not located)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CURVES = 500
 RUNS = 9
 SWEEP = (0.005, 0.5)
 NOISE = 0.005
-"""Standard deviation of the noise over the range of the curve."""
+"""Standard deviation of the noise, divided by the range of the curve."""
 TRUTH = {"E": 2.0, "b": 0.07, "alpha": 0.6, "beta": 0.5}
 MIDDLE = math.sqrt(SWEEP[0] * SWEEP[1])
 CASES: dict[str, tuple[float, Place]] = {
@@ -31,8 +31,10 @@ CASES: dict[str, tuple[float, Place]] = {
 
 
 def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
-    """Sweeps of the law starvation with its optimum at a stated place, with Gaussian noise; the flat ones are scaled
-    so that their range is one standard deviation of the noise that the others have."""
+    """Yield sweeps of the law starvation with its optimum at a stated position, with Gaussian noise.
+
+    Flat sweeps are scaled so that their range is one standard deviation of the noise of the others.
+    """
     x = np.geomspace(*SWEEP, RUNS)
     y = _curve(CASES[case][0], x)
     noise = NOISE * float(np.ptp(y))
@@ -44,7 +46,7 @@ def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
 
 
 def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, ...]:
-    """The verdict on each simulated curve of a case."""
+    """Return the verdict on each simulated curve of a case."""
     found = []
     for i, runs in enumerate(simulated(case, total)):
         made = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=refits, seed=i), runs)
@@ -55,7 +57,7 @@ def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, 
 
 
 def run() -> Report:
-    """500 curves a case, 100 refits each."""
+    """Simulate 500 curves per case with 100 refits each."""
     load()
     rows = []
     for case, (at, right) in CASES.items():
@@ -73,7 +75,7 @@ def run() -> Report:
 
 
 def _curve(best: float, x: Floats) -> Floats:
-    """The law with its optimum at ``best``: a follows from b, alpha, beta."""
+    """Return the law with its optimum at ``best``: a follows from b, alpha, beta."""
     alpha, beta, b = TRUTH["alpha"], TRUTH["beta"], TRUTH["b"]
     a = b * beta / alpha * best ** -(alpha + beta)
     law = get_law("starvation", "x")

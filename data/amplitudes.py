@@ -1,4 +1,4 @@
-"""The published amplitude laws with their processes, for plans before training (amplitudes, Tables 2 to 15)."""
+"""Published amplitude laws with their processes, for plans before training (amplitudes, Tables 2 to 15)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from isoplan.engine.planning.amplitude.cell_law import DataExponent
 from isoplan.engine.planning.amplitude.compared import PLAIN
 
 RAW = ("2", "3", "4")
-"""The tables of ttH, whose networks were trained on raw amplitudes."""
+"""Tables of ttH, whose networks were trained on raw amplitudes."""
 
 
 @cache
 def published_laws() -> tuple[PublishedLaw, ...]:
-    """All 81 fits, in the order of the tables."""
+    """Return all 81 fits, in the order of the tables."""
     alone = _alone()
     return tuple(replace(law, beside=_beside(law, alone)) for law in alone)
 
 
 def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[PublishedLaw, ...]:
-    """The laws of the same process and network against the other axes, each with the most of what was held."""
+    """Return the laws of the same process and network for the other axes, each with the largest fixed quantity."""
     own = [o for o in others if (o.process, o.network) == (law.process, law.network) and o.axis != law.axis]
     best = {o.axis: o for o in sorted(own, key=lambda o: o.held_value)}
     return tuple(best.values())
@@ -38,7 +38,7 @@ def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[Publishe
 
 @cache
 def _alone() -> tuple[PublishedLaw, ...]:
-    """The fits without those beside them."""
+    """Return the fits without their laws for the other axes."""
     particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(
         PublishedLaw(
@@ -57,7 +57,7 @@ def _alone() -> tuple[PublishedLaw, ...]:
 
 @cache
 def best_laws() -> tuple[PublishedLaw, ...]:
-    """One law of the MLP a process and axis: that with the most of what was held; raw targets left out."""
+    """Return one law of the MLP per process and axis: that with the largest fixed quantity, without raw targets."""
     rows = records("papers/amplitudes/tables02_15_fits.csv")
     found: dict[tuple[str, str], tuple[float, PublishedLaw]] = {}
     for row, law in zip(rows, published_laws(), strict=True):
@@ -69,10 +69,11 @@ def best_laws() -> tuple[PublishedLaw, ...]:
 
 
 def published_law(process: str, axis: str = "D", held: str = "", network: str = PLAIN) -> PublishedLaw:
-    """The law of ``process`` along ``axis`` at ``held``, as in "N = 1e6"; where that is empty, with the most held.
+    """Return the law of ``process`` along ``axis`` at ``held``, as in "N = 1e6".
 
-    ``network`` is an architecture and its loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE" for some. Raises
-    PlannerError that lists the processes, or what was held.
+    If ``held`` is empty, the law with the largest fixed quantity is returned. ``network`` is an architecture and its
+    loss, for example "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE" for some processes. Raises PlannerError that
+    lists the processes, or the fixed quantities.
     """
     named = [law for law in published_laws() if law.process == process]
     if not named:
@@ -90,27 +91,29 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
 
 @cache
 def trained_cells() -> tuple[TrainedCell, ...]:
-    """The cells of the bundled scans of D, as far as they are trained; no two are alike."""
+    """Return the trained cells of the bundled scans of D, without duplicates."""
     tables = listed("grids", "amplitudes_data", ".csv")
     return tuple(cell for table in tables for cell in read_cells(records(table), table))
 
 
 @cache
 def trained_along(axis: Axis) -> tuple[TrainedCell, ...]:
-    """The cells of the bundled scan of N or C; none where it is not trained."""
+    """Return the cells of the bundled scan of N or C; empty if it is not trained."""
     table = f"grids/amplitudes_{'size' if axis == 'N' else 'compute'}.csv"
     return read_cells(records(table), table) if is_there(table) else ()
 
 
 @cache
 def published_exponents(held: str = "N = 1e5") -> tuple[DataExponent, ...]:
-    """The exponents of D of the MLP at ``held``, one a process (amplitudes, Fig. 10 left and Tables 2 to 15)."""
+    """Return the exponents of D of the MLP at ``held``, one per process (amplitudes, Fig. 10 left and Tables 2 to
+    15).
+    """
     laws = [law for law in published_laws() if (law.axis, law.network, law.held) == ("D", PLAIN, held)]
     dimension = {row["process"]: int(row["dimension"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(DataExponent(law.process, dimension[law.process], law.alpha, _ends(law)) for law in laws)
 
 
 def _ends(law: PublishedLaw) -> Interval:
-    """The printed 68 % interval of the exponent."""
+    """Return the printed 68 % interval of the exponent."""
     printed = next(p for p in law.fit.parameters if p.name == "alpha").ci68
     return printed or (law.alpha, law.alpha)

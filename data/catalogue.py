@@ -1,6 +1,6 @@
-"""What comes with Isoplan: simulated demo tables, published run tables, law cards.
+"""Catalogue of the bundled data: simulated demo tables, published run tables, law cards.
 
-Every file is described in ``data/README.md``. Importing this reads two small files, nothing more.
+Every file is described in ``data/README.md``. The import of this module reads only two small files.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 
 @dataclass(frozen=True)
 class Demo:
-    """A bundled run table: the name to show, its file under ``data``, its mapping and where it comes from.
+    """A bundled run table: its display name, its file under ``data``, its mapping and its provenance.
 
-    ``spec`` is what to open it with: the law, the error of its losses, what its groups have in common.
+    ``spec`` is the specification to open it with: the law, the error of its losses, the parameters shared by its
+    groups.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Card:
-    """A published law: the name to show and its file under ``data``, in the JSON of ``isoplan fit --json``."""
+    """A published law: its display name and its file under ``data``, in the JSON format of ``isoplan fit --json``."""
 
     name: str
     file: str
@@ -101,13 +102,16 @@ SWEEPS = (
     ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
      "judged on all items, `local_` batch-locally. Filter to one budget"),
 )  # fmt: skip
-"""A sweep of recommender cells with its law and axis, the other kind of candidates, what varied, how it is judged."""
+"""Sweeps of recommender cells: name, law, axis, the other kind of candidates, what varies, and how they are evaluated.
+"""
 
 
 def _recommender(
     folder: str, log: str, sweep: str, law: str, axis: str | None, other: str, varied: str, judged: str
 ) -> Demo:
-    """A sweep of recommender cells on a log, judged on its own candidates and, by name, on the ``other`` kind."""
+    """Return a sweep of recommender cells on a log, evaluated on its own candidates and, by name, on the ``other``
+    kind.
+    """
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
     roles = Roles(
         N="N", D="D", C="C_step", budget="budget", loss="loss", seed="seed", run="run",
@@ -128,11 +132,13 @@ RECOMMENDER = tuple(
     for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
     for sweep in SWEEPS
 )
-"""Sweeps of recommender cells, listed where they are trained; ``isoplan.data.trained`` reads the curves of batches."""
+"""Sweeps of recommender cells, listed if they are trained; ``isoplan.data.trained`` reads the curves of batches."""
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
-    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual."""
+    """Return a scan of amplitude surrogates along ``axis``, with ``metrics`` in addition to the errors and ``more``
+    roles.
+    """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
     listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
@@ -177,11 +183,11 @@ AMPLITUDES = (
         hyper=("d", "sqrt_s", "updates", "epochs", "dimension", "dimension_spread", "dimension_inputs"),
     ),
 )  # fmt: skip
-"""Scans of amplitude surrogates, listed where they are trained."""
+"""Scans of amplitude surrogates, listed if they are trained."""
 
 
 def _jets(**more: object) -> Roles:
-    """The roles that all tables of our jets have, with ``more``; compute goes as 6 n_p N D with their particles."""
+    """Return the roles of all tables of jets trained by Isoplan, with ``more``; C = 6 n_p N D with their particles."""
     shared = {"N": "N", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
     return Roles.model_validate({**shared, "compute": ComputeRule(rule="6npND", n_p=42), **more})
 
@@ -270,6 +276,6 @@ PUBLISHED = (
 )
 
 BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
-"""Every table in the order in which they are listed; the first is the one that the demo opens."""
+"""All tables in the order of the list; the demo opens the first one."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

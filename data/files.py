@@ -1,4 +1,4 @@
-"""Bundled files by name, wherever the package is installed."""
+"""Access to bundled files by name, independent of the place of installation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.engine.errors import PlannerError
 
 
 def path(name: str) -> Traversable:
-    """The bundled file ``name``, relative to ``data``; raises PlannerError where there is none."""
+    """Return the bundled file ``name``, relative to ``data``; raises PlannerError if it does not exist."""
     parts = name.split("/")
     found = files("isoplan.data").joinpath(*parts)
     if ".." in parts or not found.is_file():
@@ -19,16 +19,16 @@ def path(name: str) -> Traversable:
 
 
 def is_there(name: str) -> bool:
-    """Whether the bundled file ``name`` comes along: a grid that is not trained has no table."""
+    """Return whether the bundled file ``name`` exists: a grid that is not trained has no table."""
     return files("isoplan.data").joinpath(*name.split("/")).is_file()
 
 
 def listed(folder: str, start: str, end: str) -> tuple[str, ...]:
-    """The bundled files of ``folder`` whose names start and end so, in their order."""
+    """Return the bundled files of ``folder`` whose names begin with ``start`` and end with ``end``, sorted."""
     names = sorted(one.name for one in files("isoplan.data").joinpath(folder).iterdir())
     return tuple(f"{folder}/{name}" for name in names if name.startswith(start) and name.endswith(end))
 
 
 def records(name: str) -> list[dict[str, str]]:
-    """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
+    """Return the rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
     return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))

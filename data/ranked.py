@@ -1,7 +1,8 @@
-"""Do the metrics rank our own recommender cells alike: batch-locally, on the whole catalogue, and by the training loss.
+"""Rank agreement of metrics over recommender cells trained by Isoplan, in both kinds of evaluation.
 
-Behavioural, sec. 7 and Tables 15 to 17: the cells of stage 1 differ in their architecture and are judged batch-locally,
-those of stage 2 in their negatives and on the whole catalogue; every cell is judged both ways.
+The metrics are batch-local, on the full catalogue, and the training loss. Behavioural, sec. 7 and Tables 15 to 17: the
+paper evaluates the cells of stage 1, which differ in their architecture, batch-locally, and those of stage 2, which
+differ in their negatives, on the full catalogue. Here every cell is evaluated both ways.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from isoplan.engine.schema import Direction, Metric, Roles, Runs
 
 Stage = Literal[1, 2]
 SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negatives",)}
-"""The sweeps that cells of a stage come from; that of batches, at one budget of its own, is none of architectures."""
+"""Sweeps with the cells of a stage. The sweep of batches is left out: it has its own budget and does not vary the
+architecture.
+"""
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
-"""How columns of the other kind of candidates begin."""
+"""Prefix of the columns for the other kind of candidates."""
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
-"""The loss of training that all cells of a stage have in common, whatever their negatives."""
+"""Training loss that is comparable between all cells of a stage, for any number of negatives."""
 JUDGED: dict[str, Direction] = {
     "loss": "min",
     "entropy": "min",
@@ -37,19 +40,19 @@ JUDGED: dict[str, Direction] = {
 
 
 def judged(folder: Path, stage: Stage) -> Runs:
-    """The cells of a stage, each once, with every metric both ways and their training loss; NaN where one is missing.
+    """Return the cells of a stage, each once, with every metric both ways and their training loss; NaN if missing.
 
-    Raises PlannerError where no sweep of the stage is trained.
+    Raises PlannerError if no sweep of the stage is trained.
     """
     other = {f"{OTHER[stage]}_{name}": way for name, way in JUDGED.items()}
     return _cells(folder, stage, {**JUDGED, **other, TRAIN[stage]: "min"})
 
 
 def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
-    """The least rank correlation of ``metric`` between events of any two lengths of history, or all, by budget.
+    """Return the lowest rank correlation of ``metric`` between events of any two history lengths, or all, by budget.
 
-    Behavioural, sec. 7 (e) and Fig. 22; a length counts where every cell has events of it. Empty where fewer than two
-    do, NaN where cells are too few. Raises PlannerError where no sweep of the stage is trained.
+    Behavioural, sec. 7 (e) and Fig. 22. A length counts if every cell has events of it. The result is empty if fewer
+    than two lengths count, and NaN for too few cells. Raises PlannerError if no sweep of the stage is trained.
     """
     columns = {name for sweep in SWEEPS[stage] for row in rows(folder, sweep)[:1] for name in row}
     slices = (metric, *sorted(name for name in columns if name.startswith(f"{metric}/ctx_")))
@@ -73,10 +76,12 @@ def _cells(folder: Path, stage: Stage, ways: Mapping[str, Direction]) -> Runs:
 
 
 def by_budget(folder: Path, stage: Stage) -> tuple[Agreement, ...]:
-    """The rank correlations of all pairs among the cells of each budget, 1 where both prefer the same cells."""
+    """Compute the rank correlations of all pairs of metrics over the cells of each budget, 1 if both rank them
+    alike.
+    """
     return agreement(judged(folder, stage), "budget")
 
 
 def pooled(folder: Path, stage: Stage) -> Agreement:
-    """The same over all budgets together, where compute moves every metric."""
+    """Compute the rank correlations over all budgets together, where compute changes every metric."""
     return agreement(judged(folder, stage))[0]

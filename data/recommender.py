@@ -1,6 +1,6 @@
-"""What the behavioural paper prints of each setting, as the evidence of a recipe, and its rank correlations.
+"""Published evidence of the behavioural paper for each setting of a recipe, and its rank correlations.
 
-The curves behind Tables 2 and 6 are figures only, so their optima come without curves and intervals.
+The curves behind Tables 2 and 6 are only in figures, so their optima have no curves and intervals.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from isoplan.engine.schema import Metric, Roles, Runs
 
 SHARE_COLUMNS = ("s_star_percent", "grid_winner_percent")
 SHARES = (0.01, 0.5)
-"""The swept shares by which Table 2 calls an optimum inside."""
+"""Range of swept shares in Table 2. A best value at its end shows on which side of the range the optimum lies."""
 NEGATIVES = (16e3, 2e6)
-"""The swept extra negatives of Table 6 beside K = 0."""
+"""Range of swept extra negatives of Table 6, in addition to K = 0."""
 QUOTED = {
     "s": "2 % of the parameters is best at every budget; every optimum inside its sweep lies between 1 % and 6 %, and "
     "the loss rises above 6 % (behavioural, Sec. 3.1, Table 7).",
@@ -42,7 +42,7 @@ MISSING = {
 
 @cache
 def published_evidence() -> Evidence:
-    """Tables 2, 3, 4 and 6: optimal shares, critical batches, the frontier by validation loss, negatives."""
+    """Return Tables 2, 3, 4 and 6: optimal shares, critical batches, the frontier by validation loss, and negatives."""
     card = read_fit(json.loads(path("cards/behavior_table4.json").read_text("utf-8")))
     return Evidence(
         share=_optima("table02_embedder_share", SHARE_COLUMNS, 0.01, SHARES, "behavioural, Table 2"),
@@ -55,12 +55,12 @@ def published_evidence() -> Evidence:
 
 
 def critical_batch(metric: str) -> Fit:
-    """The fit of eq. 3 to the updates of Table 3, by linear least squares as published."""
+    """Fit eq. 3 to the training steps of Table 3, by linear least squares as published."""
     return fit(FitSpec(law="critical-batch", axis="batch_size", y="updates", objective="ols"), batch_runs(metric))
 
 
 def batch_runs(metric: str) -> Runs:
-    """Table 3 for ``metric``: the ``updates`` to its target at each ``batch_size``."""
+    """Return Table 3 for ``metric``: the training steps (``updates``) to its target at each ``batch_size``."""
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))
@@ -68,16 +68,17 @@ def batch_runs(metric: str) -> Runs:
 
 
 def minima() -> tuple[tuple[float, float, float], ...]:
-    """(C, N*, D*) of the minimum of each iso-FLOP parabola by validation loss (Table 4)."""
+    """Return (C, N*, D*) of the minimum of each iso-FLOP parabola by validation loss (Table 4)."""
     rows = [r for r in records("papers/behavior/table04_allocation.csv") if r["estimate"] == "parabola"]
     return tuple((float(r["budget_flops"]), float(r["N"]), float(r["D"])) for r in rows)
 
 
 @cache
 def published_agreement() -> tuple[Agreement, ...]:
-    """Tables 16 and 17 as agreement: the loss against each metric, each turned so that more is better, per budget.
+    """Return Tables 16 and 17 as agreement: the loss against each metric, per budget.
 
-    Stage 1 is batch-local, stage 2 the full catalogue. Correlations between other metrics are not printed: NaN.
+    Metrics are oriented so that larger is better. Stage 1 is batch-local, stage 2 the full catalogue. Correlations
+    between other metrics are not printed: NaN.
     """
     stages = (("batch-local", "table16_spearman_stage1"), ("full catalogue", "table17_spearman_stage2"))
     columns = list(dict.fromkeys(c for _, t in stages for c in records(f"papers/behavior/{t}.csv")[0] if "loss_" in c))
@@ -99,7 +100,9 @@ def _agreement(name: str, row: dict[str, str], columns: list[str], metrics: tupl
 
 
 def _optima(table: str, columns: tuple[str, str], scale: float, span: Interval, source: str) -> tuple[Optimum, ...]:
-    """The optima of a table: their column, and that of the best swept value, which says on which side others lie."""
+    """Return the optima of a table from two columns: the optimum, and the best swept value, which locates optima at an
+    edge.
+    """
     column, winner = columns
     return tuple(
         published_optimum(

@@ -1,9 +1,9 @@
-"""What the cells of our own grids say of each setting of a recommender: their tables as the evidence of a recipe.
+"""Evidence of recommender cells trained by Isoplan for each setting of a recipe.
 
-A folder holds ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as
-``isoplan.trainers.bundle`` writes them; what is not there is named in ``Evidence.missing``. Stage 1 is judged
-batch-locally and stage 2 on the whole catalogue, as in the behavioural paper. C is that of the step formula, by which
-cells of one budget are sized.
+A folder contains ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as written by
+``isoplan.trainers.bundle``; ``Evidence.missing`` names absent tables. Stage 1 is evaluated batch-locally and stage 2 on
+the full catalogue, as in the behavioural paper. C is from the step formula, which also determines the size of cells of
+one budget.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction,
 
 FOLDER = Path(str(files("isoplan.data").joinpath("grids")))
 LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
-"""Where the tables that come along lie, by what their cells were trained on."""
+"""Folders of the bundled tables, by the dataset of their cells."""
 COLUMNS: dict[str, tuple[str, Direction]] = {
     "val_loss": ("loss", "min"),
     "recall@10": ("recall@10", "max"),
@@ -40,20 +40,22 @@ COLUMNS: dict[str, tuple[str, Direction]] = {
     "MRR@10": ("MRR@10", "max"),
     "coverage@10": ("coverage@10", "max"),
 }
-"""The metrics by the names of the paper, the columns that hold them, and which direction is better."""
+"""Metrics by their names in the paper: column and better direction."""
 SWEEPS: dict[Setting, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
 SWEPT: dict[Setting, str] = {"s": "s", "B": "batch", "K": "negatives"}
-"""The column that a sweep varies; allocation varies N."""
+"""Column that a sweep varies; allocation varies N."""
 SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
 CANDIDATES: dict[Setting, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
-"""Among what the cells of a sweep are judged."""
+"""Candidates in the evaluation of each sweep."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
-"""Columns of text."""
+"""Text columns."""
 
 
 @cache
 def evidence(folder: Path, metric: str) -> Evidence:
-    """The evidence of the tables in ``folder`` for ``metric``; ``missing`` says why a setting has none."""
+    """Return the evidence of the tables in ``folder`` for ``metric``; ``missing`` gives the reason for a setting
+    without any.
+    """
     found, missing = Evidence(), dict[Setting, str]()
     for setting in SWEEPS:
         try:
@@ -70,7 +72,7 @@ def evidence(folder: Path, metric: str) -> Evidence:
 
 
 def confounded(folder: Path) -> str:
-    """What changes with N among the cells of the allocation sweep, so that a is not the exponent of N alone."""
+    """Describe what changes with N in the allocation sweep, so that a is not the exponent of N alone."""
     every = rows(folder, SWEEPS["N"])
     N, h, layers = (numbers(every, name) for name in ("N", "h_used", "layers_used"))
     said = []
@@ -83,14 +85,16 @@ def confounded(folder: Path) -> str:
 
 
 def counted(folder: Path, setting: Setting) -> Rows:
-    """What guessing and counting reach on the log of a sweep and the cells beside it; none where it is not trained."""
+    """Return the results of guessing and counting on the log of a sweep and of its cells; empty if it is not
+    trained.
+    """
     if not rows(folder, SWEEPS[setting]):
         return ()
     return reference_rows(_table(folder, setting), setting)  # type: ignore[arg-type]
 
 
 def counting(folder: Path) -> list[tuple[str, ...]]:
-    """``counted`` of every sweep, its name and its candidates before each line."""
+    """Return ``counted`` of every sweep, with its name and its candidates before each line."""
     return [
         (f"{sweep}, {CANDIDATES[setting]}", *line)
         for setting, sweep in SWEEPS.items()
@@ -99,7 +103,7 @@ def counting(folder: Path) -> list[tuple[str, ...]]:
 
 
 def _built(folder: Path, setting: Setting, metric: str) -> Built:
-    """The evidence of the sweep of ``setting``. Raises PlannerError where it is not trained or lacks the metric."""
+    """Return the evidence of the sweep of ``setting``. Raises PlannerError if it is not trained or lacks the metric."""
     runs = cells(folder, setting, metric)
     curves = _curves(folder, runs, metric) if setting == "B" else None
     read = None if curves is None else lambda _: curves
@@ -108,7 +112,7 @@ def _built(folder: Path, setting: Setting, metric: str) -> Built:
 
 @cache
 def _table(folder: Path, setting: Setting) -> Table:
-    """The table of the sweep of ``setting`` with the sweeps that are found in it."""
+    """Return the table of the sweep of ``setting`` with the sweeps found in it."""
     every, name = rows(folder, SWEEPS[setting]), f"behavior_{SWEEPS[setting]}.csv"
     numeric = [c for c in every[0] if c not in WORDS]
     named = Roles(N="N", D="D", C="C_step", budget="budget", loss="loss", run="run")
@@ -116,7 +120,7 @@ def _table(folder: Path, setting: Setting) -> Table:
 
 
 def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Roles) -> Runs:
-    """The rows of a table under ``roles``, those left out that have no value of a size or of the loss."""
+    """Return the rows of a table under ``roles``, without rows that lack a size or the loss."""
     columns = {role.value: column for role in NUMERIC_ROLES if (column := roles.column(role)) is not None}
     columns |= {column: column for column in (*roles.hyper, *(m.column for m in roles.metrics))}
     values = {role: numbers(every, column) for role, column in columns.items()}
@@ -129,13 +133,13 @@ def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Ro
 
 
 def budget(folder: Path) -> float | None:
-    """The largest nominal budget of the sweeps of s, N and K, in FLOPs; None where none is trained."""
+    """Return the largest nominal budget of the sweeps of s, N and K in FLOPs; None if none is trained."""
     settings: tuple[Setting, ...] = ("s", "N", "K")
     return max((float(row["budget"]) for setting in settings for row in rows(folder, SWEEPS[setting])), default=None)
 
 
 def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
-    """The cells of a sweep (or the points of ``curves``) as text; none where it is not trained."""
+    """Return the cells of a sweep (or the points of ``curves``) as text; empty if it is not trained."""
     path = folder / f"behavior_{sweep}.csv"
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.is_file() else []
 
@@ -144,7 +148,7 @@ def cells(folder: Path, setting: Setting, metric: str) -> Runs:
     """Return the finished cells of the sweep of ``setting`` that measure ``metric``.
 
     They have the sizes, the setting, the metric and its column. Raises PlannerError for a sweep that is not trained,
-    and where no cell measures the metric.
+    and if no cell measures the metric.
     """
     name = SWEEPS[setting]
     every = rows(folder, name)
@@ -169,16 +173,20 @@ def cells(folder: Path, setting: Setting, metric: str) -> Runs:
 
 
 def updates(folder: Path, metric: str) -> Runs:
-    """The updates, in the column of ``metric``, that each batch needs to the hardest value that all cells reach.
+    """Return the training steps of each batch to the hardest value of ``metric`` that all cells reach.
 
-    Raises PlannerError where the sweep of batches is not trained, or its curves do not hold the metric.
+    They are in the column of ``metric``. Raises PlannerError if the sweep of batches is not trained, or its curves do
+    not contain the metric.
     """
     runs = cells(folder, "B", metric)
     return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
 
 
 def behind(folder: Path, setting: Setting, metric: str) -> Runs:
-    """The rows that the curve of a setting goes through: its cells, for B the updates of each. Raises PlannerError."""
+    """Return the runs behind the curve of a setting: its cells, for B the training steps of each batch.
+
+    Raises PlannerError as ``updates`` does.
+    """
     return updates(folder, metric) if setting == "B" else _built(folder, setting, metric).runs[setting]
 
 
@@ -196,7 +204,7 @@ def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
 
 
 def numbers(every: Sequence[Mapping[str, str]], column: str) -> Floats:
-    """A column (n,), NaN where a cell is empty; the table leaves out a column in which every cell would be."""
+    """Return a column (n,), NaN for an empty cell; a column that is empty in every cell is not in the table."""
     return np.array([float(row.get(column) or "nan") for row in every])
 
 
@@ -207,7 +215,7 @@ def _batch_spec(metric: str) -> FitSpec:
 
 
 def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
-    """The metric of the cells ``runs`` on the way, by updates."""
+    """Return the training curves of the metric of the cells ``runs``, by training steps."""
     y, _ = _column_of(metric)
     place = {name: i for i, name in enumerate(runs.labels["run"].tolist())}
     points = [row for row in rows(folder, "curves") if row["run"] in place and row.get(y)]

@@ -1,1 +1,1 @@
-"""Numbers and tables: laws, fits, plans and the store. Knows no browser and trains nothing."""
+"""Numbers and tables: laws, fits, plans and the store. No web code and no training."""

@@ -1,7 +1,8 @@
-"""Do metrics rank the runs alike? Spearman's rank correlation of every pair, per budget and per group.
+"""Rank agreement of metrics: Spearman's correlation of every pair, per budget and per group.
 
-Behavioural models, sec. 7, Tables 16 and 17, Figs. 7 and 20: pooled over budgets metrics agree because compute moves
-them all, so the question is asked within each budget and regime, and a sign that changes between them is marked.
+Behavioural models, sec. 7, Tables 16 and 17, Figs. 7 and 20. If budgets are pooled, metrics agree because compute
+changes all of them. Therefore the correlations are computed within each budget and regime, and a sign that differs
+between them is marked.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 
 FEWEST = 4
-"""Runs below which a rank correlation says nothing: with three it is one of five values."""
+"""Minimum number of runs for a rank correlation. With three runs it takes only a few discrete values."""
 TIED = 0.25
-"""Share of the runs with an equal value of a metric from which on that is said."""
+"""Share of runs with tied values of a metric above which a note is added."""
 By = Literal["all", "budget", "group"]
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How the metrics rank the runs of one budget or group.
+    """Rank correlations of the metrics over the runs of one budget or group.
 
-    ``rho`` (k, k) is Spearman's correlation of the metrics turned so that larger is better: 1 where two rank all runs
-    alike, -1 where one prefers what the other rejects; NaN where it is not defined. ``counts`` (k, k) are the runs that
-    have both. ``notes`` say what limits it.
+    ``rho`` (k, k) is Spearman's correlation of the metrics, oriented so that larger is better: 1 if two metrics rank
+    all runs alike, -1 if their rankings are reversed, NaN if it is not defined. ``counts`` (k, k) is the number of runs
+    with both metrics. ``notes`` state the limitations.
     """
 
     name: str
@@ -47,7 +48,8 @@ class Agreement:
 class Flip:
     """A pair of metrics that agrees in some parts of the table and disagrees in others.
 
-    ``clear``: in one part of either kind the correlation exceeds 1 / sqrt(n - 1), its standard error without any.
+    ``clear``: for each sign, the correlation of at least one part exceeds 1 / sqrt(n - 1), its standard error if the
+    metrics are uncorrelated.
     """
 
     one: str
@@ -58,7 +60,7 @@ class Flip:
 
     @property
     def sentence(self) -> str:
-        """The flip for people."""
+        """The sentence that reports the flip to the user."""
         doubt = "" if self.clear else ", within what chance gives"
         return (
             f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
@@ -67,14 +69,14 @@ class Flip:
 
 
 def usual(runs: Runs) -> By:
-    """Where the runs are compared unless somebody says otherwise: within budgets where any run belongs to one."""
+    """Return the default division of the runs: by budget if any run has a budget, else all runs together."""
     return "budget" if "budget" in runs and bool(np.isfinite(runs["budget"]).any()) else "all"
 
 
 def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
-    """The rank correlations of the loss and all metrics: of all runs, or of each budget or group apart.
+    """Compute the rank correlations of the loss and all metrics, for all runs or for each budget or group.
 
-    Raises PlannerError where the table has fewer than two of them, or no budgets or groups to part it by.
+    Raises PlannerError if the table has fewer than two of these columns, or no budgets or groups to divide it by.
     """
     names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     if len(names) < 2:
@@ -88,7 +90,7 @@ def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
 
 
 def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
-    """The pairs of metrics whose correlation has both signs among the parts, the clear ones first."""
+    """Return the pairs of metrics whose correlation has both signs among the parts, the clear ones first."""
     out = []
     for i, j in combinations(range(len(found[0].metrics)), 2) if found else ():
         signs = {side: [a for a in found if a.rho[i, j] * side > 0] for side in (1, -1)}
@@ -101,9 +103,9 @@ def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
 
 @dataclass(frozen=True)
 class Across:
-    """How one metric in two regimes (batch-local ``local``, full catalogue ``full``) ranks the same runs.
+    """Rank correlation of one metric in two regimes, batch-local (``local``) and full catalogue (``full``).
 
-    ``rho`` holds Spearman's correlation in each of the ``parts``, NaN where it is not defined.
+    ``rho`` is Spearman's correlation in each of the ``parts``, NaN if it is not defined.
     """
 
     local: str
@@ -113,14 +115,15 @@ class Across:
 
     @property
     def flips(self) -> bool:
-        """Whether the two agree in some parts and disagree in others."""
+        """Whether the two regimes agree in some parts and disagree in others."""
         return any(x > 0 for x in self.rho) and any(x < 0 for x in self.rho)
 
 
 def across(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> tuple[Across, ...]:
-    """Each pair (batch-local, full-catalogue) of columns through the parts of ``agreement``; behavioural, Sec. 7 (d).
+    """Collect the correlation of each pair of columns (batch-local, full-catalogue) over the parts.
 
-    Raises PlannerError for a column that is not among the metrics.
+    The parts are those of ``agreement``; behavioural, Sec. 7 (d). Raises PlannerError if a column is not among the
+    metrics.
     """
     metrics = found[0].metrics if found else ()
     for name in (name for pair in pairs for name in pair):
@@ -138,7 +141,7 @@ def _clear(a: Agreement, i: int, j: int) -> bool:
 
 
 def _parts(runs: Runs, by: By) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The name and the rows (n,) of each part."""
+    """Return the name and the row mask (n,) of each part."""
     if by == "all":
         return [("all runs", np.ones(len(runs), bool))]
     if by == "group":
@@ -168,7 +171,9 @@ def _within(name: str, metrics: tuple[str, ...], table: Floats) -> Agreement:
 
 
 def _spearman(x: Floats, y: Floats) -> float:
-    """Spearman's correlation, ties at their mean rank; NaN for fewer than four runs or one value only."""
+    """Compute Spearman's correlation with ties at their mean rank; NaN for fewer than four runs or a constant
+    column.
+    """
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
     from scipy.stats import spearmanr  # 0.5 s to import
@@ -177,7 +182,7 @@ def _spearman(x: Floats, y: Floats) -> float:
 
 
 def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], counts: Ints) -> list[str]:
-    """What limits the correlations: too few runs, metrics with one value or many ties."""
+    """Return notes on what limits the correlations: too few runs, or metrics with one value or many ties."""
     if len(table) < FEWEST:
         return [f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: it takes {FEWEST}."]
     notes = []

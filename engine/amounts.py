@@ -1,7 +1,7 @@
-"""Amounts as people type them with their unit: 2.5 EUR/h, 24 h, 80GB, 2M samples, 300 g/kWh.
+"""Amounts with a unit, as people type them: 2.5 EUR/h, 24 h, 80GB, 2M samples, 300 g/kWh.
 
-A field has one unit, in which its plain numbers are; what is typed in another unit of the same kind is converted, and
-a unit of another kind is refused in one sentence. Money is never converted.
+A field has one unit, and a plain number is in this unit. A number in another unit of the same kind is converted. A unit
+of another kind is an error. Money is never converted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import LONGEST, PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
 
 Words = Mapping[str, float]
-"""What a unit may be called, in lower case and singular, and how many of the field's own it is."""
+"""Names of units, in lower case and singular, and the size of each in units of the field."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What a field counts: as sentences ``name`` it, its ``words``, what it may be ``per``, and how one types it."""
+    """The unit of a field: its ``name`` in sentences, its ``words``, the words it may be ``per``, and typed
+    examples.
+    """
 
     name: str
     words: Words
@@ -36,12 +38,12 @@ _BYTES = {
 } | {"byte": 1.0}
 A_SAMPLE = ("sample", "jet", "event", "token", "point", "image", "sequence")
 AN_HOUR = ("hour", "h", "hr", "gpu hour", "gpu h", "device hour", "cpu hour", "cpu h", "core hour")
-"""What a price may be per."""
+"""Words for an hour of a device, after "per" or "/" in a price."""
 MONEY: Mapping[str, Words] = {
     "EUR": dict.fromkeys(("eur", "euro", "€"), 1.0),
     "USD": dict.fromkeys(("usd", "us dollar", "dollar", "us$", "$"), 1.0),
 }
-"""What each currency may be called."""
+"""Names of each currency."""
 HOURS = Unit("hours", {word: seconds / 3600 for word, seconds in SECONDS.items()}, "24 or 24 h")
 CPU_SECONDS = Unit("seconds", {**SECONDS, "cpu s": 1.0, "cpu second": 1.0, "ms": 1e-3}, "0.5 or 0.5 s", A_SAMPLE)
 GIGABYTES = Unit(
@@ -58,22 +60,22 @@ QUERIES = Unit("queries", dict.fromkeys(("query", "querie", "request"), 1.0), "1
 TOKENS = Unit("tokens", {"token": 1.0}, "500 or 500 tokens", ("query",))
 FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1e9 or 1 GFLOP", ("query",))
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
-"""Among which a wrong unit is looked for."""
+"""Units that are tried in order to name a wrong unit in an error."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 
 def money(currency: str, *per: str) -> Unit:
-    """A sum of money in ``currency``; ``per`` are the words for what it buys, one of which may be typed behind it."""
+    """Return the unit of a sum of money in ``currency``; ``per`` are the words that may follow it, such as "hour"."""
     return Unit(currency, MONEY.get(currency, {currency.lower(): 1.0}), f"2.5 or 2.5 {currency}", per)
 
 
 def parse_amount(text: str, what: str, unit: Unit) -> float:
-    """The number of ``unit`` in ``text``; plain numbers and those with k, M, B or T are read as ``parse_number`` does.
+    """Read ``text`` as a number of ``unit``; plain numbers and suffixes k, M, B and T as in ``parse_number``.
 
-    ``what`` names the field in the sentence of the PlannerError for what is no number, or is in another unit.
+    Raises PlannerError if ``text`` is not a number or is in another unit; ``what`` names the field in the sentence.
     """
-    if len(text) > LONGEST:  # before anything looks through it for a sign
+    if len(text) > LONGEST:  # before any search through a long text
         raise unreadable(text, what, unit.examples)
     sign = _SIGN.match(text)
     bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
@@ -89,13 +91,15 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
 
 
 def _without_per(said: str, unit: Unit) -> str:
-    """What was typed behind the number without what it is per, where that is what the unit is per."""
+    """Remove the "per ..." part of the typed unit if it is one of ``unit.per``."""
     found = _PER.search(said)
     return said[: found.start()] if found and _singular(found["per"], dict.fromkeys(unit.per, 1.0)) else said
 
 
 def _factor(said: str, words: Words) -> float | None:
-    """How many of the unit one of what was ``said`` is: a word of the unit, a suffix, or both; None where neither."""
+    """Return the size of the typed unit in units of the field: a word of the unit, a suffix, or both; None if
+    neither.
+    """
     if not said:
         return 1.0
     found = _singular(said, words)
@@ -110,13 +114,13 @@ def _factor(said: str, words: Words) -> float | None:
 
 def _singular(word: str, words: Words) -> float | None:
     found = words.get(word)
-    if found is None and len(word) > 2:  # "ms" is no plural of m
+    if found is None and len(word) > 2:  # "ms" is not a plural of "m"
         return words.get(word.removesuffix("s"))
     return found
 
 
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
-    """What is said of an amount in another unit, which is named where it is known."""
+    """Return the error for an amount in another unit; it names that unit if it is in the list."""
     kinds = (*map(money, MONEY), *KINDS)
     bare = _PER.split(said)[0]
     other = next((kind.name for kind in kinds if kind.name != unit.name and _singular(bare, kind.words)), "")

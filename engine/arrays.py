@@ -1,4 +1,4 @@
-"""Types of arrays. ``Floats`` are 64-bit, wherever numbers are fitted or planned; networks use 32-bit ``Singles``."""
+"""Array types. ``Floats`` are 64-bit, for fits and plans; ``Singles`` are 32-bit, for networks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a user can put right."""
+"""Errors that the user can correct."""
 
 
 class PlannerError(Exception):
     """A problem that the user can fix.
 
-    ``str(error)`` is one sentence that names the column, row, field or option and says what to do.
-    Pages show it as it is; the terminal prints it on standard error and exits with code 2.
+    ``str(error)`` is one sentence that names the column, row, field or option and the action to take. Pages show it
+    unchanged; the terminal prints it to standard error and exits with code 2.
     """

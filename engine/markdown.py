@@ -1,26 +1,26 @@
-"""Text that somebody else wrote, as Markdown shows it: names, notes, and sentences that hold them."""
+"""Escape text from users for Markdown: names, notes, and sentences that contain them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")  # within a word an underscore says nothing
+_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")  # within a word an underscore has no effect
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
-"""Where a line would begin as a heading, an item of a list or a rule."""
+"""Start of a line that Markdown reads as a heading, a list item or a rule."""
 
 
 def escape(text: str) -> str:
-    """``text`` in one line, with a backslash before whatever CommonMark or GitHub would read as more than text."""
+    """Return ``text`` in one line, with a backslash before each character that CommonMark or GitHub would interpret."""
     return _START.sub(r"\1\\", in_line(text.lstrip()))
 
 
 def in_line(text: str) -> str:
-    """The same of text that begins no line, such as a cell of a table."""
+    """Escape text that does not begin a line, such as a cell of a table."""
     return _SIGNS.sub(lambda sign: "\\" + sign[0], re.sub(r"[\r\n]+", " ", text))
 
 
 def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a table of text."""
+    """Return the lines of a Markdown table."""
     lines = [map(in_line, head), ["---"] * len(head), *(map(in_line, row) for row in rows)]
     return [f"| {' | '.join(line)} |" for line in lines]

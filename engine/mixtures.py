@@ -1,7 +1,7 @@
-"""What a table mixes: several data sets, a split into train and test, runs that are flagged. Pure: reads runs only.
+"""Mixtures in a table: several datasets, a split into train and test, flagged runs. Pure: reads runs only.
 
 Each of these is a question to the user. An answer is part of the mapping (one law each, all as one) or of the filter
-(only one value); a question that is answered, or whose column has one value left, is not asked again.
+(only one value). A question is not repeated if it is answered or if its column has one value left.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from isoplan.engine.schema import Category, Curves, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3
-"""Runs for each value, on average, below which a column names single runs."""
+"""Minimum mean number of runs per value. Below it, a column identifies single runs."""
 YES = {"1", "true", "yes", "y", "t"}
 OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
 OUT |= {"untrained", "diverged", "crashed", "failed", "bad", "broken"}
-"""Words by which a column, or a value of one, says that a run is not to be used."""
+"""Words in a column name or a value for runs that should not be used."""
 FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
-"""Words for the other runs."""
+"""Words for the runs that should be used."""
 TRAIN = {"train", "training", "fit"}
 VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
 """Words for validation data. Isoplan proposes them before test data."""
@@ -35,7 +35,7 @@ MEASURED_ON_BOTH = 0.9
 
 
 COPIED = "another row in every mapped number"
-"""How a note on a table names copies; a fit does not count these once more."""
+"""Phrase for copies in a note on a table; a fit does not count them again."""
 
 
 Kind = Literal["dataset", "split", "flag"]
@@ -43,9 +43,9 @@ Kind = Literal["dataset", "split", "flag"]
 
 @dataclass(frozen=True)
 class Question:
-    """One question about the column ``column``; ``counts`` has the runs with each value, "" for empty cells.
+    """One question about the column ``column``; ``counts`` is the number of runs per value, "" for empty cells.
 
-    ``keep`` is the value to keep where the column is a split or a flag, empty for data sets.
+    ``keep`` is the value to keep if the column is a split or a flag, empty for datasets.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What the table mixes, in one sentence."""
+        """The mixture in the table, as one or two sentences."""
         total = sum(self.counts.values())
         if self.kind == "flag":
             verb = "has" if self.left_out == 1 else "have"
@@ -67,21 +67,21 @@ class Question:
 
     @property
     def left_out(self) -> int:
-        """Runs that ``keep`` leaves out."""
+        """Number of runs that ``keep`` leaves out."""
         return sum(self.counts[value] for value in self.gone)
 
     @property
     def gone(self) -> list[str]:
-        """The values that ``keep`` leaves out."""
+        """Values that ``keep`` leaves out."""
         return [value for value in self.counts if value not in self.keep]
 
     def only(self, *values: str) -> str:
-        """The SQL condition for the runs with one of the ``values``."""
+        """Return the SQL condition for the runs with one of the ``values``."""
         return condition(self.column, values or self.keep, self.typed)
 
 
 def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
-    """The SQL condition for the rows in which ``column`` has one of the ``values``; "" is an empty cell."""
+    """Return the SQL condition for the rows in which ``column`` has one of the ``values``; "" is an empty cell."""
     name = column if _bare(column) else '"' + column.replace('"', '""') + '"'
     known = [value if typed != "text" else "'" + value.replace("'", "''") + "'" for value in values if value]
     parts = [f"{name} = {known[0]}" if len(known) == 1 else f"{name} IN ({', '.join(known)})"] if known else []
@@ -89,7 +89,7 @@ def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
 
 
 def _bare(column: str) -> bool:
-    """Whether a condition may name a column without quotes: an identifier that is no word of SQL."""
+    """Whether a condition may name a column without quotes: an identifier that is not an SQL keyword."""
     from sqlglot import tokenize
 
     if not (column.isidentifier() and column.isascii()) or column.lower() == "if":
@@ -98,13 +98,13 @@ def _bare(column: str) -> bool:
 
 
 def option(where: str) -> str:
-    """``--where`` with a condition, quoted for a shell."""
+    """Return ``--where`` with a condition, quoted for a shell."""
     simple = not set('"$`\\!') & set(where)
     return f'--where "{where}"' if simple else f"--where {shlex.quote(where)}"
 
 
 def ways(question: Question) -> str:
-    """The options of ``isoplan fit`` that answer a question."""
+    """Return the options of ``isoplan fit`` that answer a question."""
     name = shlex.quote(question.column)
     if question.kind == "dataset":
         first = max(question.counts, key=question.counts.__getitem__)
@@ -113,7 +113,7 @@ def ways(question: Question) -> str:
 
 
 def questions(runs: Runs) -> tuple[Question, ...]:
-    """What the user has not yet been asked or has not answered about ``runs``; columns that agree are asked once."""
+    """Return the open questions about ``runs``; columns with the same division of the runs give one question."""
     return tuple(
         _propose_held_out(ask(name, runs.categories[name]), runs)
         for name in _open(runs)
@@ -142,19 +142,21 @@ def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter
 
 
 def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
-    """The row ids of the runs that ``question.keep`` leaves out."""
+    """Return the row ids of the runs that ``question.keep`` leaves out."""
     category = runs.categories[question.column]
     names = np.array([*category.values, ""])[category.codes]
     return [int(i) for i in runs.ids[np.isin(names, question.gone)]]
 
 
 def pooled(runs: Runs) -> tuple[str, ...]:
-    """The columns with few values that nobody has answered for: those that a fit of all ``runs`` pools."""
+    """Return the columns with few values and no answer from the user. A fit of all ``runs`` pools them."""
     return tuple(_open(runs))
 
 
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
-    """The column by whose values figures colour runs or curves: the groups with a law each, else the first of sets."""
+    """Return the column whose values colour runs or curves in figures: the groups with a law each, else the first
+    dataset.
+    """
     own = runs.roles.group if runs.roles.each else None
     first = [own] if own in runs.categories else []
     sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]
@@ -176,7 +178,7 @@ def _open(runs: Runs) -> Iterator[str]:
 
 
 def _mixes(category: Category) -> bool:
-    """Whether the runs have several values, and, where these name data sets, neither too many nor one a run."""
+    """Whether the column has several values and, if these name datasets, a plausible number of them."""
     counts = category.counts
     if category.kind != "dataset":
         return len(counts) > 1
@@ -185,13 +187,13 @@ def _mixes(category: Category) -> bool:
 
 
 def _partition(category: Category) -> bytes:
-    """How a column divides the runs, whatever it calls the parts."""
+    """Return a key of how a column divides the runs, independent of the names of the parts."""
     _, first, inverse = np.unique(category.codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int8).tobytes()
 
 
 def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
-    """The question about a column; of the ``kind`` that is named, else of the one that its name and values suggest."""
+    """Return the question about a column, of the given ``kind`` or of the kind that its name and values suggest."""
     counts, typed = category.counts, category.typed
     if kind is None and category.kind == "split":
         keep = tuple(value for value in counts if _is_training(value))
@@ -207,7 +209,7 @@ def _is_training(value: str) -> bool:
 
 
 def is_yes(category: Category) -> NDArray[np.bool_]:
-    """Which runs (n,) a flag is raised for."""
+    """Return the mask (n,) of the runs whose flag is set."""
     raised = np.array([*map(_raised, category.values), False])
     return np.asarray(raised[category.codes], bool)
 

@@ -1,6 +1,6 @@
 """Numbers as people type them (2M, 10^20, 3 ZFLOP, 200 H200 hours) and as they are shown.
 
-Reading raises PlannerError with one sentence that repeats what was typed and gives examples.
+Reading raises PlannerError with one sentence that quotes the text and gives examples.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NUMBER_EXAMPLES = "2M, 1.5k, 3,000,000, 1e6 or 10^6"
 FLOP_EXAMPLES = "1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days or 200 H200 hours"
 LONGEST = 100
 PLAIN = 6
-"""Characters up to which a number is typed without a power of ten."""
+"""Maximum length of a number that is written without a power of ten."""
 
 _TO_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -56,17 +56,17 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A number that somebody typed: its value, and what was assumed to read it; empty where nothing was."""
+    """A typed number: its value, and the assumption made to read it (empty if none)."""
 
     value: float
     note: str
 
 
 def parse_number(text: str, what: str = "number") -> float:
-    """The value of ``text``: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5. A suffix is k, M, B or T in either case.
+    """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.
 
-    A comma marks decimals or thousands, whichever the digits allow. ``what`` names the field in the sentence of the
-    PlannerError.
+    A suffix is k, M, B or T in either case. A comma marks decimals or thousands, as the digits allow. Raises
+    PlannerError; ``what`` names the field in its sentence.
     """
     value, rest = leading(text, what, NUMBER_EXAMPLES)
     unit = rest.strip().lower()
@@ -76,15 +76,16 @@ def parse_number(text: str, what: str = "number") -> float:
 
 
 def parse_share(text: str, what: str = "share") -> float:
-    """A share from ``0.4`` or ``40 %``, read as ``parse_number`` reads numbers."""
+    """Read a share from ``0.4`` or ``40 %``; the number is read as in ``parse_number``."""
     typed = text.strip()
     return parse_number(typed.removesuffix("%"), what) * (0.01 if typed.endswith("%") else 1.0)
 
 
 def parse_flops(text: str, what: str = "budget") -> Reading:
-    """FLOPs from ``text``: a number, a number of k..RFLOP, PFLOP/s-days, or hours of a known accelerator.
+    """Read FLOPs from ``text``: a number, a number of k..RFLOP, PFLOP/s-days, or hours of a known accelerator.
 
-    Hours count the device's dense peak times the utilisation (40 % unless "at 35 %" says otherwise); the note says so.
+    Hours are multiplied by the device's dense peak and the utilisation (40 % by default, or as in "at 35 %"). The note
+    states this.
     """
     value, rest = leading(text, what, FLOP_EXAMPLES)
     reading = _read_compute(value, rest.strip().lower(), text, what)
@@ -92,9 +93,9 @@ def parse_flops(text: str, what: str = "budget") -> Reading:
 
 
 def leading(text: str, what: str, examples: str) -> tuple[float, str]:
-    """The number that ``text`` starts with, and the rest.
+    """Return the number at the start of ``text`` and the rest.
 
-    Raises PlannerError where it starts with none, and for one thousand or one, such as 1,000.
+    Raises PlannerError if it does not start with a number, and for an ambiguous number such as 1,000.
     """
     plain = re.sub("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text[:LONGEST])
     plain = plain.replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ")
@@ -112,7 +113,7 @@ def leading(text: str, what: str, examples: str) -> tuple[float, str]:
 
 
 def _decimal(digits: str) -> str:
-    """The digits with a point before their decimals and nothing between thousands."""
+    """Return the digits with a decimal point and without thousands separators."""
     plain = re.sub(r"[ _']", "", digits)
     if re.fullmatch(_COMMAS, plain):
         return plain.replace(",", "")
@@ -165,7 +166,7 @@ def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Rea
 
 
 def _seconds(unit: str) -> float | None:
-    """Seconds in a unit of time, singular or plural; None where it is none."""
+    """Return the seconds in a unit of time, singular or plural; None for another unit."""
     return SECONDS.get(unit) or SECONDS.get(unit.removesuffix("s"))
 
 
@@ -176,17 +177,17 @@ def _finite(value: float, text: str, what: str, examples: str) -> float:
 
 
 def unreadable(text: str, what: str, examples: str) -> PlannerError:
-    """What is said of a text that is no number."""
+    """Return the error for a text that is not a number."""
     return PlannerError(f"The {what} {cut(text)!r} cannot be read as a number: write it like {examples}.")
 
 
 def cut(text: str) -> str:
-    """What was typed as sentences repeat it: forty characters at most."""
+    """Cut typed text to forty characters for a sentence."""
     return text[:40] + ("..." if len(text) > 40 else "")
 
 
 def as_typed(x: float) -> str:
-    """A number as people type it, exactly: 5000, 0.4, 1e-5, 2.5e9; ``parse_number`` reads it back."""
+    """Return a number as people type it, exactly: 5000, 0.4, 1e-5, 2.5e9; ``parse_number`` is the inverse."""
     exact = Decimal(repr(float(x)))
     plain = f"{exact:f}".removesuffix(".0")
     if len(plain) <= PLAIN:
@@ -196,8 +197,10 @@ def as_typed(x: float) -> str:
 
 
 def digits(value: float, interval: tuple[float, float] | None) -> int:
-    """Decimals that ``value`` deserves: two significant digits of the interval's shorter finite half, else three of
-    the value, but at most seven of it; negative means tens, hundreds, ..."""
+    """Return the number of decimals to show for ``value``. The shorter finite half of the interval gets two significant
+    digits; without an interval the value gets three. At most seven digits of the value are shown. Negative means tens,
+    hundreds, ...
+    """
     halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
     size, keep = (min(halves), 2) if halves else (abs(value), 3)
     if not (math.isfinite(size) and size > 0):
@@ -207,14 +210,14 @@ def digits(value: float, interval: tuple[float, float] | None) -> int:
 
 
 def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
-    """``value`` with the digits that its interval deserves: 0.34731 in (0.331, 0.363) is 0.347."""
+    """Round ``value`` to the digits that its interval justifies: 0.34731 in (0.331, 0.363) is 0.347."""
     return to_places(value, digits(value, interval))
 
 
 def to_places(value: float, places: int) -> str:
-    """``value`` with so many decimals, negative for tens, hundreds, ...; the tiny and the huge as powers of ten.
+    """Format ``value`` with ``places`` decimals; negative ``places`` mean tens, hundreds, ...
 
-    From five digits on they are grouped: 402,000.
+    Very small and very large values are written as powers of ten. From five digits on, digits are grouped: 402,000.
     """
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
@@ -225,13 +228,15 @@ def to_places(value: float, places: int) -> str:
 
 
 def si(value: float, significant: int = 3) -> str:
-    """``value`` with an SI prefix and a blank for the unit that follows: 1.23 G, 60.0 m; "1.00 " without one."""
+    """Format ``value`` with an SI prefix and a blank for the unit that follows: 1.23 G, 60.0 m; "1.00 " without a
+    prefix.
+    """
     scale, prefix = _scale(value, significant, ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R"))
     return f"{_significant(scale, significant)} {prefix}"
 
 
 def count(value: float, significant: int = 2) -> str:
-    """A count as people say it: 950, 1.9 k, 2.0 M, 70 B, 8.8 T; powers of ten beyond 10^15."""
+    """Format a count: 950, 1.9 k, 2.0 M, 70 B, 8.8 T; powers of ten beyond 10^15."""
     if not math.isfinite(value) or abs(value) >= 1e15 or 0 < abs(value) < 0.01:
         return power10(value, significant)
     if value == round(value) and abs(value) < 1000:
@@ -241,7 +246,7 @@ def count(value: float, significant: int = 2) -> str:
 
 
 def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[float, str]:
-    """``value`` as a number of the largest prefix that it reaches once it is rounded."""
+    """Return ``value`` in units of the largest prefix that its rounded value reaches, and this prefix."""
     if not math.isfinite(value) or value == 0:
         return value, ""
     value = float(f"{value:.{significant - 1}e}")
@@ -250,7 +255,7 @@ def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[f
 
 
 def _significant(value: float, significant: int) -> str:
-    """Plain digits: 1.9, 70, 950 (never 9.5e+02)."""
+    """Format ``value`` in plain digits: 1.9, 70, 950 (never 9.5e+02)."""
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
     places = significant - 1 - math.floor(math.log10(abs(value)) + 1e-12)
@@ -258,17 +263,17 @@ def _significant(value: float, significant: int) -> str:
 
 
 def power10(value: float, significant: int = 3) -> str:
-    """``value`` as a power of ten in plain text: 5.76 × 10²³, 10²⁰."""
+    """Format ``value`` as a power of ten in plain text: 5.76 × 10²³, 10²⁰."""
     return _power10(value, significant, "{m} × 10{e}", "10{e}", lambda e: str(e).translate(_TO_SUPERSCRIPT))
 
 
 def power10_html(value: float, significant: int = 3) -> str:
-    """``value`` as a power of ten for figures and pages: 5.76 × 10<sup>23</sup>."""
+    """Format ``value`` as a power of ten for figures and pages: 5.76 × 10<sup>23</sup>."""
     return _power10(value, significant, "{m} × 10<sup>{e}</sup>", "10<sup>{e}</sup>", str)
 
 
 def power10_latex(value: float, significant: int = 3) -> str:
-    """``value`` as a power of ten for LaTeX, in math mode: 5.76 \\times 10^{23}."""
+    """Format ``value`` as a power of ten in LaTeX math mode."""
     return _power10(value, significant, r"{m} \times 10^{{{e}}}", r"10^{{{e}}}", str)
 
 
@@ -283,12 +288,12 @@ def _power10(value: float, significant: int, both: str, alone: str, show: Callab
 
 
 def flops(value: float) -> str:
-    """FLOPs for people: 10²⁰ FLOPs."""
+    """Format FLOPs: 10²⁰ FLOPs."""
     return f"{power10(value)} FLOPs"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in the unit that suits it: 85 s, 14 min, 3.2 h, 12 days, 2.1 years."""
+    """Format a time in a suitable unit: 85 s, 14 min, 3.2 h, 12 days, 2.1 years."""
     if not math.isfinite(seconds):
         return "∞" if seconds > 0 else "unknown"
     for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h"), (63_115_200, 86_400, "days")):

@@ -1,7 +1,7 @@
-"""What a run is: roles of columns, and the runs that a law is fitted to.
+"""Definition of a run: the roles of columns, and the runs that a law is fitted to.
 
-A *role* says what a column means to a law (N, D, C, loss, ...). Roles are a mapping on top of the
-stored columns, so a table is never rewritten when its mapping is corrected.
+A *role* is the meaning of a column for a law (N, D, C, loss, ...). Roles are a mapping on top of the stored columns, so
+a correction of the mapping does not change the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RowsOfRun = Literal["all", "last", "best"]
 
 
 class Role(StrEnum):
-    """What one column means. ``unused`` columns are kept and shown, never fitted."""
+    """Meaning of one column. ``unused`` columns are stored and shown, but never fitted."""
 
     N = "N"
     D = "D"
@@ -63,19 +63,19 @@ ROLE_HELP: dict[Role, str] = {
     Role.UNUSED: "Kept and shown, not used by any law.",
 }
 
-# Roles that at most one column of a table can have and that must hold numbers.
+# Numeric roles. At most one column of a table can have each of them.
 NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT)
 LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
 OVERFITS = "overfits"
-"""The column of a run table that is 1 where a run overfits and 0 where it does not: a fact of the whole run."""
+"""Column of a run table: 1 for runs that overfit, else 0. It is a property of the whole run."""
 
 
 _TEXT = ("suffix", "comma", "thousands")
 
 
 class Metric(BaseModel):
-    """A column that measures quality, and which direction of it is better."""
+    """A column that measures quality, and its better direction."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     column: str
@@ -83,16 +83,16 @@ class Metric(BaseModel):
 
 
 class Roles(BaseModel):
-    """The mapping of a table: role -> column name (exactly as the file spells it).
+    """The mapping of a table: role -> column name (exactly as in the file).
 
-    ``conversions`` names the columns that the user agreed to convert and how
-    (``isoplan.engine.store.columns.conversions``): text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands":
-    1,234,567) and units ("millions", "pf-days"). ``derived`` gives numeric roles by a formula over the columns: ``{"D":
-    "steps * batch_size * seq_len"}``. ``repeats`` says whether rows that differ only in their seed stay or are
-    averaged; "once" keeps one of each set of exact copies. ``rows`` says which rows of a run count, where a run has
-    several: all, the last, or the one with the best loss. ``each`` asks for one law for each value of ``group``.
-    ``pooled`` names the columns whose values the user agreed to fit together. Empty values of ``derived``, ``rows``,
-    ``each`` and ``pooled`` are not written, so that older snapshots keep their hash.
+    ``conversions`` maps columns to conversions that the user accepted (``isoplan.engine.store.columns.conversions``):
+    of text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) and of units ("millions",
+    "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D": "steps * batch_size * seq_len"}``.
+    ``repeats`` states whether rows that differ only in their seed are kept or averaged; "once" keeps one of each set of
+    exact copies. ``rows`` states which rows of a run count if it has several: all, the last, or the one with the best
+    loss. ``each`` requests one law for each value of ``group``. ``pooled`` are the columns whose values the user agreed
+    to fit together. Empty values of ``derived``, ``rows``, ``each`` and ``pooled`` are not written, so that older
+    snapshots keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -121,19 +121,19 @@ class Roles(BaseModel):
 
     @property
     def reading(self) -> str:
-        """Units, formulas and rows of the mapping in one line; empty where columns are read as they stand."""
+        """Units, formulas and row choice of the mapping in one line; empty if the columns are read unchanged."""
         units = [f"{name}: {how}" for name, how in sorted(self.conversions.items()) if how not in _TEXT]
         formulas = [f"{role} = {formula}" for role, formula in sorted(self.derived.items())]
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
         return "; ".join([*units, *formulas, *rows])
 
     def column(self, role: Role) -> str | None:
-        """The column that has a single-column role, or None."""
+        """Return the column of a single-column role, or None."""
         value = getattr(self, role.value, None)
         return value if isinstance(value, str) else None
 
     def direction(self, y: str) -> Direction:
-        """The better direction of a target: ``loss`` or the column of a metric."""
+        """Return the better direction of a target: ``loss`` or the column of a metric."""
         return next((m.direction for m in self.metrics if m.column == y), "min")
 
 
@@ -142,10 +142,10 @@ CategoryKind = Literal["dataset", "split", "out", "keep", "other"]
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """A column with few values: its ``values`` (k,) as text and, for each run, the position of its value (n,).
+    """A column with few values: its ``values`` (k,) as text and, for each run, the index of its value (n,).
 
-    A position of -1 is an empty cell. ``kind`` is what name and values suggest: a data set, a split into train and
-    test, a flag of runs to leave ``out`` or to ``keep``, or another property. ``typed`` is the type of the cells.
+    An index of -1 is an empty cell. ``kind`` is the meaning that name and values suggest: a dataset, a split into train
+    and test, a flag of runs to leave ``out`` or to ``keep``, or another property. ``typed`` is the type of the cells.
     """
 
     values: tuple[str, ...]
@@ -154,19 +154,19 @@ class Category:
     typed: Literal["text", "number", "bool", "date"] = "text"
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Category:
-        """The same column of the runs at ``index``."""
+        """Return the column for the runs at ``index``."""
         return replace(self, codes=self.codes[index])
 
     @property
     def counts(self) -> dict[str, int]:
-        """Runs with each value, without the values that no run has; the key of empty cells is ""."""
+        """Number of runs per value, without values that no run has; the key of empty cells is ""."""
         found = np.bincount(self.codes.astype(np.int64) + 1, minlength=len(self.values) + 1).tolist()
         return {name: n for name, n in zip((*self.values, ""), (*found[1:], found[0]), strict=True) if n}
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Runs that no fit uses, (k,) each: their row ids, their names (empty without a column of names), and why."""
+    """Runs that no fit uses: their row ids, names (empty without a column of names) and reasons, each (k,)."""
 
     ids: Ints
     names: NDArray[np.str_]
@@ -178,18 +178,17 @@ NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.str_), np.empty(0, np.str
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The runs that a law is fitted to: one row a run, every array of length n in the order of ``ids``.
+    """The runs that a law is fitted to: one row per run, every array of length n in the order of ``ids``.
 
-    ``values`` holds float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step",
-    "weight" where the table has or implies them, and every metric and hyperparameter under its own column name.
-    "C" is there whenever N and D are (by ``roles.compute`` unless a column gives it); "D" may be derived from C and N;
-    "budget" holds the nominal FLOPs of the run's iso-FLOP group, NaN for a run in none.
-    ``labels`` holds text columns by role: "group", "seed", "run", "status".
-    ``categories`` holds the columns with few values by their own names, whether they have a role or none.
-    Every value that a fit uses is finite; rows that were left out are named in ``left_out`` and counted in ``notes``.
-    ``withheld`` says by role why a column that reads like it was not used. ``seconds`` (n,) is how long each run took,
-    NaN where that is not known, and ``seconds_from`` the column that says so. ``where`` is the SQL condition by which
-    the rows of a file were selected, empty without one.
+    ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step", "weight" if the
+    table has or implies them, and every metric and hyperparameter under its column name. "C" is present if N and D are
+    (by ``roles.compute`` unless a column gives it). "D" may be derived from C and N. "budget" is the nominal FLOPs of
+    the run's iso-FLOP group, NaN for a run without a group. ``labels`` are text columns by role: "group", "seed",
+    "run", "status". ``categories`` are the columns with few values by column name, with or without a role. Every value
+    that a fit uses is finite. Rows that were left out are listed in ``left_out`` and counted in ``notes``. ``withheld``
+    maps a role to the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each
+    run, NaN if not known, and ``seconds_from`` the column that gives it. ``where`` is the SQL condition that selected
+    the rows of a file, empty without one.
     """
 
     ids: Ints
@@ -216,11 +215,11 @@ class Runs:
         return role in self.values
 
     def lacks(self, name: str) -> bool:
-        """Whether no law can read ``name``: no column gives it, or one in an unknown unit does."""
+        """Return whether no law can read ``name``: no column gives it, or its column is in an unknown unit."""
         return name not in self.values or (name in self.withheld and getattr(self.roles, name, None) is not None)
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
-        """The runs at ``index`` (positions or mask), in that order."""
+        """Return the runs at ``index`` (positions or mask), in that order."""
         return replace(
             self,
             ids=self.ids[index],
@@ -233,14 +232,14 @@ class Runs:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Training curves: m runs, measured at n points in all.
+    """Training curves: m runs, with n measured points in total.
 
-    ``names`` (m,) are the runs; ``of`` (n,) is the curve of each point, ascending, and within a curve the points are in
-    the order of training. ``values`` holds (n,) float64 columns: "step", "epochs", "D" (samples seen so far) and "C"
-    (FLOPs spent so far) where the table has or implies them, what belongs to the run as a whole ("N", "U",
-    hyperparameters by column name) repeated along its curve, and the loss and metrics. NaN means not measured, infinity
-    that the run diverged. ``marks`` (m,) says why a curve is left out, empty for a sound one. ``categories`` are those
-    of the run table, by curve (m,).
+    ``names`` (m,) are the runs. ``of`` (n,) is the curve of each point, ascending; within a curve the points are in the
+    order of training. ``values`` are (n,) float64 columns: "step", "epochs", "D" (samples seen so far) and "C" (FLOPs
+    used so far) if the table has or implies them, properties of the whole run ("N", "U", hyperparameters by column
+    name) repeated along its curve, and the loss and metrics. NaN means not measured, infinity means that the run
+    diverged. ``marks`` (m,) is the reason why a curve is left out, empty for a valid one. ``categories`` are those of
+    the run table, by curve (m,).
     """
 
     names: NDArray[np.str_]
@@ -265,11 +264,11 @@ class Curves:
 
     @property
     def starts(self) -> Ints:
-        """The first point of each curve and, last, n: (m + 1,)."""
+        """Index of the first point of each curve, followed by n: (m + 1,)."""
         return np.searchsorted(self.of, np.arange(len(self.names) + 1)).astype(np.int64)
 
     def take(self, keep: NDArray[np.bool_]) -> Curves:
-        """The curves where ``keep`` (m,) holds, in their order."""
+        """Return the curves selected by the mask ``keep`` (m,), in their order."""
         points = keep[self.of]
         return replace(
             self,

@@ -1,7 +1,7 @@
-"""Cells of CSV files that a spreadsheet would run as formulas. Pure.
+"""Escape cells of CSV files that a spreadsheet would run as formulas. Pure.
 
 A spreadsheet treats a cell that begins with one of ``= + - @``, a tab or a line end as a formula (OWASP, "CSV
-injection"). An apostrophe before it makes the cell text. Numbers stay as they are.
+injection"). An apostrophe before it makes the cell text. Numbers are unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def as_text(cell: Any) -> Any:
-    """``cell`` with an apostrophe before it where it is text that begins like a formula and is no number."""
+    """Return ``cell``, with an apostrophe before it if it is text that begins like a formula and is not a number."""
     if not isinstance(cell, str) or not cell.startswith(BEGINS):
         return cell
     try:

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     __version__: str
 
     def __getattr__(name: str) -> Callable[..., Any]:
-        """Each question of the planner is a function."""
+        """Return the function of a question of the planner."""
 
 else:
 
     def __getattr__(name: str) -> str:
-        """Return the version; it is read when it is asked for, because that takes as long as the whole import."""
+        """Return the version. It is read only on access, because this takes as long as the whole import."""
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""What an amplitude surrogate of a stated precision takes, before it is trained."""
+"""Size, data and compute of an amplitude surrogate for a required precision, before it is trained."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
 AXES = ("D", "N", "C")
 MOST_CELLS = 20_000
-"""Rows that are read of a table of trained cells."""
+"""Maximum number of rows read from a table of trained cells."""
 
 
 def amplitude(
@@ -38,7 +38,7 @@ def amplitude(
     floor: Amount = 0,
     fixed_energy: bool = False,
 ) -> Answer[AmplitudePlan]:
-    """Plan the points, the size and the compute of an amplitude surrogate.
+    """Plan the number of points, the size and the compute of an amplitude surrogate.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def amplitude(
         The MSE of the standardised log amplitude, or a relative error such as "0.1%" and its kind: "rms", "median" or
         "99%" (of the points).
     sigma : number
-        The standard deviation of log A over the points; an RMS error needs it.
+        The standard deviation of log A over the points; required for an RMS error.
     anchors : several
         Runs with the axis that limits them first: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}.
     process, axis, held, network : str
-        A published law in place of anchors, as in "Zgg", "D", "N = 1e6".
+        A published law instead of anchors, as in "Zgg", "D", "N = 1e6".
     trained, cells : str, several tables
         A process whose trained cells give the law, and further tables of cells.
     floor, fixed_energy : number, bool
-        The MSE of the noise in the amplitudes; all events have one collision energy.
+        The MSE of the noise in the amplitudes; whether all events have one collision energy.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def amplitude(
 def _check_evidence(
     of_law: Mapping[str, str], process: str, anchors: Sequence[object], trained: str, cells: Sequence[object]
 ) -> None:
-    """Raise PlannerError for more than one evidence, and for an option without the evidence that it belongs to."""
+    """Raise PlannerError for more than one evidence, and for an option whose evidence is missing."""
     alone = next((name for name, x in of_law.items() if x and not process), "")
     if alone or (cells and not trained):
         raise PlannerError(f"Option {alone or 'cells'}: it belongs to {'process' if alone else 'trained'}. Add it.")
@@ -101,7 +101,7 @@ def _by_cells(
     kind: Kind,
     floor: float,
 ) -> AmplitudePlan:
-    """Return the plan by the law of trained cells: the bundled ones and those of ``tables``."""
+    """Return the plan from the law of trained cells: the bundled ones and those of ``tables``."""
     from isoplan.data.amplitudes import best_laws, trained_cells
     from isoplan.engine.planning.amplitude import by_error, most_anchors, plan_trained, spread_of
 
@@ -119,7 +119,7 @@ def _by_law(
     floor: float,
     fixed_energy: bool,
 ) -> AmplitudePlan:
-    """Return the plan by a published law (process, axis, what was held, network), or by anchors and the bound."""
+    """Return the plan from a published law (process, axis, fixed quantity, network), or from anchors and the bound."""
     from isoplan.data.amplitudes import best_laws, published_law
     from isoplan.engine.planning.amplitude import plan_amplitude, plan_fitted
 
@@ -133,7 +133,7 @@ def _by_law(
 def _read_target(
     mse: Amount | None, error: Amount | None, sigma: Amount | None, kind: Kind, known: float | None = None
 ) -> Precision:
-    """Return the target; the spread of log A is the given one, else the ``known`` one of trained cells."""
+    """Return the target; the standard deviation of log A is ``sigma``, else the ``known`` one of trained cells."""
     from isoplan.engine.planning.amplitude import of_error, of_mse
     from isoplan.engine.quantities import parse_share
 

@@ -1,4 +1,4 @@
-"""Answers that consist of several parts: print one to read it, or write it to a file with ``isoplan.save``."""
+"""Answers with several parts: print an answer, or write it to a file with ``isoplan.save``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Generic[Result]):
-    """An answer: its numbers in ``result``, and its ``text`` as the terminal prints it.
+    """An answer: its numbers in ``result``, and its ``text`` as printed in the terminal.
 
-    ``document`` is what files are written from, None if the answer has no prices. ``notes`` say how tables were read.
+    ``document`` is the source of files, None if the answer has no prices. ``notes`` describe how tables were read.
     """
 
     result: Result
@@ -32,7 +32,7 @@ class Answer(Generic[Result]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeat(Answer[Any]):
-    """Two ways to a loss in ``result``, the cheapest between them, and what the samples at hand are worth."""
+    """Two ways to a loss in ``result``, the cheapest plan between them, and the value of the available samples."""
 
     result: SimulateOrRepeat
     between: Between | None = None

@@ -26,13 +26,13 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""Keys of the JSON of other commands, and the command."""
+"""Keys in the JSON of other commands -> the command."""
 
 
 def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
     """Read a fit or a plan from a JSON file of ``isoplan.save``, `isoplan fit --json` or `isoplan plan --json`.
 
-    Raises PlannerError for a file that is neither, which says what the file is.
+    Raises PlannerError for another file; its sentence names the type of the file.
     """
     from isoplan.engine.fitting import read_fit
     from isoplan.engine.planning import read_plan
@@ -53,7 +53,7 @@ def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """Return the JSON object in a file. Raises PlannerError that says what the file is."""
+    """Return the JSON object in a file. Raises PlannerError that names the type of the file."""
     if path.is_dir():
         raise PlannerError(f"{path} is a folder: name a file of isoplan.save.")
     if path.suffix.lower() in TABLES:
@@ -79,11 +79,11 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
 
 
 def save(answer: Fit | GroupedFit | Plan | Answer[Any] | Asked, path: str | PathLike[str]) -> None:
-    """Write a fit, a plan or another answer to a file, as the terminal prints it.
+    """Write a fit, a plan or another answer to a file, in the form of the terminal.
 
-    A fit is written as JSON. For other answers the ending of ``path`` determines the form: .json, .csv, .md, .tex or
-    .py; the script reads its fits from ``fit-HASH.json`` beside it. Raises PlannerError for another ending, for what
-    has no file, and for a path that cannot be written.
+    A fit is written as JSON. For other answers the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
+    .py. The script reads its fits from ``fit-HASH.json`` in its folder. Raises PlannerError for another suffix, for an
+    answer that cannot be saved, and for a path that cannot be written.
     """
     target = Path(path)
     text = _as_text(answer, target.suffix.lower())
@@ -109,7 +109,7 @@ def _as_text(answer: object, ending: str) -> str:
 
 
 def _document_of(answer: object) -> Document:
-    """Return the document of an answer. Raises PlannerError for what has none."""
+    """Return the document of an answer. Raises PlannerError if it has none."""
     from isoplan.engine.planning import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer as Asked

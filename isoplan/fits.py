@@ -1,4 +1,4 @@
-"""Fits and comparisons of laws, with the numbers of `isoplan fit` and `isoplan compare`."""
+"""Fits and comparisons of laws. The results are those of `isoplan fit` and `isoplan compare`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONS = (
     *("y", "axis", "realised", "formula", "bounds", "fixed", "prior", "relative_error", "delta", "skew"),
     *("smoothing", "target", "bootstrap", "interval", "seed"),
 )
-"""Fields of a specification that ``fit`` takes besides its own arguments."""
+"""Fields of a specification that ``fit`` accepts in addition to its own arguments."""
 COMPARED = ("y", "delta", "seed")
 
 
@@ -42,9 +42,9 @@ def fit(
     runs : Runs or table
         The result of ``isoplan.runs``, or a table that is read with the guessed columns.
     law : str
-        A name that `isoplan laws` lists.
+        A name in the list of `isoplan laws`.
     curves, map_curves : table, mapping
-        Training curves, for the laws that read them, and their columns by role.
+        Training curves, for the laws that use them, and their columns by role.
     objective, share : str, str or several
         "huber-log", "ols", "ols-log", "lad" or "asymmetric", None to choose by the number of runs; parameters that
         are the same in all groups.
@@ -87,7 +87,7 @@ def fit(
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
-    """Raise PlannerError for options that a fit of groups does not have together."""
+    """Raise PlannerError for options that cannot be combined in a fit of groups."""
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
         raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
@@ -140,7 +140,7 @@ def _compare(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
 
 
 def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:
-    """Return the specification. Raises PlannerError that names the law or the option that is wrong."""
+    """Return the specification. Raises PlannerError that names the wrong law or option."""
     from pydantic import ValidationError
 
     from isoplan.engine.fitting.types.spec import FitSpec
@@ -153,7 +153,7 @@ def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: 
     except ValidationError as problem:
         first = problem.errors()[0]
         raise PlannerError(f"Option {first['loc'][0]}: {first['input']!r} is not possible. {first['msg']}.") from None
-    if law != "formula":  # The columns of a formula are known once the runs are read.
+    if law != "formula":  # The columns of a formula are known only after the runs are read.
         spec.find_law()
     return spec
 
@@ -197,7 +197,7 @@ def _read_training(
 
 
 def _about(runs: Runs) -> tuple[FitWarning, ...]:
-    """Return the notes on how the runs were read as warnings of a fit, as a card has them."""
+    """Return the notes on how the runs were read as warnings of a fit, in the form of a card."""
     from isoplan.engine.fitting import FitWarning
     from isoplan.engine.planning.plan.answer import ABOUT_RUNS
 

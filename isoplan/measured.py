@@ -1,4 +1,4 @@
-"""The compute rules of an answer: as the options state them, or fitted to measured compute."""
+"""Compute rules of an answer: given by options, or fitted to measured compute."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MEASURED = "measured"
 
 
 def is_measured(rule: Rule) -> bool:
-    """Whether ``rule`` is fitted to measured C."""
+    """Return whether ``rule`` is fitted to measured C."""
     return isinstance(rule, str) and rule.partition(":")[0] == MEASURED
 
 
 def choose_rule(
     rule: Rule, n_p: Amount | None, runs: Table | Runs | None, fit: Fit | None, option: str = "rule"
 ) -> ComputeRule | None:
-    """Return the compute rule of an answer, as ``read_rule`` does, or fitted to the measured C of ``runs``.
+    """Return the compute rule of an answer: from ``read_rule``, or fitted to the measured C of ``runs``.
 
     A table is read with the columns and the condition of ``fit``.
     """
@@ -44,7 +44,7 @@ def choose_rule(
 
 
 def choose_second(rule: Rule, used: ComputeRule, runs: Table | Runs | None, fit: Fit) -> ComputeRule | None:
-    """Return the rule by which a plan states its cost a second time; its tokens per sample are those of ``used``."""
+    """Return the second compute rule of a plan; its tokens per sample are those of ``used``."""
     from isoplan.engine.costs.measured import FIELDS
 
     if not isinstance(rule, str):
@@ -61,7 +61,7 @@ def check_runs(runs: object, *rules: Rule) -> None:
 
 
 def _measured_columns(runs: Table | Runs, fit: Fit | None) -> dict[str, Floats]:
-    """Return N, D and C of the runs, each (n,), those that a column or a formula gives; C never by a rule."""
+    """Return N, D and C of the runs, each (n,), if given by a column or a formula; C is never from a rule."""
     from isoplan.engine.costs import ComputeRule
     from isoplan.engine.schema import Runs
     from isoplan.tables import read_table

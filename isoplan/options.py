@@ -1,4 +1,4 @@
-"""Options of the functions of this package: how their names and values are checked."""
+"""Options of the functions of this package: checks of their names and values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
 
 Amount: TypeAlias = str | float
-"""A number, or a text with a number and perhaps a unit: 2e6, "2M", "24 h"."""
+"""A number, or a text with a number and an optional unit: 2e6, "2M", "24 h"."""
 
 
 def check_options(given: Iterable[str], known: Iterable[str], function: Callable[..., object]) -> None:
     """Raise PlannerError that names the first option in ``given`` that ``function`` does not have.
 
-    ``known`` are its options besides those in its signature.
+    ``known`` are its options in addition to those in its signature.
     """
     names = [*known, *(getattr(function, "__kwdefaults__", None) or ())]
     unknown = next((name for name in given if name not in names), None)
@@ -29,7 +29,7 @@ def check_options(given: Iterable[str], known: Iterable[str], function: Callable
 
 
 def check_choice(option: str, value: object, choices: Iterable[object]) -> None:
-    """Raise PlannerError that names ``option`` if ``value`` is not one of ``choices``."""
+    """Raise PlannerError that names ``option`` unless ``value`` is one of ``choices``."""
     allowed = list(choices)
     if value not in allowed:
         listed = ", ".join(repr(one) for one in allowed)
@@ -47,7 +47,9 @@ def as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def single(fit: Fit | GroupedFit, option: str) -> Fit:
-    """Return ``fit`` if it is one fit. Raises PlannerError that names ``option`` for several groups, or no fit."""
+    """Return ``fit`` if it is a single fit. Raises PlannerError that names ``option`` for several groups or another
+    object.
+    """
     from isoplan.engine.fitting import Fit, GroupedFit
 
     if isinstance(fit, GroupedFit):

@@ -1,4 +1,4 @@
-"""Plans from fits: what a budget buys and what a target costs."""
+"""Plans from fits: the optimum for a budget and the cost of a target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plan(
     runs: Runs | Table | None = None,
     **scenario: Unpack[PlanOptions],
 ) -> Plan:
-    """Plan the best use of a budget, or the least cost of a target.
+    """Plan the best use of a budget, or the lowest cost of a target.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def plan(
     budget : number or str
         FLOPs: 1e20, "3 ZFLOP" or "200 H200 hours".
     target_loss, target_metric : number, mapping
-        A target in place of a budget: a loss, or a metric as {"R": 5000}.
+        A target instead of a budget: a loss, or a metric as {"R": 5000}.
     metric_map : Fit or several
-        Fits of metrics on the loss; one for a target in a metric.
+        Fits of metrics on the loss; one is required for a target in a metric.
     rule, n_p, second_rule : str, ComputeRule, number
-        The compute rule in place of that of the fit, and one by which the cost is stated too.
+        The compute rule instead of that of the fit, and a second rule for which the cost is also stated.
     runs : Runs or table
         Runs with measured C [FLOPs], for the rule "measured".
     **scenario : number or str
@@ -92,7 +92,7 @@ def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Throug
 
 
 def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, float]:
-    """Return the metric ("" for what the law describes) and its target; nan without a target."""
+    """Return the metric ("" for the target of the law) and its target value; nan without a target."""
     if loss is not None:
         return "", read_number(loss, "target_loss")
     if metric is None:

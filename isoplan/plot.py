@@ -1,4 +1,4 @@
-"""Figures of fits and plans, as plotly figures with the look of the pages Explore and Plan."""
+"""Figures of fits and plans, as plotly figures in the style of the pages Explore and Plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["frontier", "isoflop", "plan", "surface"]
 def surface(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
     """Draw the loss over N and D: iso-loss and iso-FLOP lines, the compute-optimal trajectory, and the runs.
 
-    Raises PlannerError for a law that is no surface over N and D.
+    Raises PlannerError for a law that is not a surface over N and D.
     """
     from isoplan.app.figures.fits import surface as figure
     from isoplan.app.figures.style.theme import LIGHT
@@ -33,8 +33,8 @@ def surface(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
 def isoflop(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
     """Draw the loss against N at several budgets, with the minima.
 
-    Parabolas of the law isoflop are drawn through the ``runs``, which it needs. Raises PlannerError for a law without
-    iso-FLOP curves.
+    For the law isoflop the parabolas are fitted to the ``runs``, which are required. Raises PlannerError for a law
+    without iso-FLOP curves.
     """
     from isoplan.app.figures.fits import isoflop as figure
     from isoplan.app.figures.style.theme import LIGHT
@@ -55,7 +55,7 @@ def isoflop(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
 
 
 def frontier(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
-    """Draw the least loss against compute, with its bands, the floor and the runs.
+    """Draw the minimum loss against compute, with its bands, the floor and the runs.
 
     Raises PlannerError for a law without a frontier.
     """
@@ -73,10 +73,9 @@ def frontier(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
 
 
 def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
-    """Draw a plan: the optimum on its iso-FLOP curve for a budget, the way to a target on the frontier.
+    """Draw a plan: for a budget the optimum on its iso-FLOP curve, for a target its point on the frontier.
 
-    ``fit`` is the fit that the plan was made from. Raises PlannerError for another fit, and for a plan that the runs do
-    not support.
+    ``fit`` is the fit of the plan. Raises PlannerError for another fit, and for a plan that the runs do not support.
     """
     from isoplan.app.figures.plans import plan as figure
     from isoplan.app.figures.style.theme import LIGHT
@@ -90,7 +89,7 @@ def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figu
 
 
 def _runs_of(fit: Fit, runs: Runs | None) -> Runs | None:
-    """Return the runs of the group that ``fit`` describes; None for a fit of training curves, whose points differ."""
+    """Return the runs of the group of ``fit``; None for a fit of training curves, because their points differ."""
     if runs is None or fit.data.curves:
         return None
     if not fit.data.group:

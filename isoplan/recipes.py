@@ -1,4 +1,4 @@
-"""The recipe of a recommender, from published evidence and from run tables."""
+"""Recommended settings of a recommender, from published evidence and from run tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Stage2Options(TypedDict, total=False):
-    """What trains stage 2; ``width`` is h of the embeddings, ``length`` the events of a sequence."""
+    """Machine of stage 2; ``width`` is h of the embeddings, ``length`` the events of a sequence."""
 
     device: str
     devices: int
@@ -36,7 +36,7 @@ class Stage2Options(TypedDict, total=False):
 
 
 class RecipeOptions(Stage2Options, total=False):
-    """Options of stage 2, and how run tables are read; ``map_runs`` has columns by role, setting or metric."""
+    """Options of stage 2 and of run tables; ``map_runs`` maps roles, settings and metrics to columns."""
 
     map_runs: Mapping[str, str]
     curves: Table
@@ -74,17 +74,17 @@ def recipe(
     Parameters
     ----------
     budget, metric : number, str
-        FLOPs, and the metric that is served, as in "recall@10".
+        FLOPs, and the serving metric, as in "recall@10".
     runs : table or several
         Sweeps of N and D, share, batch or negatives.
     allocation, batch, batch_size, rate, rate_batch : mappings, numbers
-        Fits by metric; a batch in sequences in place of the critical one; a learning rate and its batch.
+        Fits by metric; a batch in sequences instead of the critical one; a learning rate and its batch.
     instead : mapping
-        Other values to cost, as in {"s": 0.06, "B": 2048, "K": 1e6}.
+        Other values whose cost is computed, as in {"s": 0.06, "B": 2048, "K": 1e6}.
     rule, n_p : str, ComputeRule, number
         As for ``isoplan.plan``.
     published : bool
-        Use published evidence where the runs have none.
+        Use published evidence if the runs have none.
     **options : of stage 2 and of tables
         device, devices, width, length, precision, chunk (None: all candidates at once); map_runs {"N": "params",
         "K": "negatives"}, curves, map_curves, convert, derive, rows, where, pooled, bootstrap (refits) and seed.
@@ -110,7 +110,7 @@ def recipe(
 
 
 def _as_tables(runs: Table | Sequence[Table], options: RecipeOptions) -> list[Table]:
-    """Return the tables in a list. Raises PlannerError for an option of tables without any."""
+    """Return the tables as a list. Raises PlannerError for a table option without tables."""
     tables = [*runs] if isinstance(runs, list | tuple) else [cast("Table", runs)]
     alone = next((name for name in OF_TABLES if name in options), "")
     if alone and not tables:
@@ -121,7 +121,7 @@ def _as_tables(runs: Table | Sequence[Table], options: RecipeOptions) -> list[Ta
 def _own_evidence(
     tables: Sequence[Table], fits: Mapping[str, Mapping[str, Fit]], metric: str, options: RecipeOptions, needed: bool
 ) -> tuple[Evidence, tuple[str, ...]]:
-    """Return the evidence of the fits and of all tables, and notes on how these were read."""
+    """Return the evidence of the fits and of all tables, and notes on how the tables were read."""
     from isoplan.engine.planning.recommender import Evidence
     from isoplan.engine.planning.recommender.builder import join
 
@@ -136,7 +136,7 @@ def _own_evidence(
 
 
 def _evidence_of(table: Table, metric: str, options: RecipeOptions, needed: bool) -> tuple[Evidence, tuple[str, ...]]:
-    """Return the evidence of a table, sorted by what varies in it."""
+    """Return the evidence of a table, sorted by the settings that vary in it."""
     from isoplan.engine.planning.recommender.builder import REFITS, build_evidence
     from isoplan.engine.planning.recommender.metric_names import printed_name
     from isoplan.engine.store.files.table_files import open_table
@@ -214,7 +214,7 @@ def _read_fits(fits: Mapping[str, Fit], option: str) -> dict[str, Fit]:
 
 
 def _read_rate(rate: Amount | None, batch: Amount | None) -> LearningRate:
-    """Return the learning rate and the batch that it is of, each published where it is None."""
+    """Return the learning rate and its batch; the published value is used if one is None."""
     from isoplan.engine.planning.recommender import LearningRate
 
     given = {"rate": (rate, "rate"), "batch": (batch, "rate_batch")}
@@ -222,7 +222,7 @@ def _read_rate(rate: Amount | None, batch: Amount | None) -> LearningRate:
 
 
 def _read_stage2(options: RecipeOptions) -> Stage2 | None:
-    """Return what trains stage 2; None without a device. Raises PlannerError for its options without one."""
+    """Return the machine of stage 2; None without a device. Raises PlannerError for its options without a device."""
     from isoplan.engine.hardware import find_device
     from isoplan.engine.planning.recommender import Stage2
 
@@ -237,7 +237,7 @@ def _read_stage2(options: RecipeOptions) -> Stage2 | None:
 
 
 def _read_others(values: Mapping[Setting, Amount | Sequence[Amount]]) -> dict[Setting, tuple[float, ...]]:
-    """Return other values by setting, shares as fractions."""
+    """Return the other values by setting, with shares as fractions."""
     from isoplan.engine.planning.recommender.recipe import OTHERWISE
     from isoplan.engine.quantities import parse_number, parse_share
 

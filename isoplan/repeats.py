@@ -1,4 +1,4 @@
-"""Simulate or repeat: one pass over many samples, or few samples repeated, at one target loss."""
+"""Comparison of one pass over many samples (simulate) and few repeated samples (repeat) at one target loss."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def repeat(
     n_p: Amount = "",
     **prices: Unpack[RepeatPrices],
 ) -> Repeat:
-    """Weigh simulating more samples against repeating few of them, at one target loss.
+    """Compare simulating more samples with repeating few of them, at one target loss.
 
     Parameters
     ----------
     one_pass, repeated : Fit
         A fit of chinchilla to runs of one pass, and one of repetition to early stops.
     target_loss, have : number
-        The loss to reach; samples that exist already.
+        The target loss; the number of existing samples.
     kappa, curves, runs, map_curves : number, tables, mapping
-        Compute of repeating over that of one pass; or training curves from which it is read, with their runs, and
-        their columns by role.
+        Ratio of the compute of repetition to that of one pass; or training curves to compute it from, with their
+        runs, and their columns by role.
     threshold, surface, rule, n_p
         Fits of threshold (for N and epochs) and of data-constrained (for few epochs); as for ``isoplan.plan``.
     **prices : number or str
         flop_price, or device, hour_price, utilisation and precision; sample_price, or sample_seconds and cpu_price;
-        currency. Without prices the answer states sizes alone.
+        currency. Without prices the answer has only sizes.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _read_costs(prices: RepeatPrices, have: float) -> SampleCosts | None:
         flop = parse_amount(options["flop_price"], "option flop_price", money(currency, "flop"))
         return SampleCosts(sample.price, flop, currency, have)
     read = read_prices({**options, "currency": currency}, "python")
-    assert read is not None  # something of the machine is given
+    assert read is not None  # at least one option of the machine is given
     return costs_of(read, have)
 
 
@@ -118,7 +118,7 @@ def _read_factor(
     one_pass: Fit,
     rule: ComputeRule | None,
 ) -> Factor:
-    """Return kappa as it is given, or from training curves under the compute rule of the answer."""
+    """Return kappa as given, or computed from training curves under the compute rule of the answer."""
     from isoplan.engine.planning.repeat import fit_factor, stated
     from isoplan.engine.schema import OVERFITS, Curves, Runs
     from isoplan.tables import read_curves, read_table

@@ -1,4 +1,6 @@
-"""Limits and prices as options, each a number or a text with its unit; the table of fields says how it is read."""
+"""Limits and prices as options, each a number or a text with its unit. The table of fields defines how they are
+read.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from isoplan.options import Amount, as_text
 
 
 class MachineOptions(TypedDict, total=False):
-    """What trains and what it costs: ``hour_price`` is money for one hour of a device, ``utilisation`` a share."""
+    """Training machine and its price: ``hour_price`` is money per device hour, ``utilisation`` a share."""
 
     device: str
     hour_price: Amount
@@ -19,7 +21,7 @@ class MachineOptions(TypedDict, total=False):
 
 
 class SampleOptions(TypedDict, total=False):
-    """What a simulated sample costs: money, or CPU seconds and money for a CPU hour."""
+    """Price of a simulated sample: money, or CPU seconds and money per CPU hour."""
 
     sample_price: Amount
     sample_seconds: Amount
@@ -27,7 +29,7 @@ class SampleOptions(TypedDict, total=False):
 
 
 class RepeatPrices(MachineOptions, SampleOptions, total=False):
-    """Prices of simulating and repeating: ``flop_price`` is money for one FLOP, in place of a device."""
+    """Prices of simulating and repeating: ``flop_price`` is money per FLOP, instead of a device."""
 
     flop_price: Amount
 
@@ -35,8 +37,8 @@ class RepeatPrices(MachineOptions, SampleOptions, total=False):
 class PlanOptions(MachineOptions, SampleOptions, total=False):
     """Limits and prices of a plan.
 
-    ``max_memory`` is in GB for each device, ``max_hours`` in hours on all devices, ``power`` in W, ``grid`` in g CO2
-    per kWh, ``sample_bytes`` in bytes; ``pue`` is the power usage effectiveness of the site.
+    ``max_memory`` is in GB per device, ``max_hours`` in hours on all devices, ``power`` in W, ``grid`` in g CO2 per
+    kWh, ``sample_bytes`` in bytes; ``pue`` is the power usage effectiveness of the site.
     """
 
     max_unique: Amount
@@ -56,5 +58,5 @@ class PlanOptions(MachineOptions, SampleOptions, total=False):
 
 
 def texts_of(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each option, with every digit of a number; an option that is None is left out."""
+    """Return the text of each option, with every digit of a number; options that are None are left out."""
     return {name: as_text(value) for name, value in options.items() if value is not None}

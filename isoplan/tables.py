@@ -1,4 +1,4 @@
-"""Run tables: from a file or a DataFrame to the runs that a law is fitted to."""
+"""Reader of run tables: from a file or a DataFrame to the runs of a fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Measured = TypeVar("Measured", Runs, Curves)
 
 _CONVERT = re.compile(r"(?<!of )--convert ((?:'[^']*'|[^\s',;)])+?)(?=[.,;:)]?(?:\s|$))")
-"""The option of the terminal with its value, in a sentence."""
+"""Pattern of a terminal option ``--convert`` with its value in a sentence."""
 _OPTION = re.compile(r"--([a-z]+)")
 
 
@@ -60,16 +60,16 @@ def runs(
     table : path or DataFrame
         A CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a pandas DataFrame.
     where, metric : str
-        An SQL condition that selects rows; a column to fit in place of the loss, "accuracy:max" with its direction.
+        An SQL condition that selects rows; a column to fit instead of the loss, "accuracy:max" with its direction.
     rule, n_p : str, ComputeRule, number
-        C [FLOPs] from N and D where no column gives it: "6ND", "6npND" (``n_p`` tokens per sample),
+        C [FLOPs] from N and D if no column gives it: "6ND", "6npND" (``n_p`` tokens per sample),
         "zetaND:zeta=240", or a formula.
     convert : str or several
         Columns to convert: "COLUMN" or "COLUMN:HOW", as in "params:millions".
     derive : mapping
         Formulas for roles, as in {"D": "steps * batch_size"}.
     rows, repeats : str
-        Which row of a run counts ("last", "best", "all"); what repeats become ("all", "mean", copies "once").
+        The row of a run that counts ("last", "best", "all"); treatment of repeats ("all", "mean", "once" for copies).
     each, pooled : bool, str or several
         Fit one law for each value of the role group; columns whose values are fitted as one law.
     extra : str or several
@@ -94,7 +94,7 @@ def runs(
 
 
 def _check_roles(roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
-    """Return columns by role as the reader of tables takes them. Raises PlannerError for an unknown role."""
+    """Return columns by role in the form of the table reader. Raises PlannerError for an unknown role."""
     from isoplan.engine.schema import SINGLE_ROLES
 
     check_options(roles, (*(role.value for role in SINGLE_ROLES), "hyper"), runs)
@@ -106,7 +106,7 @@ def read_table(
 ) -> Runs:
     """Return the runs of a table; ``how`` are the options of ``read_runs`` of the engine.
 
-    ``metric`` is a column with or without its better direction. Raises PlannerError with the names of Python.
+    ``metric`` is a column with or without its better direction. Raises PlannerError with Python option names.
     """
     from isoplan.engine.store.columns.units import percent_note
     from isoplan.engine.store.files.table_files import read_runs
@@ -121,7 +121,7 @@ def read_table(
 def read_curves(
     table: Table, runs: Runs, roles: Mapping[str, str], metric: str = "", extra: tuple[str, ...] = ()
 ) -> Curves:
-    """Return the training curves of ``runs`` in a table. Raises PlannerError with the names of Python."""
+    """Return the training curves of ``runs`` in a table. Raises PlannerError with Python option names."""
     from isoplan.engine.store.files import table_files
 
     column, direction = split_direction(metric)
@@ -139,7 +139,7 @@ def _with_metric(roles: Mapping[str, str], column: str) -> dict[str, str]:
 
 
 def as_source(table: Table) -> Path | TableBytes:
-    """Return what the engine reads: a path, or a DataFrame as Parquet. Raises PlannerError for anything else."""
+    """Return the source for the engine: a path, or a DataFrame as Parquet. Raises PlannerError for another type."""
     if isinstance(table, str | PathLike):
         path = Path(table)
         if path.is_dir():
@@ -163,7 +163,7 @@ def as_source(table: Table) -> Path | TableBytes:
 
 
 def split_direction(text: str) -> tuple[str, str]:
-    """Return column and better direction of ``accuracy:max``; the direction is empty if it is not stated."""
+    """Return column and better direction of ``accuracy:max``; the direction is empty if it is not given."""
     column, colon, direction = text.rpartition(":")
     return (column, direction) if colon and direction in ("min", "max") else (text, "")
 
@@ -191,7 +191,7 @@ def with_direction(table: Measured, column: str, direction: str, option: str) ->
 
 @contextmanager
 def python_names() -> Iterator[None]:
-    """Replace options of the terminal in the sentence of a PlannerError by the options of this package."""
+    """Replace terminal options in the sentence of a PlannerError by the options of this package."""
     try:
         yield
     except PlannerError as error:

@@ -1,4 +1,4 @@
-"""Fits by the compiled kernels, as in a server that has warmed up."""
+"""Fits with the compiled kernels, as in a server after its warm-up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.engine.fitting.solver import kernels
 
 @contextmanager
 def compiled_kernels() -> Iterator[None]:
-    """Load the kernels for the time of the context; afterwards fits are made as before."""
+    """Load the compiled kernels within the context and restore the previous state after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "_engine", None)
         kernels.load()

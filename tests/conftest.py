@@ -1,4 +1,4 @@
-"""What every test folder shares."""
+"""Fixtures and options shared by all test folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from tests import parts
 
-# Examples share a busy machine with browsers and workers: how long one takes says nothing about the code.
+# Tests share a busy machine with browsers and workers, so the time of one example does not measure the code.
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
@@ -42,14 +42,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not read files without a test of the part."""
+    """Ignore files that contain no test of the selected part."""
     if collection_path.suffix != ".py":
         return None
     return parts.ignored(collection_path.relative_to(TESTS), config.getoption("part")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of the other part."""
+    """Deselect the tests of the other part."""
     part = config.getoption("part")
     left_out = [item for item in items if not parts.selected(item.path.relative_to(TESTS), item.name, part)]
     if left_out:
@@ -59,13 +59,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: many tests wait for a browser, a server or a worker, and leave theirs idle."""
+    """Return the number of cores plus one.
+
+    Many tests wait for a browser, a server or a worker, and their core is idle in the meantime.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
 
 
 class FailedTests:
-    """Print the name and the reason of each failed test at once: a run that is ended early has no summary."""
+    """Plugin that prints the name and the reason of each failed test at once.
+
+    A test run that is interrupted prints no summary.
+    """
 
     def __init__(self, terminal: pytest.TerminalReporter) -> None:
         self.terminal = terminal
@@ -78,14 +84,14 @@ class FailedTests:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Print failures at once in the process that has the terminal."""
+    """Register ``FailedTests`` in the process that owns the terminal."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None:
         config.pluginmanager.register(FailedTests(terminal))
 
 
 def skip_or_fail(what: str, reason: str) -> None:
-    """Skip, unless ``ISOPLAN_STRICT`` names ``what`` (browser, slurm, shared, root): there a skip is a failure."""
+    """Skip the test, or fail it if ``ISOPLAN_STRICT`` contains ``what`` (browser, slurm, shared, root)."""
     if what in os.environ.get("ISOPLAN_STRICT", "").split(","):
         pytest.fail(f"{reason} (ISOPLAN_STRICT asks for {what})")
     pytest.skip(reason)
@@ -93,7 +99,7 @@ def skip_or_fail(what: str, reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of published run tables that lies beside a checkout; users do not have it."""
+    """Return the folder of published run tables next to the checkout; users do not have it."""
     if not (SHARED / "runs").is_dir():
         skip_or_fail("shared", "the folder of published run tables is not beside this checkout")
     return SHARED
@@ -101,7 +107,10 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built from a copy so that no ``build`` folder of an earlier one is packed too."""
+    """Build the wheel of this checkout and return its path.
+
+    It is built from a copy, so that the ``build`` folder of an earlier build is not packed too.
+    """
     source = tmp_path_factory.mktemp("source")
     for name in ("isoplan", "app", "engine", "trainers", "data", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -123,9 +132,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path) -> Iterator[Path]:
-    """The package as ``pip install`` leaves it, away from this checkout; the dependencies are this Python's.
+    """Install the package as ``pip install`` does, outside this checkout, with the dependencies of this Python.
 
-    Everybody on the machine may read it, which pytest's own folders do not allow.
+    All users of the machine can read the folder, which pytest's own folders do not allow.
     """
     with tempfile.TemporaryDirectory(prefix="isoplan-") as folder:
         Path(folder).chmod(0o755)

@@ -52,18 +52,18 @@ FIRST: tuple[str, ...] = (
 
 
 def in_rest(file: Path | PurePosixPath, test: str = "") -> bool:
-    """Whether a file below ``tests``, or a test function of it, is in the rest."""
+    """Return whether a file below ``tests``, or one of its test functions, is in the part ``rest``."""
     names = {*map(str, (file, *file.parents)), f"{file}::{test.partition('[')[0]}"}
     return not names.isdisjoint(REST) and names.isdisjoint(FIRST)
 
 
 def ignored(file: Path | PurePosixPath, part: Part) -> bool:
-    """Whether no test of ``file`` is in ``part``, so that it is not read."""
+    """Return whether ``file`` has no test in ``part``, so that it is not read."""
     if part == "rest":
         return not in_rest(file) and not any(name.startswith(f"{file}::") for name in REST)
     return part == "first" and in_rest(file) and not any(name.startswith(f"{file}::") for name in FIRST)
 
 
 def selected(file: Path | PurePosixPath, test: str, part: Part) -> bool:
-    """Whether ``test`` of ``file`` is in ``part``."""
+    """Return whether ``test`` of ``file`` is in ``part``."""
     return part == "all" or in_rest(file, test) == (part == "rest")

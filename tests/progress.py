@@ -1,7 +1,7 @@
-"""Waiting as long as there is progress: a busy machine makes a test slow, and only a standstill makes it fail.
+"""Waits without a fixed timeout: a busy machine slows a test, and only a lack of progress makes it fail.
 
-Progress is what a test can see of its own work: a process that starts or ends, CPU time of the processes that the test
-started, files that grow, and whatever else a test names. Heartbeats are no progress: a process that hangs has them too.
+Progress is: a process that starts or ends, CPU time of the processes started by the test, files that grow, and other
+signs named by a test. Heartbeats are not progress: a process that hangs has them too.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ LAST = 900.0
 """Seconds after which CPU time alone does not count as progress. Also the timeout of browsers and of other libraries
 that need one. Only a test that hangs reaches it."""
 LOOK = 2.0
-"""Seconds between two looks at processes and files."""
+"""Seconds between two checks of processes and files."""
 ALIVE = ("beat-", "runner.json", "runner.lock")
-"""How the names of files begin that show that a process lives, not that it works."""
+"""Prefixes of files that show that a process is alive, not that it works."""
 
 T = TypeVar("T")
 
 
 class Ending(Protocol):
-    """A process as ``subprocess.Popen`` or ``tests.server`` have it."""
+    """A process with ``poll``, such as ``subprocess.Popen`` or those of ``tests.server``."""
 
     def poll(self) -> int | None: ...
 
 
 @dataclass
 class Clock:
-    """The seconds since the last progress of the processes below this one, and of the files in ``folders``."""
+    """The seconds since the last progress of the child processes of this one, and of the files in ``folders``."""
 
     folders: Sequence[Path] = ()
     looked: float = -LOOK
@@ -53,7 +53,7 @@ class Clock:
     seen: object = None
 
     def still(self) -> float:
-        """Look, not more often than every ``LOOK`` seconds, and return the seconds since the last progress."""
+        """Return the seconds since the last progress; checks at most once in ``LOOK`` seconds."""
         now = time.monotonic()
         if now - self.looked >= LOOK:
             self.looked = now
@@ -66,9 +66,9 @@ class Clock:
 
 
 def wait(done: Callable[[], T], *folders: Path, why: Callable[[], object] = str, pause: float = 0.05) -> T:
-    """Return what ``done`` returns once it is true.
+    """Return the result of ``done`` when it is true.
 
-    Fails, with what ``why`` returns, after ``STILL`` seconds without progress of processes or in ``folders``.
+    Fails, with the result of ``why``, after ``STILL`` seconds without progress of processes or in ``folders``.
     """
     clock = Clock(folders)
     while not (found := done()):
@@ -79,7 +79,7 @@ def wait(done: Callable[[], T], *folders: Path, why: Callable[[], object] = str,
 
 
 def end(process: Ending, *folders: Path) -> int:
-    """Return the exit code of a process once it has ended, as ``wait`` does."""
+    """Wait until a process ends, like ``wait``, and return its exit code."""
     wait(lambda: process.poll() is not None, *folders)
     code = process.poll()
     assert code is not None
@@ -87,7 +87,7 @@ def end(process: Ending, *folders: Path) -> int:
 
 
 def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    """``subprocess.run`` with captured text, as long as the process makes progress."""
+    """Run ``subprocess.run`` with captured text, while the process makes progress."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(list(command), **{**pipes, **options}) as process, watched(process.kill):
         out, err = process.communicate()
@@ -95,13 +95,13 @@ def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[s
 
 
 def heard(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What a process prints to its pipes until it ends, as long as it makes progress."""
+    """Return the output of a process to its pipes until it ends, while it makes progress."""
     with watched(process.kill):
         return process.communicate()
 
 
 def lives(process: psutil.Process) -> bool:
-    """Whether a process has not ended; one that has ended and that nobody has waited for does not live."""
+    """Return whether a process has not ended; a zombie counts as ended."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
@@ -141,7 +141,7 @@ def _processes() -> list[int]:
 
 
 def work() -> float:
-    """CPU seconds of the processes below this one, which itself only waits."""
+    """Return the CPU seconds of the child processes of this one, which itself only waits."""
     total = 0.0
     for process in _below():
         try:
@@ -153,9 +153,9 @@ def work() -> float:
 
 
 def _files(folder: Path) -> tuple[int, int, int]:
-    """How many files are in a folder, their bytes, and the time of the last change, without signs of life."""
+    """Return the number of files in a folder, their bytes, and the time of the last change, without signs of life."""
     count = size = last = 0
-    for place, folders, names in os.walk(folder):  # which passes over folders that vanish meanwhile
+    for place, folders, names in os.walk(folder):  # os.walk skips folders that vanish in the meantime
         for name in (*folders, *names):
             if name.startswith(ALIVE):
                 continue

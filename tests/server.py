@@ -1,7 +1,7 @@
 """Start ``isoplan app`` for a test, wait until it answers, and stop it as a user would.
 
-``running`` starts the command itself. ``forked`` starts the same server from a process that has imported its modules,
-two seconds sooner: for tests of what a server does, not of how it starts.
+``running`` starts the command itself. ``forked`` starts the same server from a process that has already imported its
+modules, which saves two seconds: for tests of a server that do not test its start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _forks.set_forkserver_preload(["isoplan.app.serving.server", "isoplan.engine.fit
 
 
 class Process(Protocol):
-    """What tests do with the process of a server, as with ``subprocess.Popen``."""
+    """Interface of a server process in tests, as in ``subprocess.Popen``."""
 
     @property
     def pid(self) -> int: ...
@@ -69,7 +69,7 @@ class Fork:
 
 @dataclass(frozen=True)
 class Server:
-    """A running ``isoplan app``: its address, process and workspace. ``output`` is the file it prints to."""
+    """A running ``isoplan app``: its address, process and workspace. ``output`` is the file with its output."""
 
     url: str
     process: Process
@@ -81,9 +81,9 @@ class Server:
 def running(
     workspace: Path, *options: str, command: Sequence[str] = (), env: dict[str, str] | None = None
 ) -> Iterator[Server]:
-    """``isoplan app`` on a free port and ``workspace``; it is stopped by SIGTERM, which must end it.
+    """Run ``isoplan app`` on a free port and ``workspace``; SIGTERM stops it and must end it.
 
-    ``command`` starts another copy than this checkout's.
+    ``command`` starts another copy than that of this checkout.
     """
     isoplan = command or [str(Path(sys.executable).with_name("isoplan"))]
     port, output = _place(workspace)
@@ -99,7 +99,7 @@ def running(
 
 @contextmanager
 def forked(workspace: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Server]:
-    """``running`` with this checkout's modules imported before."""
+    """Run a server like ``running``, with the modules of this checkout already imported."""
     port, output = _place(workspace)
     output.touch()
     process = _forks.Process(target=_serve, args=(_arguments(port, workspace, options), env or {}, output))
@@ -110,7 +110,7 @@ def forked(workspace: Path, *options: str, env: dict[str, str] | None = None) ->
 
 
 def _place(workspace: Path) -> tuple[int, Path]:
-    """The port of a server to be started, and the file for what it prints."""
+    """Return the port of a server to be started, and the file for its output."""
     workspace.parent.mkdir(parents=True, exist_ok=True)
     return free_port(), workspace.with_name(workspace.name + ".out")
 
@@ -120,7 +120,7 @@ def _arguments(port: int, workspace: Path, options: Sequence[str]) -> list[str]:
 
 
 def _serve(arguments: list[str], env: dict[str, str], output: Path) -> None:
-    """What the console script does, in a process that has just been forked."""
+    """Run the console script in a process that has just been forked."""
     from isoplan.app.cli import main
 
     with output.open("wb") as sink:
@@ -150,14 +150,14 @@ def stop(process: Process) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of this machine that nobody listens on."""
+    """Return a free TCP port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def wait_healthy(server: Server) -> None:
-    """Wait until the server answers; fail with what it printed when it ends instead."""
+    """Wait until the server answers; fail with its output if it ends instead."""
 
     def answers() -> bool:
         if server.process.poll() is not None:

@@ -1,4 +1,4 @@
-"""The arrows between the packages, read from the syntax trees: imports inside functions count too."""
+"""Rules for imports between packages, checked in the syntax trees; imports inside functions count too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTS = ("app", "engine", "trainers", "data")
 FILES = sorted(p.relative_to(ROOT) for name in ("isoplan", *PARTS) for p in (ROOT / name).rglob("*.py"))
 EVERYWHERE = {"isoplan", "tests", "benchmarks"}
 
-# Where a rule holds -> what a module there must not import. The longest rule that fits a file adds to the shorter ones.
+# Folder -> modules that must not be imported there. The longest rule that fits a file adds to the shorter ones.
 FORBIDDEN = {
     "isoplan": {"isoplan.app", "tests", "benchmarks", "streamlit", "duckdb", "torch", "typer"},
     "app": {"tests", "benchmarks", "duckdb", "torch"},
@@ -40,7 +40,7 @@ FORBIDDEN = {
         *("streamlit", "plotly", "duckdb", "torch"),
     },
 }
-# Where a rule holds -> all of ours that a module there may import, beside the name of the package itself.
+# Folder -> all Isoplan modules that may be imported there, in addition to the package name itself.
 ALLOWED = {
     "trainers": {
         "isoplan.trainers",
@@ -49,7 +49,7 @@ ALLOWED = {
     "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula", "arrays")},
     "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors", "arrays")},
 }
-# Folders in which a module imports nothing from a place to the right of its own.
+# Folders -> places; a module imports nothing from a place to the right of its own.
 ORDER = {
     "engine/fitting": (
         *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
@@ -63,7 +63,7 @@ ORDER = {
 
 
 def module_of(path: Path) -> str:
-    """Return the dotted name by which a file of ours is imported."""
+    """Return the dotted name by which a file of the project is imported."""
     parts = path.with_suffix("").parts
     parts = ("isoplan", *parts) if parts[0] in PARTS else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -100,12 +100,12 @@ def _is_import_call(node: ast.Call) -> bool:
 
 
 def within(module: str, package: str) -> bool:
-    """Whether ``module`` is ``package`` or lies in it."""
+    """Return whether ``module`` is ``package`` or is inside it."""
     return module == package or module.startswith(package + ".")
 
 
 def broken(path: Path) -> Iterator[str]:
-    """The imports of a file that no rule allows."""
+    """Return the imports of a file that no rule allows."""
     for module in imports(path):
         for where, names in FORBIDDEN.items():
             if path.is_relative_to(where) and any(within(module, name) for name in names):
@@ -185,7 +185,10 @@ def _graph(files: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def _ours(module: str, known: dict[str, Path]) -> str | None:
-    """The module of ours that an import reads: ``a.b`` of ``from a.b import name``, or ``a.b.name`` if that is one."""
+    """Return the project module that an import reads.
+
+    This is ``a.b`` for ``from a.b import name``, or ``a.b.name`` if that is a module.
+    """
     if module in known:
         return module
     parent = module.rpartition(".")[0]
@@ -222,7 +225,7 @@ def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
 
 
 def test_the_parts_are_named_with_their_package() -> None:
-    """A checkout would import a bare ``PART.errors`` as a second module beside ``isoplan.PART.errors``."""
+    """A checkout would import a bare ``PART.errors`` as a second module in addition to ``isoplan.PART.errors``."""
     pairs = {tuple(module_of(path).split(".")[1:3]) for path in FILES}
     names = "|".join(sorted(re.escape(".".join(pair)) for pair in pairs if len(pair) == 2))
     parts = "|".join(PARTS)

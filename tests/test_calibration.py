@@ -1,4 +1,4 @@
-"""The calibration benchmark: its truths, its tenths, its page."""
+"""The calibration benchmark: its true values, its tenths, its page."""
 
 from __future__ import annotations
 

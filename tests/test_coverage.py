@@ -1,4 +1,4 @@
-"""The simulations of coverage: known truth, and the rule by which a cell passes."""
+"""The simulations of coverage: known truth, and the rule for passing of a cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Dockerfile without a Docker daemon: what it says, and its command as an unprivileged user.
+"""The Dockerfile without a Docker daemon: its instructions, and its command as an unprivileged user.
 
 The image itself is not built here. Its server is started as ``nobody``, with a package that is read-only and no HOME.
 """
@@ -28,19 +28,19 @@ DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile's instructions with their arguments, continued lines joined, comments left out."""
+    """Return the Dockerfile's instructions with their arguments; continued lines are joined, comments left out."""
     lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
 
 
 def arguments(word: str) -> list[str]:
-    """The arguments of every instruction ``word``, in order."""
+    """Return the arguments of each instruction ``word``, in order."""
     return [rest for name, rest in instructions() if name == word]
 
 
 def exec_form(text: str) -> list[str]:
-    """The words of a command in the form that starts no shell."""
+    """Return the words of a command in the form without a shell."""
     found = json.loads(text[text.index("[") :])
     assert isinstance(found, list)
     return [str(word) for word in found]
@@ -78,7 +78,7 @@ def test_what_is_copied_exists_and_is_not_ignored() -> None:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder that belongs to ``nobody``."""
+    """Create a folder that belongs to ``nobody``."""
     if os.name != "posix" or os.getuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("only root may start a server as another user (with setpriv)")
     with tempfile.TemporaryDirectory(prefix="isoplan-data-") as folder:
@@ -87,7 +87,7 @@ def public_folder() -> Iterator[Path]:
 
 
 def as_nobody(installed: Path, command: list[str], tmp: Path) -> list[str]:
-    """``command`` with the installed copy's ``isoplan`` and ``python``, as ``nobody``, without HOME."""
+    """Return ``command`` with ``isoplan`` and ``python`` of the installed copy, as ``nobody``, without HOME."""
     python = python_for_all()
     if python is None:
         pytest.skip(f"another user cannot read this Python ({sys.executable}) or its packages")
@@ -98,7 +98,10 @@ def as_nobody(installed: Path, command: list[str], tmp: Path) -> list[str]:
 
 @cache
 def python_for_all() -> str | None:
-    """This Python, or where it lies in somebody's home the system's of the same version; None where neither runs."""
+    """Return this Python, or the system's Python of the same version if other users cannot run this one.
+
+    Returns None if neither can run.
+    """
     packages = f"PYTHONPATH={sysconfig.get_path('purelib')}"
     for python in (sys.executable, "/usr/bin/python{}.{}".format(*sys.version_info)):
         if _runs([*DROP, "env", "-i", packages, python, "-c", "import duckdb, uvicorn"]):

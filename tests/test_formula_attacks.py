@@ -1,4 +1,4 @@
-"""Texts typed to break formulas and numbers, as `benchmarks.reliability.formulas` lists them, without its children."""
+"""Texts that attack formulas and numbers, from `benchmarks.reliability.formulas`, without its child processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_there_are_two_hundred_attacks_and_more() -> None:
 
 
 def _wrong(attack: Attack) -> str:
-    """What is wrong; empty where nothing is."""
+    """Return the faults as text; empty if there are none."""
     try:
         found = PLACES[attack.place](attack.text)
     except PlannerError as error:

@@ -1,4 +1,4 @@
-"""The frame around the code: what make says on a machine that lacks something, and what the lock files hold."""
+"""The build: messages of make if the machine lacks something, and the contents of the lock files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PINNED = re.compile(r"([A-Za-z0-9._-]+)==([0-9][A-Za-z0-9.]*)")
 
 
 def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run make in a copy of the Makefile, so that nothing here is made."""
+    """Run make in a copy of the Makefile, so that it creates nothing in this checkout."""
     if shutil.which("make") is None:
         pytest.skip("no make on this machine")
     for name in ("Makefile", "pyproject.toml", *LOCKS):
@@ -32,7 +32,7 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.C
 
 
 def fake_python(folder: Path, script: str) -> str:
-    """A program that answers as a Python would that lacks something."""
+    """Write a program that answers like a Python that lacks something, and return its path."""
     path = folder / "fake-python"
     path.write_text("#!/bin/sh\n" + script)
     path.chmod(0o755)
@@ -40,7 +40,7 @@ def fake_python(folder: Path, script: str) -> str:
 
 
 def environment(folder: Path, script: str) -> None:
-    """A ``.venv`` whose Python is a shell script."""
+    """Create a ``.venv`` whose Python is a shell script."""
     python = folder / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\n" + script)
@@ -98,7 +98,7 @@ def test_without_a_browser_and_without_apt_one_line_says_what_to_install(tmp_pat
 
 
 def pins(name: str) -> dict[str, str]:
-    """Package -> version of a lock file, every line of which is ``name==version`` and nothing more."""
+    """Return package -> version of a lock file; each line must be exactly ``name==version``."""
     found = {}
     for line in (ROOT / name).read_text().splitlines():
         match = PINNED.fullmatch(line)
@@ -141,7 +141,7 @@ def test_what_families_train_with_is_apart_and_missing_wheels_leave_the_rest(tmp
 
 
 def test_torch_is_installed_with_its_dependencies_and_all_else_as_locked(tmp_path: Path) -> None:
-    """The CUDA build of torch needs libraries that no lock names: ``--no-deps`` would leave them out."""
+    """The CUDA build of torch needs libraries that are not in a lock file: ``--no-deps`` would omit them."""
     environment(tmp_path, 'echo "$*" >> calls; exit 0')
     done = make(tmp_path, ".venv/run.stamp", f"PYTHON={fake_python(tmp_path, 'exit 0')}")
     assert done.returncode == 0, done.stderr

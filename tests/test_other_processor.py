@@ -1,4 +1,4 @@
-"""Numeric tests once more with the kernels of another processor: no result may depend on the order of a sum."""
+"""Numeric tests with the kernels of another processor: no result may depend on the order of a sum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENSITIVE = (
     "tests/trainers/behavior/test_metrics.py",
     "tests/trainers/jets/test_model.py",
 )
-"""Tests that compare sums made in different orders."""
+"""Tests that compare sums in different orders."""
 NARROW = {
     "OPENBLAS_CORETYPE": "Prescott",
     "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
@@ -28,7 +28,7 @@ NARROW = {
     "ONEDNN_MAX_CPU_ISA": "SSE41",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
 }
-"""Kernels that every x86-64 runs."""
+"""Settings for kernels that run on all x86-64 processors."""
 WIDE = {
     "OPENBLAS_CORETYPE": "Haswell",
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
@@ -36,7 +36,7 @@ WIDE = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
-"""Kernels with fused multiply-add, which is where most differences come from."""
+"""Settings for kernels with fused multiply-add, which cause most differences."""
 KERNELS = """
 import numpy
 from threadpoolctl import threadpool_info
@@ -45,13 +45,13 @@ print(*{found["architecture"] for found in threadpool_info() if found["internal_
 
 
 def kernels(env: dict[str, str]) -> str:
-    """The name of the kernels that numpy's OpenBLAS takes; empty without OpenBLAS."""
+    """Return the name of the kernels that numpy's OpenBLAS uses; empty without OpenBLAS."""
     command = [sys.executable, "-c", KERNELS]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def other_kernels(clean: dict[str, str]) -> dict[str, str]:
-    """Settings for kernels of a processor that this one can stand in for, and that it would not choose itself."""
+    """Return settings for kernels that this processor can run but does not select itself."""
     if platform.machine() not in ("x86_64", "AMD64") or not (own := kernels(clean)):
         pytest.skip("the kernels of this platform cannot be chosen")
     cpuinfo = Path("/proc/cpuinfo")

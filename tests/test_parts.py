@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def collect(part: Part) -> list[str]:
-    """The tests of a part by name."""
+    """Return the tests of a part by name."""
     command = [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "--part", part, "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

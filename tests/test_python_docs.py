@@ -1,4 +1,4 @@
-"""The code of docs/python.md runs in its order and prints what the page states."""
+"""The code of docs/python.md runs in order and prints the stated output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK = re.compile(r"```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<printed>.*?)
 
 
 def blocks() -> list[tuple[str, str]]:
-    """Return each block of code with the text that the page states below it."""
+    """Return each block of code with the output stated below it on the page."""
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     return [(found["code"], found["printed"] or "") for found in BLOCK.finditer(page)]
 

@@ -1,4 +1,4 @@
-"""The draw of one-line faults: each is one changed line of Python, and a seed gives the same ones."""
+"""The draw of one-line faults: each changes one line of Python, and a seed gives the same faults."""
 
 from __future__ import annotations
 

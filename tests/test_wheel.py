@@ -1,4 +1,4 @@
-"""The installed wheel: what it holds, and that it runs in an empty folder whose files are named like ours."""
+"""The installed wheel: its contents, and its use in an empty folder with files that are named like the packages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = ("app", "engine", "trainers", "data")
 
 @pytest.fixture
 def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder but for decoys that would break anything that imports them; it is the working directory."""
+    """Create a working directory with decoys that break any program that imports them, and with nothing else."""
     folder = tmp_path / "elsewhere"
     for name in DECOYS:
         decoy = folder / name
@@ -44,7 +44,7 @@ def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def neighbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of somebody else whose packages are called ``app`` and ``data``."""
+    """Build the wheel of another project with packages ``app`` and ``data``, and return its path."""
     file = tmp_path_factory.mktemp("neighbour") / "toy-1.0-py3-none-any.whl"
     info = "toy-1.0.dist-info"
     files = {
@@ -87,7 +87,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
 
 
 def _tracked() -> list[str]:
-    """The files of our packages in this checkout that a copy cannot do without."""
+    """Return the files of the packages in this checkout that a copy needs."""
     kinds = ("*.py", "*.csv", "*.json", "*.md", "*.toml", "*.svg", "*.js")
     files = {p for name in PARTS for kind in kinds for p in (ROOT / name).rglob(kind)}
     parts = sorted(f"isoplan/{p.relative_to(ROOT).as_posix()}" for p in files)
@@ -104,7 +104,7 @@ def test_the_terminal_of_the_installed_copy(installed: Path, elsewhere: Path) ->
 
 
 def isoplan_path(elsewhere: Path) -> Path:
-    """The file that ``isoplan.app.cli`` is read from, asked as the console script would."""
+    """Return the file of ``isoplan.app.cli``, as imported by the console script."""
     code = "import isoplan.app.cli; print(isoplan.app.cli.__file__)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=elsewhere)
     return Path(done.stdout.strip())

@@ -1,9 +1,9 @@
 """Finished cells of a workspace as bundled tables: ``python -m isoplan.trainers.bundle FAMILY SPACE GRIDS``.
 
-Writes a table beside each grid ``GRIDS/FAMILY_*.toml`` (the same cell may be in several of them), one for all grids
-that differ after a hyphen (``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` make ``FAMILY_data.csv``), and
-``FAMILY_curves.csv``, at most ``POINTS`` points a cell. Tables grow while a grid is trained: a cell that has not
-finished keeps the row that it has there, or is left out. The same cells give the same bytes.
+Writes a table next to each grid ``GRIDS/FAMILY_*.toml`` (a cell may be in several of them). Grids that differ after a
+hyphen have one table (``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``). Writes also
+``FAMILY_curves.csv``, with at most ``POINTS`` points per cell. Tables can be written while a grid is trained: an
+unfinished cell keeps its existing row or is omitted. The same cells give the same bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Columns:
-    """What is written of the cells of a family, as its module ``bundled`` says: fields, what they measured, curves."""
+    """The columns that are written for the cells of a family, from its module ``bundled``."""
 
     fields: tuple[str, ...]
     measured: tuple[str, ...]
@@ -51,7 +51,7 @@ class Columns:
 
 
 def rows(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, Row]:
-    """The row of each finished cell among ``names``."""
+    """Return the row of each finished cell among ``names``."""
     found = queue.scan()
     return {name: _row(found[name], columns) for name in names if name in found and found[name].state == "done"}
 
@@ -66,7 +66,7 @@ def _row(record: Record, columns: Columns) -> Row:
 
 
 def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, list[Row]]:
-    """The curve of each finished cell: updates, samples seen, and what was measured there, evenly in the logarithm."""
+    """Return the curve of each finished cell: steps, samples and measured values, evenly spaced in the logarithm."""
     found = queue.scan()
     out: dict[str, list[Row]] = {}
     for name in names:
@@ -85,14 +85,14 @@ def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, li
 
 
 def _short(value: float | None) -> str:
-    """A number of at most seven digits, a whole one as it is; empty where there is none."""
+    """Format a number with at most seven digits, a whole number in full, and None as ""."""
     if value is None:
         return ""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
 
 
 def there(path: Path) -> dict[str, list[Row]]:
-    """The rows of each run in a table that was written before; nothing where there is none."""
+    """Return the rows of each run in an existing table; empty if there is none."""
     found: dict[str, list[Row]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
@@ -102,7 +102,7 @@ def there(path: Path) -> dict[str, list[Row]]:
 
 
 def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
-    """A table, there whole or not at all; columns that hold nothing are left out."""
+    """Write a table atomically, without empty columns."""
     kept = [name for name in columns if any(row.get(name) not in ("", None) for row in found)]
     text = io.StringIO()
     out = csv.DictWriter(text, kept, restval="", extrasaction="ignore", lineterminator="\n")
@@ -116,12 +116,12 @@ def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
 
 
 def table_of(grid: Path) -> Path:
-    """The table of the cells of a grid, which grids whose names differ after a hyphen have in common."""
+    """Return the path of the table of a grid. Grids whose names differ after a hyphen share it."""
     return grid.with_name(f"{grid.stem.partition('-')[0]}.csv")
 
 
 def main(name: str, space: Path, grids: Path) -> None:
-    """Write the tables of every grid of the family ``name`` that has a finished cell, beside them."""
+    """Write the tables of all grids of the family ``name`` that have a finished cell."""
     columns: Columns = importlib.import_module(f"isoplan.trainers.{name}.bundled").COLUMNS
     family, queue = find_family(name, space), Queue(space)
     every: dict[str, None] = {}

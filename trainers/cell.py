@@ -1,6 +1,6 @@
-"""What a cell is, what it returns, and what it streams while it runs: all that a family of trainers has to know.
+"""The interface of a family of trainers: the cell, its result, and its events while it runs.
 
-A family is a folder of ``trainers`` whose package has ``families(workspace)``. Nothing else is touched to add one.
+A family is a folder of ``trainers`` whose package has ``families(workspace)``. No other code changes to add one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ CELL_DIGITS = 20
 
 
 class Cell(BaseModel):
-    """One point of a grid: every number that the training depends on, so that the same cell gives the same run.
+    """One point of a grid, with every number that affects the training: the same cell gives the same run.
 
-    A family adds fields of its own, each with a title, a description and bounds: they are what the grid editor asks for
-    and what a row of the run table holds. Fields are plain values (numbers, words, yes or no).
+    A family adds fields with title, description and bounds. The grid editor shows them, and they are columns of the run
+    table. Their values are plain: numbers, words, or booleans.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -37,7 +37,7 @@ class Cell(BaseModel):
     @field_validator("*")
     @classmethod
     def _is_text(cls, value: object) -> object:
-        """Half of a surrogate pair is no text: no file can hold it."""
+        """Check that a text can be encoded. Half of a surrogate pair cannot be written to a file."""
         if isinstance(value, str) and not value.isascii():
             try:
                 value.encode()
@@ -51,10 +51,10 @@ C = TypeVar("C", bound=Cell)
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a law reads of a cell: parameters N, samples seen D, unique samples U, and C in FLOPs by analytic count.
+    """Sizes of a cell for a law: parameters N, samples D, unique samples U, and C in FLOPs by analytic count.
 
-    None where the family cannot say before the cell has run; what it reports then stands in its place. ``seen`` are
-    the samples that pass through the model, where D counts something else (the paper on amplitudes: training points).
+    A value is None if it is unknown before the cell has run; the result of the cell then has it. ``seen`` are the
+    samples that pass through the model if D counts something else (training points in the amplitudes paper).
     """
 
     N: float | None = None
@@ -65,13 +65,13 @@ class Sizes:
 
     @property
     def passed(self) -> float | None:
-        """Samples that pass through the model until the cell ends."""
+        """The number of samples that pass through the model until the cell ends."""
         return self.D if self.seen is None else self.seen
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a cell takes of a machine: CPU cores, bytes of memory, bytes of GPU memory (zero: no GPU)."""
+    """Resources of a cell: CPU cores, bytes of memory, bytes of GPU memory (0: no GPU)."""
 
     cores: int = 1
     memory: float = 0.0
@@ -79,7 +79,9 @@ class Resources:
 
 
 class Stopped(Exception):
-    """Raised by ``RunContext.step`` when the cell must end now; a family lets it pass after its last checkpoint."""
+    """Raised by ``RunContext.step`` if the cell must end now. A family saves a last checkpoint and lets it
+    propagate.
+    """
 
 
 class Died(Exception):
@@ -87,49 +89,49 @@ class Died(Exception):
 
 
 class CellError(PlannerError):
-    """A cell that cannot be trained: one sentence for the user. Trying again would not help."""
+    """A cell that cannot be trained, with one sentence for the user. A retry would not help."""
 
 
 class RunContext(Protocol):
-    """What a running cell is given: where it runs, where it left off, and where it says how it goes."""
+    """Interface between a running cell and the backend: device, checkpoint, and progress reports."""
 
     @property
     def number(self) -> int:
-        """Which attempt of the cell this is, from 1."""
+        """The number of this attempt of the cell, from 1."""
 
     @property
     def device(self) -> str:
-        """``cpu``, or the GPU as torch names it, ``cuda:0``."""
+        """The device: ``cpu``, or a GPU in the notation of torch, such as ``cuda:0``."""
 
     @property
     def folder(self) -> Path:
-        """A folder of the cell's own for what it wants to keep, checkpoints included."""
+        """The folder of the cell, for its files and checkpoints."""
 
     @property
     def resume(self) -> Path | None:
-        """The checkpoint of an attempt before this one; None where there is none."""
+        """The checkpoint of an earlier attempt, or None."""
 
     @property
     def stopping(self) -> bool:
-        """Whether the cell has been asked to stop: save a checkpoint and raise ``Stopped``."""
+        """Whether the cell was asked to stop. If so, save a checkpoint and raise ``Stopped``."""
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
-        """Say how far the cell is (``step`` of ``total``) and what it measured: loss, samples, anything by name.
+        """Report the progress of the cell (``step`` of ``total``) and measured values by name, such as the loss.
 
-        Call it at every step: it keeps one point out of many. Raises Stopped where the cell was asked to stop.
+        Call it at every step: only some of the points are stored. Raises Stopped if the cell was asked to stop.
         """
 
     @property
     def checkpoint_due(self) -> bool:
-        """Whether the last checkpoint is old enough for another."""
+        """Whether a new checkpoint is due."""
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Keep a checkpoint: ``write`` puts it into the file that it is given, which then replaces the last one."""
+        """Save a checkpoint: ``write`` fills a temporary file, which then replaces the last checkpoint."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A grid to begin with: ``fields`` as one types them into a form, and ``about``, in a line, what it is for."""
+    """A preset grid: ``fields`` as typed into a form, and its purpose ``about`` in one line."""
 
     fields: Mapping[str, str]
     about: str = ""
@@ -164,11 +166,11 @@ class Family(Generic[C]):
 
 
 def cell_name(family: Family[Any], cell: Cell) -> str:
-    """The name of a cell: a hash of its family and all its fields, so that the same cell is run once."""
+    """Return the name of a cell: a hash of its family and all its fields, so that an equal cell runs only once."""
     whole = {"family": family.name, "version": family.version, "cell": cell.model_dump(mode="json")}
     return hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
 
 
 def canonical(value: Any) -> bytes:
-    """JSON that is the same for the same value: sorted, without spaces."""
+    """Return JSON that is unique for a value: sorted, without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()

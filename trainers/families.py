@@ -1,4 +1,4 @@
-"""The families that a workspace has: every folder of this package that says so with ``families(workspace)``."""
+"""The families of a workspace: those of every folder of this package with ``families(workspace)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.cell import Cell, Family
 
 FUNCTION = "families"
 OWN = "command"
-"""The folder of what users bring themselves, which comes first."""
+"""The folder for programs of users, which comes first."""
 
 
 @cache
@@ -29,16 +29,16 @@ def _folders() -> tuple[ModuleType, ...]:
 
 
 def families(root: Path) -> dict[str, Family[Any]]:
-    """All families of the workspace ``root`` by name. Imports nothing that they train with.
+    """Return all families of the workspace ``root`` by name. Imports no training code.
 
-    Raises PlannerError where a file that describes some of them cannot be read.
+    Raises PlannerError if a file that describes families cannot be read.
     """
     found = [family for module in _folders() for family in getattr(module, FUNCTION)(root)]
     return {family.name: family for family in found}
 
 
 def find_family(name: str, root: Path) -> Family[Any]:
-    """The family called ``name``. Raises PlannerError for one that there is not."""
+    """Return the family called ``name``. Raises PlannerError if it does not exist."""
     known = families(root)
     if name not in known:
         raise PlannerError(f"There is no family {name!r} of cells: use {', '.join(known)}.")
@@ -46,7 +46,7 @@ def find_family(name: str, root: Path) -> Family[Any]:
 
 
 def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
-    """The cell in a JSON object. Raises PlannerError that names the field that is wrong and what it may be."""
+    """Return the cell in a JSON object. Raises PlannerError with the invalid field and its allowed values."""
     try:
         cell: Cell = family.cell.model_validate(raw)
     except ValidationError as error:
@@ -56,7 +56,7 @@ def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
 
 
 def check_value(family: Family[Any], field: str, value: object) -> None:
-    """Raises PlannerError for a value that ``field`` cannot have, whatever the other fields are."""
+    """Check ``value`` for ``field``, independent of the other fields. Raises PlannerError if it is invalid."""
     try:
         family.cell.model_validate({field: value})
     except ValidationError as error:
@@ -66,7 +66,7 @@ def check_value(family: Family[Any], field: str, value: object) -> None:
 
 
 def why(first: Any, family: Family[Any]) -> str:
-    """What is wrong with a cell, as a sentence about the field that pydantic names."""
+    """Return the error of a cell as a sentence about the field in the first pydantic error."""
     where = ".".join(str(part) for part in first["loc"]) or "cell"
     if first["type"] == "extra_forbidden":
         return f"The family {family.name} has no field {where!r}: use {', '.join(family.cell.model_fields)}."

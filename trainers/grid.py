@@ -1,7 +1,7 @@
-"""A grid of cells, from ``GRID.toml`` or from a form, and back into a file.
+"""A grid of cells: read from ``GRID.toml`` or from a form, and written to a file.
 
-``family = "teacher-student"``, a ``name`` if it has one, and ``[cell]`` whose fields are a value, a list, or a range:
-``width = "8..512 x 7"``. Every combination of the values is a cell; the last field of the file changes fastest.
+The file has ``family = "teacher-student"``, an optional ``name``, and ``[cell]`` whose fields are a value, a list, or a
+range: ``width = "8..512 x 7"``. Every combination of the values is a cell. The last field of the file varies fastest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Grid:
-    """What was asked: values and ranges of the fields of ``family``, in order. What is not given has its default."""
+    """A grid: values and ranges of fields of ``family``, in order. Other fields have their default."""
 
     family: str
     asked: Mapping[str, Asked]
@@ -55,9 +55,9 @@ def read_grid(path: Path, root: Path) -> Grid:
 
 
 def open_grid(path: Path, root: Path) -> Grid:
-    """The grid in the file ``path``, or where there is none the preset that ``path`` names as FAMILY/PRESET.
+    """Return the grid in the file ``path``, or the preset that ``path`` names as FAMILY/PRESET.
 
-    Raises PlannerError where there is neither.
+    Raises PlannerError if neither exists.
     """
     known = families(root)
     if path.exists() or len(path.parts) != 2 or path.parts[0] not in known:
@@ -70,12 +70,12 @@ def open_grid(path: Path, root: Path) -> Grid:
 
 
 def title_of(preset: str) -> str:
-    """What a preset is called on a page: ``share-sweep`` is Share sweep."""
+    """Return the title of a preset on a page: ``share-sweep`` becomes Share sweep."""
     return preset.replace("-", " ").capitalize()
 
 
 def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
-    """The grid in ``text``, TOML. Raises PlannerError, which calls it ``what``, for one that cannot be read."""
+    """Parse the grid in ``text``, TOML. Raises PlannerError, in which ``what`` names it, if it is invalid."""
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -92,14 +92,14 @@ def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
 
 
 def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = "") -> Grid:
-    """A grid of plain values, lists and ranges by field. Raises PlannerError that names the field that is wrong."""
+    """Return a grid from values, lists and ranges by field. Raises PlannerError with the invalid field."""
     _known(family, entries)
     asked = {field: read_entry(raw, _kind(family, field), where(family, field)) for field, raw in entries.items()}
     return Grid(family.name, asked, _name(name))
 
 
 def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") -> Grid:
-    """A grid of what was typed into the fields of a form; empty ones have their default. Raises PlannerError."""
+    """Return a grid from the texts of a form. Empty fields have their default. Raises PlannerError."""
     _known(family, texts)
     typed = {field: text for field, text in texts.items() if text.strip()}
     asked = {field: read_typed(text, _kind(family, field), where(family, field)) for field, text in typed.items()}
@@ -107,19 +107,19 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
 
 
 def check_typed(family: Family[Any], field: str, text: str) -> None:
-    """Raises PlannerError for what was typed into one field of a form and cannot be, whatever the others hold."""
+    """Check the text of one field of a form, independent of the others. Raises PlannerError if it is invalid."""
     for values in axes(typed_grid(family, {field: text}), family).values():
         for value in values:
             check_value(family, field, value)
 
 
 def with_value(grid: Grid, field: str, value: Value) -> Grid:
-    """The grid with that one value for a field."""
+    """Return the grid with a single value for a field."""
     return replace(grid, asked={**grid.asked, field: (value,)})
 
 
 def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
-    """The grid with what ``text`` says as FIELD=VALUES, in place of what it had there. Raises PlannerError."""
+    """Return the grid with the values of ``text``, FIELD=VALUES, for that field. Raises PlannerError."""
     field, _, values = text.partition("=")
     if not values.strip():
         raise PlannerError(f"Write a field with its values as FIELD=VALUES, width=8,16 for example: {text!r} is not.")
@@ -127,24 +127,24 @@ def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
 
 
 def rename(grid: Grid, name: str) -> Grid:
-    """The grid under another name. Raises PlannerError for one that is too long."""
+    """Return the grid with another name. Raises PlannerError if it is too long."""
     return replace(grid, name=_name(name))
 
 
 def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
-    """The values of every field that was given, each once."""
+    """Return the distinct values of every given field."""
     return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}
 
 
 def count(grid: Grid, family: Family[Any]) -> int:
-    """How many cells the grid has, without making them."""
+    """Return the number of cells of the grid, without creating them."""
     return math.prod(len(values) for values in axes(grid, family).values())
 
 
 def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
-    """The cells of the grid, the last field changing fastest.
+    """Return the cells of the grid. The last field varies fastest.
 
-    Raises PlannerError for more than a workspace holds, before any is made, and for values that a field cannot have.
+    Raises PlannerError for more cells than a workspace may have, before any is created, and for invalid values.
     """
     found = axes(grid, family)
     many = math.prod(len(values) for values in found.values())
@@ -163,19 +163,19 @@ def _made(family: Family[Any], found: Mapping[str, tuple[Value, ...]]) -> Iterat
 
 
 def write_grid(grid: Grid) -> str:
-    """The grid as ``GRID.toml``; read back it is the same grid."""
+    """Return the grid as the text of a ``GRID.toml`` file, from which the same grid can be read."""
     head = [f"family = {_toml(grid.family)}", *([f"name = {_toml(grid.name)}"] if grid.name else [])]
     fields = [f"{_key(field)} = {_entry(asked)}" for field, asked in grid.asked.items()]
     return "\n".join([*head, "", "[cell]", *fields]) + "\n"
 
 
 def type_field(asked: Asked) -> str:
-    """What a field is given, as one types it into a form."""
+    """Return the values of a field as typed into a form."""
     return ", ".join(_as_typed(part) for part in asked)
 
 
 def where(family: Family[Any], field: str) -> str:
-    """How sentences name a field."""
+    """Return the name of a field for messages."""
     return f"The field {field} of the family {family.name}"
 
 

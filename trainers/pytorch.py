@@ -17,7 +17,7 @@ BUILD = "Install the build of PyTorch for this GPU and its driver"
 
 
 def check_torch(what: str, device: str = "cpu") -> None:
-    """Raise CellError if PyTorch is not installed, cannot be imported, or cannot use ``device``.
+    """Check that PyTorch can be imported and can use ``device``. Raises CellError if not.
 
     ``what`` names the cells that need it, in the plural.
     """
@@ -32,7 +32,7 @@ def check_torch(what: str, device: str = "cpu") -> None:
 
 
 def why_missing() -> str:
-    """Say in a sentence why PyTorch cannot be imported, and what to do; empty if it can."""
+    """Return a sentence about why PyTorch cannot be imported and what to do, or "" if it can."""
     if find_spec("torch") is None:
         return f"PyTorch is not installed. {INSTALL}."
     if not (cause := _failure()):
@@ -41,19 +41,19 @@ def why_missing() -> str:
     return f"PyTorch is installed, but it cannot be imported ({cause}). Install it again with its libraries: {again}."
 
 
-@cache  # a second import of a package that failed half-way raises something else
+@cache  # a second import after a failed one raises another error
 def _failure() -> str:
-    """The cause for which PyTorch cannot be imported; empty if it can."""
+    """Return the reason why PyTorch cannot be imported, or "" if it can."""
     try:
         import_module("torch")
-    except Exception as error:  # a library that is missing raises ImportError or OSError, a wrong one anything
+    except Exception as error:  # a missing library raises ImportError or OSError, a wrong one any error
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return lines[0].strip().removesuffix(".")
     return ""
 
 
 def _pin() -> str:
-    """The version that is installed, as pip reads it; empty if it is not known."""
+    """Return the installed version as a pip requirement, or "" if it is unknown."""
     try:
         return "==" + version("torch").partition("+")[0]
     except PackageNotFoundError:
@@ -61,7 +61,7 @@ def _pin() -> str:
 
 
 def describe(gpus: int) -> str:
-    """Say in one line what cells of the bundled families train on; ``gpus`` is how many the driver lists."""
+    """Return one line about the device of the bundled families. ``gpus`` is the number of GPUs of the driver."""
     if reason := why_missing():
         return f"Training: {reason}"
     torch: Any = import_module("torch")

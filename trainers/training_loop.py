@@ -32,7 +32,7 @@ T = TypeVar("T", bound=Resumable)
 
 def save_checkpoint(place: Path, device: torch.device, **parts: Any) -> None:
     """Write ``parts`` by name, with the state of the random numbers on the CPU and on ``device``."""
-    with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
+    with place.open("wb") as file:  # If torch gets the path, it rejects a file name that begins with a dot.
         torch.save({**parts, "rng": random_state(device)}, file)
 
 
@@ -78,7 +78,7 @@ def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
 
 
 WARM = 0.05
-"""Share of the updates in which a cosine rises to its peak."""
+"""Share of the training steps for warm-up to the peak of a cosine."""
 
 
 def warm_cosine(peak: float, update: int, total: int) -> float:

@@ -1,1 +1,1 @@
-"""Backups of a workspace: which files, a copy of a database that the app has open, writing and restoring."""
+"""Backups of a workspace: selection of files, copy of a database in use, writing and restoring."""

@@ -1,4 +1,4 @@
-"""Which files of a workspace a backup contains, beside the database."""
+"""Selection of the files of a workspace that a backup contains in addition to the database."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
 
 UPLOADS, PREPARED = "uploads", "prepared"
 OWN = (UPLOADS, BACKBONES)
-"""Folders that are copied even where a link leads to them."""
+"""Folders that are copied even if they are links."""
 LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS})
-"""Names in a workspace that are not copied, or not as they lie there."""
+"""Names in a workspace that are not copied, or not copied as they are."""
 SECRET = 64 * 1024
-"""Bytes of the largest file that is searched for a private key."""
+"""Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
 _NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
-"""Names of the database and its older copies, and of folders in which an upload arrives."""
+"""Names of the database and its older copies, and of temporary upload folders."""
 
 
 @dataclass(eq=False)
 class Seen:
-    """What was met on the way: cells by the state that they have in the copy, and what is not copied."""
+    """Result of the file selection: number of cells by their state in the copy, and names that are not copied."""
 
     cells: Counter[str] = field(default_factory=Counter)
     left_out: list[str] = field(default_factory=list)
@@ -43,22 +43,22 @@ class Seen:
 
 @dataclass(frozen=True)
 class Moment:
-    """Cells and sweeps of a workspace at one moment: cells that are added later are not copied."""
+    """Cells and sweeps of a workspace at one time: cells that are added later are not copied."""
 
     cells: tuple[str, ...]
     sweeps: dict[str, bytes]
 
 
 def moment(root: Path) -> Moment:
-    """Read which cells there are, then the sweeps, which are always written before their cells."""
+    """Return the current cells, then the sweeps, which are always written before their cells."""
     names = tuple(cell_names(root))
     return Moment(names, sweep_files(root))
 
 
 def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
-    """The files of a backup of the workspace ``root`` whose database was copied to ``database``.
+    """Yield the files of a backup of the workspace ``root``, whose database was copied to ``database``.
 
-    Raises PlannerError for a name that is not Unicode.
+    Raises PlannerError if a file name is not Unicode.
     """
     for name, source in _all(root, database, now, seen):
         if not _is_text(name):
@@ -81,7 +81,7 @@ def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[tuple[
 
 
 def _given(source: object) -> IO[bytes]:
-    """What a cell gave, as an open file."""
+    """Return the content of a cell file as an open file."""
     return io.BytesIO(source) if isinstance(source, bytes) else source  # type: ignore[return-value]
 
 
@@ -96,7 +96,10 @@ def _cell(root: Path, name: str, seen: Seen) -> Iterator[tuple[str, object]]:
 
 
 def _others(root: Path, seen: Seen) -> Iterator[Path]:
-    """Every file beside the database, cells and sweeps; links, hidden files and what is made again are left out."""
+    """Yield every file except the database, cells and sweeps.
+
+    Links, hidden files, and files that can be made again are left out.
+    """
     for top in sorted(root.iterdir()):
         if top.name.startswith(".") or top.name in LEFT_OUT or _NOT_OURS.fullmatch(top.name):
             continue
@@ -113,7 +116,7 @@ def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
         depth = len(Path(folder).relative_to(root).parts)
         links = [name for name in (*folders, *names) if name[0] != "." and (Path(folder) / name).is_symlink()]
         seen.left_out += [f"{(Path(folder) / name).relative_to(root).as_posix()} (a link)" for name in links]
-        # Prepared data sets are made again from the files beside them when a cell needs them.
+        # Prepared datasets are left out: a cell makes them again from the original files.
         folders[:] = sorted(n for n in folders if n[0] != "." and n not in links and (n != PREPARED or depth < 2))
         for name in sorted(set(names) - set(links)):
             if name[0] != "." and (Path(folder) / name).is_file():
@@ -121,7 +124,7 @@ def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
 
 
 def _private_key(root: Path) -> Path | None:
-    """The key that ``cluster.toml`` names, where it can be read."""
+    """Return the key file that ``cluster.toml`` names; None if the settings cannot be read."""
     try:
         settings = read_settings(root)
     except PlannerError:
@@ -130,7 +133,7 @@ def _private_key(root: Path) -> Path | None:
 
 
 def _is_secret(place: Path) -> bool:
-    """Whether a file is a private key, by its name or what is in it."""
+    """Return whether a file is a private key, by its name or its content."""
     if place.suffix.lower() in _SECRETS:
         return True
     try:

@@ -1,8 +1,9 @@
-"""How `isoplan backup` gets a copy of a database that the app has open: by a request below the workspace.
+"""Requests for a copy of a database that the app has open, made by `isoplan backup`.
 
 The command writes ``.backup/<id>.ask``; the app copies the database to ``.backup/<id>.duckdb`` and answers in
-``.backup/<id>.json``. The folder is the app's and closed to other users, no port is open, and a request names no path.
-While requests wait, the app changes the file ``beat-app`` every second: the command waits as long as that goes on.
+``.backup/<id>.json``. The folder is in the workspace, belongs to the app's user and is closed to others; no port is
+open, and a request contains no path. While requests wait, the app updates the heartbeat file ``beat-app`` every second,
+and the command waits as long as it changes.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from isoplan.trainers.backend.store.files import read_json, write_json
 
 FOLDER, BEAT = ".backup", "beat-app"
 LOOK = 1.0
-"""Seconds between two looks of the app for requests, and between two beats."""
+"""Seconds between two checks of the app for requests, and between two heartbeats."""
 POLL = 0.2
-"""Seconds between two looks of the command for its answer."""
+"""Seconds between two checks of the command for its answer."""
 STILL = 60.0
-"""Seconds without a beat after which the command gives up."""
+"""Seconds without a heartbeat after which the command gives up."""
 ASKED = 3
-"""How often a request is made again that an app took without an answer: it was stopped, or its disk is full."""
+"""Maximum number of requests. A request that the app removed without an answer (stopped, or disk full) is repeated."""
 _ID = re.compile(r"[0-9a-f]{16}")
 
 log = logging.getLogger("isoplan.backup")
@@ -61,7 +62,7 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        with contextlib.suppress(OSError):  # requests of commands that wait, which then copy by themselves
+        with contextlib.suppress(OSError):  # waiting commands have requests here; they then copy themselves
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()
 
@@ -79,7 +80,7 @@ def _answer_all(db: Database, folder: Path, ending: threading.Event) -> None:
 
 
 def _answer(db: Database, place: Path) -> None:
-    """Copy the database for one request and take the request away, answered or not."""
+    """Copy the database for one request, and remove the request in any case."""
     try:
         if (asker := _asker(place)) is not None and asker.alive:
             write_json(place.with_suffix(".json"), _copy(db, place.with_suffix(".duckdb"), asker))
@@ -88,7 +89,7 @@ def _answer(db: Database, place: Path) -> None:
 
 
 def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
-    """Copy the database and return the answer: its contents, or why there is no copy."""
+    """Copy the database and return the answer: its contents, or the reason why there is no copy."""
     try:
         contents = copy_open(db, target)
     except PlannerError as error:
@@ -101,7 +102,7 @@ def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
 
 
 def _asker(place: Path) -> Owner | None:
-    """The process that asks."""
+    """Return the process that wrote the request, or None."""
     try:
         return Owner.model_validate_json(place.read_bytes())
     except (OSError, ValidationError):
@@ -109,13 +110,13 @@ def _asker(place: Path) -> Owner | None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether nobody else may write there, and it is where it seems to be."""
+    """Return whether this user owns the folder, nobody else can write to it, and it is not a link."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what ended processes left: all but the requests of commands that still wait."""
+    """Remove files of ended processes; requests of commands that still wait are kept."""
     for place in folder.iterdir():
         if not _ID.fullmatch(place.stem) and place.name != BEAT:
             continue
@@ -147,9 +148,10 @@ def _beating(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
-    """A copy of the database of ``root`` and its contents: made here in ``scratch``, or by the app that has it open.
+    """Yield a copy of the database of ``root`` and its contents.
 
-    Raises PlannerError where the database is damaged, or the process that has it open gives no copy.
+    It is made here in ``scratch``, or by the app that has the database open. Raises PlannerError if the database is
+    damaged, or if the process that has it open does not answer.
     """
     request = root / FOLDER / f"{secrets.token_hex(8)}.ask"
     try:
@@ -162,7 +164,7 @@ def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
 
 
 def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
-    """Copy the database as soon as nobody has it open, or let the app that has it open copy it."""
+    """Copy the database once it is closed, or request a copy from the app that has it open."""
     asked, beat, moved = 0, "", time.monotonic()
     while True:
         if (contents := _answered(request)) is not None:
@@ -183,7 +185,10 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
 
 
 def _ask(request: Path) -> bool:
-    """Ask for a copy; False where no app takes requests. Raises PlannerError where another user's app has it open."""
+    """Write a request for a copy; return False if no app accepts requests.
+
+    Raises PlannerError if another user's app has the database open.
+    """
     fresh = request.with_suffix(".new")
     try:
         fresh.write_text(this_process().model_dump_json(), encoding="utf-8")
@@ -199,7 +204,10 @@ def _ask(request: Path) -> bool:
 
 
 def _answered(request: Path) -> Contents | None:
-    """What the copy contains that the app made; None while there is none. Raises PlannerError where it failed."""
+    """Return the contents of the copy that the app made, or None if there is no answer yet.
+
+    Raises PlannerError if the copy failed.
+    """
     answer = read_json(request.with_suffix(".json"))
     if answer is None:
         return None

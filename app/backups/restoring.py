@@ -1,4 +1,4 @@
-"""Make a workspace from a backup: checked in a temporary folder, and in place only when all of it is right."""
+"""Restore a workspace from a backup. It is checked in a temporary folder and moved into place if it is valid."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from isoplan.trainers.backend.store.files import sync_folder
 
 
 def restore(file: Path, root: Path, tell: Tell, origin: Path | None = None) -> Backup:
-    """Make the workspace ``root`` from the backup ``file``: a new folder, or one that is empty.
+    """Restore the workspace ``root`` from the backup ``file``; ``root`` must be a new or empty folder.
 
-    The workspace records ``origin``, the place of the backup, for later restores; None if the backup is not kept.
-    Raises PlannerError for a damaged or foreign archive and for a folder in use, and then leaves no files.
+    The workspace records ``origin``, the path of the backup, for later restores; None if the backup is not kept. Raises
+    PlannerError if the archive is damaged or not a backup, or if the folder is in use; no files remain then.
     """
     file, root = file.expanduser().absolute(), root.expanduser().resolve()
     with file_errors(root), archive.opened(file) as (source, manifest):
@@ -58,9 +58,10 @@ def _check_target(root: Path) -> None:
 
 @contextmanager
 def _new_folder(root: Path) -> Iterator[Path]:
-    """A temporary folder on the disk of ``root``: beside it, or in it where it exists (it may be a mount point).
+    """Yield a temporary folder on the disk of ``root``, in the same parent or inside an existing ``root``.
 
-    It is removed at the end of the block if it is still there, and so are the parents of ``root`` that were made.
+    An existing ``root`` can be a mount point. At the end of the block the folder is removed if it still exists, and so
+    are the created parents of ``root``.
     """
     home = root if root.exists() else root.parent
     missing = [place for place in (home, *home.parents) if not place.exists()]
@@ -86,14 +87,14 @@ def _check_room(fresh: Path, manifest: Manifest) -> None:
 
 
 def _make_durable(fresh: Path) -> None:
-    """Make everything in the folder durable: one call for thousands of small files."""
+    """Sync the folder to disk with one call, which is faster than one per file."""
     if hasattr(os, "sync"):
         os.sync()
     sync_folder(fresh)
 
 
 def _settle(fresh: Path, root: Path) -> None:
-    """Give the finished workspace its name; into a folder that exists its parts are moved, the database last."""
+    """Rename the finished workspace to ``root``, or move its parts into an existing ``root``, the database last."""
     if fresh.parent != root:
         if root.exists():
             raise PlannerError(f"The folder {root} was made meanwhile: name another one with --workspace.")

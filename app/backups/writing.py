@@ -1,4 +1,4 @@
-"""Write a backup of a workspace, check it, and only then put it at its place."""
+"""Write a backup of a workspace, check it, and then move it to its final path."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from isoplan.trainers.backend.store.files import sync_folder
 from isoplan.trainers.backend.store.record import CELLS, SWEEPS
 
 Put = Callable[[Path, Path], None]
-"""Gives a finished file its name."""
+"""Function that moves a finished file to its final path."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup that was written or restored: its file, its bytes, and what it contains. ``notes`` are sentences."""
+    """A backup that was written or restored: its file, size in bytes, and manifest. ``notes`` are sentences."""
 
     file: Path
     size: int
@@ -38,9 +38,9 @@ class Backup:
 
 
 def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
-    """Write a backup of the workspace ``root`` and ``put`` it to ``file`` when it is checked.
+    """Write a backup of the workspace ``root``, check it, and ``put`` it to ``file``.
 
-    Raises PlannerError where that cannot be done; nothing is left of it then, also after KeyboardInterrupt.
+    Raises PlannerError if that fails. No partial file remains, also after KeyboardInterrupt.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
     check_workspace(root)
@@ -61,13 +61,13 @@ def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
 
 
 def refuse_existing(file: Path) -> None:
-    """Raise PlannerError where ``file`` exists."""
+    """Check that ``file`` does not exist. Raises PlannerError otherwise."""
     if file.exists() and not file.is_dir():
         raise PlannerError(f"{file} exists: name another file, or replace it with --force.")
 
 
 def _check_place(root: Path, file: Path) -> None:
-    """Raise PlannerError where no backup can be written to ``file``."""
+    """Check that a backup can be written to ``file``. Raises PlannerError otherwise."""
     if file.is_dir():
         raise PlannerError(f"{file} is a folder: name the file that the backup goes to.")
     if not file.parent.is_dir():
@@ -77,7 +77,7 @@ def _check_place(root: Path, file: Path) -> None:
 
 
 def check_workspace(root: Path) -> None:
-    """Raise PlannerError where ``root`` is not the folder of a workspace."""
+    """Check that ``root`` is the folder of a workspace. Raises PlannerError otherwise."""
     if not root.is_dir():
         raise PlannerError(f"There is no folder {root}: name the folder of a workspace with --workspace.")
     parts = (FILE, CELLS, SWEEPS, "uploads", "programs.toml", "cluster.toml")
@@ -103,9 +103,9 @@ def _write(root: Path, part: Path, database: Path, contents: Contents, tell: Tel
 
 
 def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
-    """Read the whole archive again, open its database and compare the rows of every table.
+    """Read the whole archive again, open its database and compare the number of rows of every table.
 
-    Raises PlannerError where anything differs.
+    Raises PlannerError if anything differs.
     """
     with archive.opened(part) as (source, manifest):
         archive.unpack(source, manifest, [name for name in manifest.files if name != FILE], None, tell)
@@ -116,30 +116,30 @@ def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
 
 
 def check_rows(folder: Path, manifest: Manifest) -> None:
-    """Raise PlannerError where the database in ``folder`` does not contain the rows that the manifest states."""
+    """Check that the database in ``folder`` has the rows stated in the manifest. Raises PlannerError otherwise."""
     different = differences(manifest.contents, contents_of(folder))
     if different:
         raise PlannerError(f"The rows of the table {different[0]} of the backup have changed: check the disk.")
 
 
 def put_new(part: Path, file: Path) -> None:
-    """Give the finished archive its name, which no other file has. Raises PlannerError where one has it."""
+    """Move the finished archive to its final path. Raises PlannerError if that file exists."""
     try:
         file.hardlink_to(part)
     except FileExistsError:
         refuse_existing(file)
-    except OSError:  # a disk without links
+    except OSError:  # a disk without hard links
         refuse_existing(file)
         part.rename(file)
 
 
 def put_over(part: Path, file: Path) -> None:
-    """Give the finished archive its name, in place of another file that has it."""
+    """Move the finished archive to its final path and replace an existing file."""
     part.replace(file)
 
 
 def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
-    """Record the backup in its workspace, and say what it does not contain."""
+    """Record the backup in its workspace, and yield sentences about what it does not contain."""
     try:
         note_backup(root, LastBackup(path=str(file), created=manifest.created))
     except OSError as error:
@@ -151,7 +151,7 @@ def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
 
 @contextlib.contextmanager
 def file_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the file system into one sentence; ``folder`` is the one that is written to."""
+    """Convert file system errors into one sentence; ``folder`` is the folder that is written to."""
     try:
         yield
     except PlannerError:

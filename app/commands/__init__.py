@@ -1,1 +1,1 @@
-"""The terminal's commands, a module each; `isoplan.app.cli` imports the one that is called."""
+"""Terminal commands, one module each; `isoplan.app.cli` imports the one that is called."""

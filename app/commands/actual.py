@@ -1,4 +1,4 @@
-"""`isoplan actual`: what came of plans, beside what their laws predict of runs of that size."""
+"""`isoplan actual`: actual results of plans compared with the predictions of their laws for runs of that size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _map(law: Fit, name: str, metric: str) -> Through | None:
 def _results(
     n: int, loss: Numbers, metric: Numbers, params: Numbers, samples: Numbers, compute: Numbers
 ) -> list[Actual]:
-    """A result a plan. Raises PlannerError where an option is not given once for every plan."""
+    """Return one result per plan. Raises PlannerError if an option is not given once for every plan."""
     if bool(loss) == bool(metric):
         raise PlannerError("Say what was measured: give either --loss or --metric, once for every plan.")
     given = {"loss": loss, "metric": metric, "params": params, "samples": samples, "compute": compute}

@@ -1,4 +1,4 @@
-"""`isoplan agreement`: whether the metrics of a table rank its runs alike, and which pairs change their sign."""
+"""`isoplan agreement`: whether the metrics of a table rank its runs alike, and which correlations change sign."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from isoplan.engine.schema import RowsOfRun, Runs
 WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."
 FLIPS = "sign changes"
 WIDTH = 100
-"""Characters of a line that most terminals show."""
+"""Line width in characters that fits most terminals."""
 
 
 def agreement(
@@ -90,7 +90,7 @@ def _read(
     repeats: Repeats, convert: list[str] | None, derive: list[str] | None, rows: RowsOfRun | None, sheet: str | None,
     inner: str | None,
 ) -> Runs:  # fmt: skip
-    """The runs of the table with the metrics that are named, each in its direction; those that are guessed without."""
+    """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
     turns = dict(map(reading.read_metric, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
@@ -122,7 +122,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
-    """The correlations for people: a line a pair, a column a part of the table; then flips and what limits them."""
+    """Return the correlations as text: one line per pair, one column per part of the table, then notes."""
     metrics, marked = found[0].metrics, flips(found)
     flipped = {(flip.one, flip.other) for flip in marked}
     body = [
@@ -142,7 +142,7 @@ def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
 
 
 def _tables(found: Sequence[Agreement], body: Sequence[tuple[str, Sequence[float], bool]]) -> list[str]:
-    """Lines of pairs over the parts; parts that are too many for one width stand in a further table below."""
+    """Return lines of pairs over the parts. Parts beyond the line width are in a further table below."""
     first = max((len(pair) for pair, _, _ in body), default=0) + len(FLIPS) + 2
     width = max(max(len(a.name) for a in found) + 2, len("-0.00") + 2)
     step = max((WIDTH - first) // width, 1)
@@ -160,7 +160,7 @@ def _shown(rho: float) -> str:
 
 
 def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, Any]:
-    """The correlations as one JSON object; null where one is not defined."""
+    """Return the correlations as one JSON object; undefined values are null."""
     return {
         "schema": 1,
         "metrics": list(found[0].metrics),

@@ -1,4 +1,4 @@
-"""`isoplan amplitude`: what an amplitude surrogate of a stated precision takes, before anything big is trained."""
+"""`isoplan amplitude`: N, D and C of an amplitude surrogate for a given precision, before large trainings."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _law(process: str, axis: str, held: str, network: str) -> PublishedLaw:
 
 
 def _target(mse: str, error: str, sigma: str, kind: Kind, known: float | None = None) -> Precision:
-    """The target; the spread of log A is the one that is given, else the ``known`` one of the cells."""
+    """Return the target. The spread of log A is the given one, otherwise the ``known`` one of the cells."""
     spread = parse_number(sigma, "option --sigma") if sigma else known
     if bool(mse) == bool(error):
         raise PlannerError("Ask one question: give either --target-mse or --target-error.")
@@ -125,7 +125,7 @@ def _target(mse: str, error: str, sigma: str, kind: Kind, known: float | None = 
 
 
 def _anchor(text: str) -> Anchor:
-    """An anchor from ``D=1e4,loss=1e-3,N=1e5``: the axis that limits it comes first."""
+    """Return an anchor from ``D=1e4,loss=1e-3,N=1e5``; the axis that limits it comes first."""
     given: dict[str, float] = {}
     for entry in text.split(","):
         name, equals, value = (part.strip() for part in entry.partition("="))

@@ -1,4 +1,4 @@
-"""`isoplan backup`: a checked copy of a workspace in one file, while the app runs or not."""
+"""`isoplan backup`: a checked copy of a workspace in one file, also while the app runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from isoplan.engine.store.database.archive import Tell
 
 INTERRUPTED = 130
-"""The exit code after Ctrl+C, as shells have it."""
+"""Exit code after Ctrl+C, the convention of shells."""
 STEP = 64e6
-"""Bytes between two lines of progress on a terminal."""
+"""Bytes between two progress updates on a terminal."""
 
 
 def backup(
@@ -56,7 +56,7 @@ def backup(
 
 @contextmanager
 def progress(interrupted: str) -> Iterator[Tell]:
-    """Show the bytes so far where somebody sees them; Ctrl+C and SIGTERM end the command with one sentence."""
+    """Show the number of bytes on a terminal. Ctrl+C and SIGTERM end the command with one sentence."""
     done, shown, seen = 0, 0.0, sys.stderr.isatty()
 
     def tell(size: int) -> None:
@@ -79,7 +79,7 @@ def progress(interrupted: str) -> Iterator[Tell]:
 
 
 def text(made: Backup) -> str:
-    """What a backup contains, in words."""
+    """Return the contents of a backup as text."""
     contents, cells = made.manifest.contents, made.manifest.cells
     states = ", ".join(f"{n:,} {state}" for state, n in cells.items())
     return (
@@ -89,7 +89,7 @@ def text(made: Backup) -> str:
 
 
 def document(made: Backup) -> dict[str, Any]:
-    """The same for scripts."""
+    """Return the same as an object for scripts."""
     manifest = made.manifest
     return {
         "created": manifest.created.isoformat(timespec="seconds"),

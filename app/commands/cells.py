@@ -1,4 +1,4 @@
-"""`isoplan cells`: the sweeps and cells of a workspace, and what one asks of them."""
+"""`isoplan cells`: list the sweeps and cells of a workspace and act on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
 SHOWN = 8
-"""Characters of a key that are shown; as many as tell it from others may be given."""
+"""Number of characters of a key that are shown. Any unique prefix is accepted."""
 
 
 def cells(
@@ -53,21 +53,21 @@ def cells(
 
 @dataclass(frozen=True)
 class Chosen:
-    """The sweeps and the single cells that were named."""
+    """The sweeps and single cells that were named."""
 
     sweeps: tuple[Sweep, ...]
     cells: tuple[Record, ...]
 
     @property
     def keys(self) -> list[str]:
-        """The whole keys of all of them."""
+        """Full keys of all of them."""
         return [*(sweep.key for sweep in self.sweeps), *(record.name for record in self.cells)]
 
 
 def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chosen:
-    """What ``names`` name: a sweep by name or the beginning of its key, a cell by the beginning of its own.
+    """Find the sweeps and cells for ``names``: a sweep by name or key prefix, a cell by key prefix.
 
-    Raises PlannerError for one that names nothing, or several.
+    Raises PlannerError if a name matches nothing or several.
     """
     from isoplan.trainers.backend.queue.sweep import read_sweeps
 
@@ -86,7 +86,7 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
 
 def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Do it, and say so in one sentence. Raises PlannerError where the workspace cannot be written."""
+    """Perform the action and return a sentence about it. Raises PlannerError if the workspace is not writable."""
     from isoplan.trainers.backend.store.files import writing
 
     with writing(root):
@@ -124,7 +124,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 
 
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Delete cells with what they left on disk; those of a sweep only where no other sweep has them."""
+    """Delete cells and their files; cells of a sweep only if no other sweep contains them."""
     from isoplan.trainers.backend.queue.sweep import forget, read_sweeps
 
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
@@ -156,7 +156,7 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
-    """The sweeps of the workspace and how far they are; with names, their cells."""
+    """List the sweeps of the workspace and their progress; with names, list their cells."""
     from isoplan.trainers.backend.queue.sweep import read_sweeps, standings
 
     sweeps, records = read_sweeps(root), queue.scan()

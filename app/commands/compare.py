@@ -1,4 +1,4 @@
-"""`isoplan compare`: which law predicts the largest runs of a table best. Works on the file alone, as `fit` does."""
+"""`isoplan compare`: which law best predicts the largest runs of a table. Uses only the file, as `fit` does."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def compare(
 
 
 def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, list[str]]:
-    """The laws ranked on ``runs``, and warnings: of the objective where it is suggested, and of what the runs mix."""
+    """Rank the laws on ``runs`` and return warnings about a suggested objective and about mixed runs."""
     from isoplan.engine.fitting import compare as compare_laws
     from isoplan.engine.fitting.types.suggestion import suggest
 
@@ -103,7 +103,7 @@ def _refusal(law: str, why: str) -> str:
 
 
 def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
-    """The questions about the runs, with the evidence of the best law of all runs where there is one."""
+    """Return the warnings about the runs, from the best law of all runs if there is one."""
     from isoplan.engine.fitting.diagnostics.checks import REPEATS
     from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
 
@@ -113,7 +113,7 @@ def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """The comparison as one JSON object; null where a number is not known."""
+    """Return the comparison as one JSON object; unknown numbers are null."""
     from isoplan.engine.fitting.validation.comparison import rows
 
     return {
@@ -148,7 +148,7 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 
 def as_text(found: Comparison) -> str:
-    """The comparison for people: laws best first, then the baselines, then what is left out and why."""
+    """Return the comparison as text: laws best first, then the baselines, then what is left out and why."""
     from isoplan.engine.fitting.validation.baselines import BASELINES
 
     v = found.validation
@@ -169,10 +169,10 @@ def as_text(found: Comparison) -> str:
 
 
 def percent(error: float) -> str:
-    """An error as a percentage; a dash where there is none."""
+    """Return an error as a percentage, or a dash if it is not finite."""
     return f"{error:.2%}" if abs(error) < float("inf") else "-"
 
 
 def criterion(value: float) -> str:
-    """AIC or BIC with one decimal; a dash where there is none."""
+    """Return AIC or BIC with one decimal, or a dash if it is not finite."""
     return f"{value:.1f}" if abs(value) < float("inf") else "-"

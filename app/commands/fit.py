@@ -1,4 +1,4 @@
-"""`isoplan fit`: a law from a table file, with intervals. Works on the file alone and never opens the workspace."""
+"""`isoplan fit`: fit a law with intervals to a table file. Uses only the file and never opens the workspace."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def fit(
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fit, with the notes on how its runs were read and the bias of its parabolas beside it."""
+    """Print the fit, the notes on how its runs were read, and the bias of its parabolas."""
     from isoplan.engine.fitting import FitWarning, to_json
     from isoplan.engine.planning.plan.answer import ABOUT_RUNS
 
@@ -124,7 +124,7 @@ def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
 
 
 def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fits of all groups, with the notes on how their runs were read beside them."""
+    """Print the fits of all groups, and the notes on how their runs were read."""
     from isoplan.engine.fitting import FitWarning, groups_to_json
     from isoplan.engine.planning.plan.answer import ABOUT_RUNS
 
@@ -143,7 +143,7 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Where the minimum of each budget lies against its sweep of N; only for a law of minima."""
+    """Yield the position of each budget's minimum within its sweep of N; only for a law of minima."""
     from isoplan.engine.fitting import minima, parabolas
 
     if fitted.law.estimator == "parabola":
@@ -152,7 +152,10 @@ def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
 
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """How far parabolas are off on a surface through the same runs, or why that cannot be said; only for such a law."""
+    """Yield the bias of parabolas, estimated on a surface through the same runs, or the reason why it is unknown.
+
+    Only for laws of minima.
+    """
     from isoplan.engine.fitting import parabola_bias
 
     if fitted.law.estimator == "parabola":

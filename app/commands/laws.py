@@ -1,4 +1,4 @@
-"""`isoplan laws`: list the catalogue."""
+"""`isoplan laws`: list the available laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isoplan plan`: what a budget buys or a target costs, from what `isoplan fit --json` printed."""
+"""`isoplan plan`: the best model for a budget, or the cost of a target, from the output of `isoplan fit --json`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def plan(
 
 
 def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
-    """The metric ("" for what the law describes) and the value that a target option names; nan without one."""
+    """Return the metric of a target option ("" for the law's own) and its value; nan without an option."""
     if loss is not None:
         return "", parse_number(loss, "option --target-loss")
     if metric is None:

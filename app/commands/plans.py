@@ -1,4 +1,4 @@
-"""`isoplan plans`: saved plans side by side under one scenario of prices."""
+"""`isoplan plans`: compare saved plans under one scenario of prices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plans(
 
 
 def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
-    """``prices`` as the options move them. Raises PlannerError where there is nothing that one of them could move."""
+    """Return ``prices`` as modified by the options. Raises PlannerError if an option has no price to modify."""
     option = next((option for option, text in moved.items() if text), "")
     if prices is None:
         if option:
@@ -73,9 +73,9 @@ def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
 
 
 def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
-    """The plans by the names of their files, each with the answer of its fit among ``fits`` where it is there.
+    """Return the plans by file name, each with the answer of its fit if that is among ``fits``.
 
-    Raises PlannerError where the fits belong to none of the plans.
+    Raises PlannerError if the fits belong to none of the plans.
     """
     known = {one.hash: one for one in fits}
     plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]

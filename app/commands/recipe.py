@@ -133,13 +133,13 @@ def recipe(
 
 
 def _used(option: str, given: bool, other: str, there: object) -> None:
-    """Raise PlannerError where ``option`` is given without the ``other`` that it belongs to."""
+    """Check that ``option`` is only given together with ``other``. Raises PlannerError otherwise."""
     if given and not there:
         raise PlannerError(f"{option} says nothing without {other}: add it, or leave {option} out.")
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
-    """Fits by metric: what each describes, or as the option names it."""
+    """Return fits by metric: the metric of the fit, or the one that the option names."""
     found: dict[str, Fit] = {}
     for option in options or []:
         name, equals, file = option.rpartition("=")
@@ -152,7 +152,7 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
 
 
 def _scaling(rate: str, batch: str) -> LearningRate:
-    """The learning rate and the batch that it is of, each the paper's where it is not given."""
+    """Return the reference learning rate and its batch size, by default those of the paper."""
     given = {"rate": (rate, "option --rate"), "batch": (batch, "option --rate-batch")}
     return LearningRate(**{name: parse_number(text, what) for name, (text, what) in given.items() if text})
 

@@ -1,4 +1,4 @@
-"""`isoplan repeat`: one pass over many samples, or few samples repeated, priced at one target loss."""
+"""`isoplan repeat`: compare one pass over many samples with repetition of few samples, at one target loss."""
 
 from __future__ import annotations
 
@@ -94,7 +94,10 @@ def repeat(
 
 
 def _costs(have: float, flop: str, texts: Mapping[str, str]) -> SampleCosts | None:
-    """What a sample and a FLOP cost, a FLOP as given or from the price of an hour of the machine; None without any."""
+    """Return the costs of a sample and of a FLOP, or None without prices.
+
+    The cost of a FLOP is given directly or follows from the price of an hour of the machine.
+    """
     machine, currency = any(texts[field.name] for field in MACHINE), texts["currency"]
     if not (flop or machine or any(texts[field.name] for field in SAMPLE)):
         return None
@@ -109,7 +112,7 @@ def _costs(have: float, flop: str, texts: Mapping[str, str]) -> SampleCosts | No
     if texts["device"] and not texts["hour_price"]:
         raise PlannerError("--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.")
     prices = read_prices(texts, "terminal")
-    assert prices is not None  # something of the machine is given
+    assert prices is not None  # at least one option of the machine is given
     return costs_of(prices, have)
 
 
@@ -122,7 +125,7 @@ def _kappa(
     roles: list[str],
     names: list[str],
 ) -> Factor:
-    """kappa as given, or read off training curves under the compute rule of the answer."""
+    """Return kappa as given, or determined from training curves under the compute rule of the answer."""
     if bool(kappa) == (curves is not None):
         raise PlannerError("kappa is not known: give either --kappa, as in --kappa 10, or --curves with --runs.")
     if curves is None:

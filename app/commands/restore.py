@@ -1,4 +1,4 @@
-"""`isoplan restore`: a workspace from the file that `isoplan backup` wrote."""
+"""`isoplan restore`: restore a workspace from a file written by `isoplan backup`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isoplan app`: open the browser front end."""
+"""`isoplan app`: start the server and open the pages in the browser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def app(
 
 
 def own_token() -> str:
-    """The token that ``ISOPLAN_TOKEN`` holds, so that links outlive a restart; raises PlannerError for a weak one."""
+    """Return the token in ``ISOPLAN_TOKEN``, with which links stay valid after a restart.
+
+    Raises PlannerError if the token is weak.
+    """
     token = os.environ.get("ISOPLAN_TOKEN", "")
     if not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
         raise PlannerError("ISOPLAN_TOKEN needs at least 16 characters, each a letter, digit, hyphen or underscore.")

@@ -1,4 +1,4 @@
-"""`isoplan simulate`: jets of the JetClass classes into a ROOT file, or squared amplitudes of events."""
+"""`isoplan simulate`: write jets of the JetClass classes to a ROOT file, or events with squared amplitudes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.app.commands.shared.output import note, say
 from isoplan.engine.errors import PlannerError
 
 INTERRUPTED = 130
-"""The exit code after Ctrl+C, as shells have it."""
+"""Exit code after Ctrl+C, the convention of shells."""
 
 
 def simulate(

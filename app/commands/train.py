@@ -1,4 +1,4 @@
-"""`isoplan train`: train the cells of a grid, here or wherever the workspace's runner has its workers."""
+"""`isoplan train`: train the cells of a grid, on this machine or on the workers of the workspace's runner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isoplan.trainers.cell import Cell, Family
 
 INTERRUPTED = 130
-"""The exit code after Ctrl+C, as shells have it."""
+"""Exit code after Ctrl+C, the convention of shells."""
 ELSEWHERE = "The cells run elsewhere, where they may take another time."
 
 
@@ -95,7 +95,10 @@ def train(
 
 
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
-    """What the cells take, measured here; raises PlannerError for a scheduler that cannot be."""
+    """Return the resources that the cells need, measured on this machine.
+
+    Raises PlannerError if the scheduler is invalid.
+    """
     from isoplan.app.earlier import bundled_cells
     from isoplan.trainers.backend.cluster.machine import this_machine
     from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
@@ -111,7 +114,7 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
 
 def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
-    """Have a runner at work, and follow ``sweep`` to its end where asked to ``wait``."""
+    """Start a runner if none is at work and, if ``wait`` is set, follow ``sweep`` to its end."""
     from isoplan.app.commands.shared.following import as_rows, follow
     from isoplan.trainers.backend.runner.runner_process import ensure_runner, runner_status
 
@@ -130,7 +133,7 @@ def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -
 
 
 def as_text(found: Estimate, spend: Cap) -> str:
-    """What a grid takes, a line for people."""
+    """Return the resources of a grid as one line of text."""
     done = f", {found.done:,} of them done" if found.done else ""
     parts = [f"{found.cells:,} cell{'s' * (found.cells != 1)}{done}"]
     if found.flops is not None:
@@ -146,7 +149,7 @@ def as_text(found: Estimate, spend: Cap) -> str:
 
 
 def as_object(found: Estimate, spend: Cap) -> dict[str, Any]:
-    """The same for scripts; seconds, device hours, bytes."""
+    """Return the same as an object for scripts; seconds, device hours, bytes."""
     return {**asdict(found), "money": found.money(spend.price), "currency": spend.currency or None}
 
 

@@ -1,1 +1,1 @@
-"""What Streamlit has no widget for."""
+"""Components that Streamlit does not provide."""

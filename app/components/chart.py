@@ -1,6 +1,6 @@
-"""A figure that a slider moves: it is drawn once and then changed in place.
+"""A figure for sliders: it is drawn once and then changed in place.
 
-``st.plotly_chart`` builds a chart anew whenever its data change, which takes long and loses a zoom.
+``st.plotly_chart`` rebuilds a chart whenever its data change, which is slow and resets the zoom.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ _chart = st.components.v2.component(
 
 
 def moving_chart(drawing: Drawing, key: str) -> None:
-    """``drawing`` in the place called ``key``; the next drawing in that place moves what differs and keeps the zoom."""
+    """Show ``drawing`` under ``key``; the next drawing with that key changes only the differences and keeps zoom."""
     height = int(drawing.figure.layout.height)
     _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt}, key=key, height=height)

@@ -1,4 +1,4 @@
-"""Figures as files: SVG and PDF of a chosen width, their numbers as CSV or JSON; the server needs no browser for it."""
+"""Figure downloads: SVG and PDF of a chosen width, and the data as CSV or JSON; the server needs no browser for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _draw_file = st.components.v2.component(
 
 
 def figure_downloads(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
-    """A small menu under a figure. ``redraw`` draws it again for print, when somebody asks for it."""
+    """Show a download menu under a figure. ``redraw`` draws it for print on demand."""
     with st.popover("Download", icon=":material/download:", key=f"{key}_menu"):
         _menu(drawing, redraw, key)
 
@@ -68,9 +68,9 @@ def _data(label: str, text: Callable[[], str], name: str, mime: str, key: str) -
 
 
 def print_theme(width: str) -> Theme:
-    """The look of a figure ``width`` wide ("85 mm, one column", "3.4 in"): the type grows with the format.
+    """Return the theme of a figure with this ``width`` ("85 mm, one column", "3.4 in").
 
-    Raises PlannerError for a width that is no length between 40 and 500 mm.
+    The font size grows with the width. Raises PlannerError if the width is not a length between 40 and 500 mm.
     """
     found = re.match(r"\s*(\d+(?:[.,]\d+)?)\s*(mm|cm|in|pt)?\b", width)
     mm = float(found[1].replace(",", ".")) * MM[found[2] or "mm"] if found else 0.0

@@ -1,4 +1,4 @@
-"""The scripts of our components: what each one needs, put before its own lines, because a component is one module."""
+"""Scripts of the components: the required files of each are concatenated, because a component is one module."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ HERE = Path(__file__).parent
 
 
 def script(*names: str) -> str:
-    """The text of those files of this folder, one after the other."""
+    """Return the text of these files of this folder, concatenated."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)

@@ -1,1 +1,1 @@
-"""The server: routes, access, logs, the HTML around the pages, SVG to PDF. No page lives here."""
+"""The server: routes, access, logs, the HTML around the pages, SVG to PDF. It contains no pages."""

@@ -1,4 +1,4 @@
-"""Who may talk to the server: an ASGI middleware in front of every route, WebSocket and upload included."""
+"""Access control of the server: an ASGI middleware in front of every route, including WebSocket and upload."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]@#?/\\:]+))(?::\d+)?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Scripts: the files of this server, the few that stand in its own HTML (by their hashes), and blob: for the parts of
-# pages with code of their own, which Streamlit loads as blobs. Styles stay 'unsafe-inline' because Streamlit's emotion
-# and plotly.js write style elements and attributes while they draw; no script runs from a style.
+# Allowed scripts are the files of this server, the inline ones of its own HTML (by hash), and blob: for page components
+# with their own code, which Streamlit loads as blobs. Styles stay 'unsafe-inline' because Streamlit's emotion and
+# plotly.js write style elements and attributes while they draw; no script runs from a style.
 CONTENT_POLICY = (
     f"default-src 'self'; script-src 'self' {' '.join(inline_scripts())} blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
@@ -36,11 +36,12 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Guard:
-    """Lets a request through when its host, origin and token are right.
+    """Middleware that accepts a request if its host, origin and token are correct.
 
-    ``token`` empty: only names of this machine are served, which stops a foreign page that points its own name at
-    127.0.0.1. ``token`` set: any name, but a request needs the cookie that the first visit with ``?token=`` sets.
-    Either way a request that changes something, and a WebSocket, must come from a page of this server.
+    If ``token`` is empty, only names of this machine are served. This stops a foreign page that resolves its own name
+    to 127.0.0.1. If ``token`` is set, any name is accepted, but a request needs the cookie that the first visit with
+    ``?token=`` sets. In both cases a request that changes something, and a WebSocket, must come from a page of this
+    server.
     """
 
     app: ASGIApp
@@ -61,7 +62,7 @@ class Guard:
             await refusal(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that may not pass, or None."""
+        """Return the response that refuses a request, or None if it is accepted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if scope["path"] in OPEN_PATHS:
@@ -83,7 +84,7 @@ class Guard:
         )
 
     def _without_token(self, scope: Scope) -> Response | None:
-        """The way on to the same page with the token in a cookie instead of the address; None if no token is there."""
+        """Return a redirect to the same page that moves the token from the address to a cookie; None if no token."""
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         rest = [(key, value) for key, value in query if key != "token"]
         if len(rest) == len(query) or scope["method"] != "GET":
@@ -100,15 +101,15 @@ def _equal(given: str, expected: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without its port; empty where it is more than a name and a port."""
+    """Return the name in a Host header without the port; empty if the header is invalid."""
     found = HOST.fullmatch(host)
     return (found[1] or found[2]).lower().rstrip(".") if found else ""
 
 
 def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
-    """Whether a request that could change something names this server, or nothing, as the page it came from.
+    """Return whether a request that can change something has this server, or nothing, as its origin.
 
-    A shared server may stand behind a proxy that adds TLS, so its pages may be https where the request is http.
+    A shared server can be behind a proxy that adds TLS, so its pages can be https although the request is http.
     """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return True

@@ -1,4 +1,4 @@
-"""The log file of a workspace, and a console that shows sentences only."""
+"""Log file of a workspace, and a console that shows only sentences."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LOG_FILES = 5
 QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
 """The query of an address. It can contain the token in any spelling, for example ``%74oken``."""
 
-# Keeps what happens before a workspace is open; its file takes it over then.
+# Buffers records before a workspace is open; then its log file receives them.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
 
 
 class WithoutToken(logging.Filter):
-    """Records without the token of a shared address: uvicorn names the address of a WebSocket that is refused."""
+    """Filter that removes the token of a shared address: uvicorn logs the address of a refused WebSocket."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
@@ -29,14 +29,14 @@ class WithoutToken(logging.Filter):
 
 
 class Sentence(logging.Formatter):
-    """One line a record: tracebacks belong to the log file."""
+    """Formatter that writes one line per record; tracebacks are only in the log file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "isoplan: " + record.getMessage().partition("\n")[0]
 
 
 def to_console() -> None:
-    """Send our own warnings and errors to standard error, a line each; everything else waits for the file."""
+    """Send Isoplan's warnings and errors to standard error, one line each; buffer all other records for the file."""
     console = logging.StreamHandler()
     console.setLevel(logging.WARNING)
     console.setFormatter(Sentence())
@@ -50,7 +50,7 @@ def to_console() -> None:
 
 
 def to_file(workspace: Path) -> Path:
-    """Send everything, tracebacks included, to ``logs/isoplan.log`` in the workspace; returns that file."""
+    """Send everything, tracebacks included, to ``logs/isoplan.log`` in the workspace, and return that file."""
     folder = workspace / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "isoplan.log"
@@ -67,9 +67,9 @@ def to_file(workspace: Path) -> Path:
 
 
 def _adopt_streamlit_loggers() -> None:
-    """Streamlit gives every logger a console handler of its own; with these gone its tracebacks reach the file only.
+    """Remove Streamlit's console handlers from its loggers, so that its tracebacks are only in the file.
 
-    Addresses that were asked for are not logged: a shared one holds the token.
+    Requested addresses are not logged, because a shared one contains the token.
     """
     for name, logger in _loggers.items():
         for handler in [*logger.handlers]:

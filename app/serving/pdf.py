@@ -1,4 +1,4 @@
-"""SVG to PDF for the figures' downloads, and plotly.js for drawing them: two routes of the server."""
+"""Conversion of SVG to PDF for figure downloads, and plotly.js: two routes of the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 
 MAX_SVG_BYTES = 20_000_000
 SECONDS, MEGABYTES = 10, 512
-"""What a conversion may take."""
+"""Limits of a conversion: time in seconds and memory in MB."""
 CHILD = Path(__file__).with_name("pdf_child.py")
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
@@ -24,10 +24,10 @@ _conversions = asyncio.Semaphore(2)
 
 
 def pdf_of(svg: bytes) -> bytes:
-    """The drawing as a PDF page of its size, one pixel a point.
+    """Return the drawing as a PDF page of its size, one pixel per point.
 
-    Raises PlannerError for what ``isoplan.app.serving.svg`` refuses, and for a drawing whose check and conversion take
-    more than ``SECONDS`` or ``MEGABYTES``.
+    Raises PlannerError if ``isoplan.app.serving.svg`` refuses the drawing, or if its check and conversion need more
+    than ``SECONDS`` or ``MEGABYTES``.
     """
     if len(svg) > MAX_SVG_BYTES:
         raise PlannerError(f"The drawing has more than {MAX_SVG_BYTES // 10**6} MB: download it as SVG instead.")
@@ -61,5 +61,5 @@ async def _plotly(_request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """The conversion and the library that the download menu calls."""
+    """Return the routes of the conversion and of the library for the download menu."""
     return [Route("/api/pdf", _pdf, methods=["POST"]), Route("/vendor/plotly.min.js", _plotly)]

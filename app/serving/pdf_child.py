@@ -1,6 +1,6 @@
-"""SVG on standard input to PDF on standard output, in a process of its own (``isoplan.engine.limited``).
+"""SVG on standard input to PDF on standard output, in a separate process (``isoplan.engine.limited``).
 
-It imports nothing else of ours before its memory is bounded.
+Before its memory is limited, it imports no other module of Isoplan.
 """
 
 from __future__ import annotations

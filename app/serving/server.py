@@ -1,4 +1,4 @@
-"""The server: Streamlit's ASGI app, and what lives as long as it does."""
+"""The server: Streamlit's ASGI app, and the services that run with it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS = {
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
-    "runner.postScriptGC": False,  # a full collection after every answer holds it back by a fifth of a second
+    "runner.postScriptGC": False,  # a full collection after every run delays it by a fifth of a second
     "server.baseUrlPath": "",
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
@@ -61,7 +61,7 @@ log = logging.getLogger("isoplan.server")
 
 @dataclass(frozen=True)
 class Start:
-    """How to start: what the options of ``isoplan app`` say. ``port`` None means 8501 or the next free one."""
+    """Start options of ``isoplan app``. ``port`` None means 8501 or the next free one."""
 
     host: str = "localhost"
     port: int | None = None
@@ -79,9 +79,9 @@ class Start:
 
 
 def serve(start: Start) -> None:
-    """Serve the pages until a signal ends it.
+    """Serve the pages until a signal ends the server.
 
-    Raises PlannerError when the port or the workspace is taken, or the workspace cannot be read.
+    Raises PlannerError if the port or the workspace is in use, or if the workspace cannot be read.
     """
     listener = listen(start.host, start.port)
     settings = workspace.Settings(url=_url(start.host, listener.getsockname()[1]), shared=start.shared)
@@ -100,12 +100,12 @@ def serve(start: Start) -> None:
     try:
         with listener, suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
-    except SystemExit:  # how uvicorn ends when the start failed
+    except SystemExit:  # uvicorn exits this way if the start failed
         raise failure[0] if failure else PlannerError("The server did not start.") from None
 
 
 def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
-    """The ASGI app; what keeps its workspace from opening is put into ``failure`` and ends the start."""
+    """Return the ASGI app. An error while the workspace is opened is put into ``failure`` and ends the start."""
     port = settings.url.rsplit(":", 1)[1]
     config.get_config_files = _our_files
     bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
@@ -119,7 +119,7 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
 
 
 def _our_files(file_name: str) -> list[str]:
-    """Streamlit's files beside our pages; those of the user and of the working directory belong to other apps."""
+    """Return Streamlit's configuration files of Isoplan; those of the user and of the working directory are ignored."""
     return [str(MAIN.parent / ".streamlit" / file_name)]
 
 
@@ -142,7 +142,7 @@ def _lifespan(
                 raise
             log.info("workspace %s opened at %s", folder, settings.url)
             kernels.warm_up()
-            gc.freeze()  # what the start made stays: collections look only at what came after it
+            gc.freeze()  # objects of the start are permanent: collections skip them
             stack.callback(gc.unfreeze)
             _announce(start, settings.url, folder)
             yield
@@ -152,10 +152,10 @@ def _lifespan(
 
 
 def _announce(start: Start, url: str, folder: Path) -> None:
-    """Say where the pages are and open them. The socket listens already, so a browser that is quick only waits."""
+    """Print the address of the pages and open it. The socket already listens, so an early browser request waits."""
     address = f"{url}/?token={start.token}" if start.shared else url
     lines = [f"Isoplan is at {address}", f"Workspace: {folder}", "Press Ctrl+C to stop."]
-    if start.host in WILDCARDS:  # the name of a container means nothing outside it
+    if start.host in WILDCARDS:  # the name of a container is unknown outside it
         lines.insert(1, f"and on this machine at {address.replace(url, _url('localhost', int(url.rsplit(':', 1)[1])))}")
     print("\n".join(lines), flush=True)
     if start.browser:
@@ -167,9 +167,9 @@ async def _health(_request: Request) -> Response:
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """A listening socket on ``port``, or where that is None on the first free one from 8501 on.
+    """Return a listening socket on ``port`` or, if it is None, on the first free port from 8501 on.
 
-    Raises PlannerError when the port is taken or not allowed, or the host is not an address of this machine.
+    Raises PlannerError if the port is in use or not allowed, or if the host is not an address of this machine.
     """
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED) if port is None else [port]:
         try:
@@ -184,7 +184,7 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    # "localhost" may resolve to ::1 first where nothing routes it; 127.0.0.1 always works and browsers try both.
+    # "localhost" can resolve to ::1 first where IPv6 is not routed; 127.0.0.1 always works and browsers try both.
     name = "127.0.0.1" if host == "localhost" else host
     family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family)

@@ -1,4 +1,4 @@
-"""The HTML around the pages: Streamlit's own, with the server's address, our name and our icon written in."""
+"""The HTML around the pages: Streamlit's, with the server's address, the name and the icon of Isoplan."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from starlette.types import Scope
 from isoplan.app.components.scripts import script
 
 PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
-"""Addresses of pages; ``amplitude`` is an older one of Precision."""
+"""Addresses of pages; ``amplitude`` is an older address of Precision."""
 FIGURES = ("fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
-"""Name in the link of Home: an address that was asked for and that no page has."""
+"""Query parameter of Home that contains a requested address without a page."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
-"""The first part of addresses that are no pages: files and services of Streamlit and of the server."""
+"""First parts of addresses that are not pages: files and services of Streamlit and of the server."""
 STATIC = Path(__file__).parents[1] / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
-# Without it the front end looks for its server below the page of a deep link first, and every first visit logs errors.
-# The colours keep the screen from flashing white in the dark before the theme arrives.
+# Without it the front end first looks for its server below the page of a deep link, and every first visit logs errors.
+# The colours prevent a white flash in dark mode before the theme is loaded.
 HEAD = """
     <script>
       const root = new URL("./", window.location.href).href;
@@ -42,7 +42,7 @@ HEAD = """
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"
 
 
-# Figures need a library of 4.5 MB: on pages that open with one it comes while the browser waits for the server anyway.
+# Figures need a library of 4.5 MB. Pages that start with a figure load it while the browser waits for the server.
 EARLY = f"""
     <script>
       (() => {{
@@ -54,7 +54,7 @@ EARLY = f"""
 
 @cache
 def html(page: str = "") -> str:
-    """The shell of a page."""
+    """Return the HTML shell of a page."""
     text = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     text = re.sub(r'<link\s+rel="(?:shortcut )?icon"[^>]*>', "", text)
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
@@ -63,7 +63,7 @@ def html(page: str = "") -> str:
 
 
 def inline_scripts() -> tuple[str, ...]:
-    """The scripts that stand in the HTML of the pages, as sources of a Content-Security-Policy: ``'sha256-...'``."""
+    """Return the inline scripts of the pages as sources of a Content-Security-Policy: ``'sha256-...'``."""
     found = (body for page in ("", *FIGURES) for body in re.findall(r"<script>(.*?)</script>", html(page), re.DOTALL))
     digests = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in found)
     return tuple(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))
@@ -78,10 +78,10 @@ async def _icon(_request: Request) -> Response:
 
 
 class _NoPage(Route):
-    """A route for addresses that a browser opens as a page and that none has; files and services have their own."""
+    """A route for addresses that a browser opens as a page but that do not exist, other than files and services."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match the address of a page, by what the request accepts and by where its path begins."""
+        """Match the address of a page, by the accepted content types of the request and the start of its path."""
         match, child = super().matches(scope)
         if match is not Match.FULL or not _is_page(Request(scope)):
             return Match.NONE, {}
@@ -94,9 +94,9 @@ def _is_page(request: Request) -> bool:
 
 
 async def _unknown(request: Request) -> Response:
-    """Redirect to Home, which names the address, or from ``plan/`` to the page.
+    """Redirect an unknown address to Home, which names it, or an address such as ``plan/`` to the page.
 
-    Otherwise Streamlit opens a dialog of its own, or a page without its scripts.
+    Otherwise Streamlit shows its own dialog, or a page without its scripts.
     """
     address = str(request.path_params["address"])
     root, name = "../" * address.count("/") or "./", address.rstrip("/")
@@ -104,7 +104,7 @@ async def _unknown(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """The addresses of the pages and of the icon."""
+    """Return the routes of the pages and of the icon."""
     return [
         *(Route(f"/{page}", _page) for page in PAGES),
         Route("/icon.svg", _icon),

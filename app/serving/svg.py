@@ -8,14 +8,14 @@ import xml.etree.ElementTree as ElementTree
 
 from isoplan.engine.errors import PlannerError
 
-DEEPEST = 200  # figures nest about ten deep; the converter crashes after some thousands
+DEEPEST = 200  # figures nest about ten deep; the converter crashes at some thousands
 MOST_ELEMENTS = 100_000
 LARGEST = 20_000.0
-"""Width and height of a drawing, in pixels."""
+"""Maximum width and height of a drawing, in pixels."""
 REFUSED_TAGS = frozenset(
     {"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link", "filter", "mask", "pattern"}
 )
-# A drawing may refer to its own elements and contain pixel images. Other addresses are refused: nothing is fetched.
+# A drawing can refer to its own elements and contain pixel images. Other addresses are refused, so nothing is fetched.
 INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
 ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
 INSTRUCTION = re.compile(rb"<\?(?!xml[\s?])")
@@ -27,7 +27,10 @@ HIDDEN = re.compile(r"\\|/\*|@import|filter\s*:", re.IGNORECASE)
 
 
 def check(svg: bytes) -> None:
-    """Raise PlannerError for a file that is not SVG, is too large or too deep, or refers to an outside address."""
+    """Check that a file is SVG, within the limits of size and depth, and without outside addresses.
+
+    Raises PlannerError otherwise.
+    """
     if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
         raise PlannerError("The drawing declares a document type: figures have none.")
     if INSTRUCTION.search(svg):
@@ -62,7 +65,7 @@ def _check_attribute(name: str, value: str) -> None:
 
 
 def _tree(svg: bytes) -> ElementTree.Element:
-    """Parse the drawing step by step and stop at the limits of depth and size, before the whole tree is built."""
+    """Parse the drawing incrementally and stop at the limits of depth and size, before the whole tree is built."""
     depth, count, root = 0, 0, None
     for event, element in ElementTree.iterparse(io.BytesIO(svg), events=("start", "end")):
         root = element if root is None else root

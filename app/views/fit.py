@@ -1,4 +1,4 @@
-"""Fit: choose a law for the runs of a table, fit it, and read what came out, with its intervals and its doubts."""
+"""Fit: choose a law for the runs of a table, fit it, and view the result with its intervals and warnings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from isoplan.app.views.widgets.state import choose_table, follow_link, newest_fi
 from isoplan.engine.store.tables.tables import TableInfo
 
 OFFERED = "newest_fit_opened"
-"""Key of the table that the page showed last. Its newest fit is opened once, so a fit that is closed stays closed."""
+"""Session key of the last shown table. Its newest fit is opened only once, so that a closed fit stays closed."""
 
 
 def open_newest(table: TableInfo) -> None:
-    """Open the newest fit of a table when it is first shown, unless a fit is open or the link says what to fit."""
+    """Open the newest fit of a table when it is first shown, unless a fit is open or the link names what to fit."""
     offered = st.session_state.get(OFFERED)
     st.session_state[OFFERED] = table.id
     if recall("fit") or offered == table.id or link_names() - {"table"}:

@@ -1,4 +1,4 @@
-"""Home: where the workspace stands, what to do next, and the demo in one click."""
+"""Home: state of the workspace, next steps, and the demo in one click."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SHORT_WAYS = {
     "recommender": ("Recommender", "Recommended settings for your compute budget and serving metric."),
     "precision": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
 }
-"""Pages that answer from published sweeps as well, by their address."""
+"""Pages that can also answer from published sweeps, by address."""
 RECENT = 5
-"""Rows of a list before the rest is folded."""
+"""Number of rows of a list before the rest is folded."""
 
 db = workspace.current()
 run_tables = tables.all(db)
@@ -44,7 +44,7 @@ usable = plannable(db)
 
 
 def next_step() -> None:
-    """One sentence on what to do now, and the button that does it."""
+    """Show one sentence on the next step, and its button."""
     if not own:
         text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
         label, go, query = "Load a run table", "data", dict[str, str]()
@@ -67,20 +67,20 @@ def next_step() -> None:
 
 
 def line(show: Callable[[], object], about: str) -> None:
-    """One row of a list: what it is, as the link that ``show`` draws, and a few words."""
+    """Show one row of a list: its link, drawn by ``show``, and a short description."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         show()
         st.caption(escape_markdown(about), width="content")
 
 
 def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable[[], object]:
-    """A link within the session."""
+    """Return a function that draws a link within the session."""
     address = f"views/{page}.py"
     return lambda: st.page_link(address, label=escape_markdown(label), query_params=query, icon=f":material/{icon}:")
 
 
 def way(page: str, title: str, icon: str, text: str) -> None:
-    """A link to a page, and what it is for."""
+    """Show a link to a page and its purpose."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(f"views/{page}.py", label=title, icon=f":material/{icon}:")
         st.caption(text, width="content")

@@ -1,4 +1,4 @@
-"""Plan: what a budget buys and what a target costs, a section a question."""
+"""Plan: the best model for a budget or the cost of a target, one section per question."""
 
 from __future__ import annotations
 

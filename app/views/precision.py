@@ -1,4 +1,4 @@
-"""Precision: what an amplitude surrogate of a stated precision takes, before anything big is trained."""
+"""Precision: N, D and C of an amplitude surrogate for a given precision, before large trainings."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ ERRORS: dict[str, Kind] = {
     "a median relative error of": "median",
     "99 % of the points below": "99",
 }
-"""The other kinds of target, as the select shows them."""
+"""Kinds of targets other than an MSE, by their names in the selection."""
 FORMER = {"a typical relative error of": "an RMS relative error of"}
-"""What links of earlier versions call a target."""
+"""Names of targets in links of earlier versions."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 AXES: tuple[Axis, ...] = get_args(Axis)
 MOST_ANCHORS = 4
@@ -65,7 +65,7 @@ COLUMNS = ("Quantity", "Range", "From")
 
 
 def ask(db: Database) -> AmplitudePlan | None:
-    """The question, as a sentence with blanks, and its answer; None while a blank is empty."""
+    """Show the question as a sentence with fields and return its answer; None while a field is empty."""
     with blanks("precision"):
         words("My amplitude has")
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
@@ -97,7 +97,7 @@ def ask(db: Database) -> AmplitudePlan | None:
 
 
 def _by_law(n_f: int, target: str, sigma: str, stated: str) -> AmplitudePlan | None:
-    """The plan by a published law of as many particles; None while there is no target."""
+    """Return the plan from a published law for this number of particles; None without a target."""
     law = _law(n_f)
     with st.expander("Collision energy", icon=":material/tune:"):
         fixed = _fixed()
@@ -109,7 +109,7 @@ def _by_law(n_f: int, target: str, sigma: str, stated: str) -> AmplitudePlan | N
 def _by_cells(
     cells: Sequence[TrainedCell], names: Sequence[str], n_f: int, target: str, sigma: str, stated: str
 ) -> AmplitudePlan | None:
-    """The plan by the law of the trained cells of one of the processes ``names``; None while there is no target."""
+    """Return the plan from the law of the trained cells of a process in ``names``; None without a target."""
     with blanks("cells"):
         words("The cells of")
         process = named_blank("Process", list(names), "cells", 150)
@@ -122,13 +122,13 @@ def _by_cells(
 
 
 def _rename(key: str) -> None:
-    """Read the former name of a choice in the link as its present one; before its widget is drawn."""
+    """Replace the former name of a choice in the link by the current one, before its widget is drawn."""
     if (asked := st.query_params.get(key, "")) in FORMER:
         st.session_state[key] = st.query_params[key] = FORMER[asked]
 
 
 def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:
-    """The target; the spread of log A is the one that is given, else the ``known`` one."""
+    """Return the target. The spread of log A is the given one, otherwise the ``known`` one."""
     spread = parse_number(sigma, "standard deviation of log A") if sigma else known
     if stated in ERRORS:
         return of_error(parse_share(target, "target relative error"), spread, ERRORS[stated])
@@ -136,7 +136,7 @@ def _target(target: str, sigma: str, stated: str, known: float | None = None) ->
 
 
 def _law(n_f: int) -> PublishedLaw:
-    """The published law of as many particles that is chosen."""
+    """Return the chosen published law for this number of particles."""
     laws = [law for law in published_laws() if law.n_f == n_f]
     with blanks("law"):
         words("The law of")
@@ -154,7 +154,7 @@ def _law(n_f: int) -> PublishedLaw:
 
 
 def _anchors() -> list[Anchor]:
-    """The anchors that are filled in."""
+    """Return the anchors that are filled in."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
                             help="Small runs, each limited by D, N or C. The law of those at two D or more takes "
                             "the place of the bound."))  # fmt: skip
@@ -170,7 +170,7 @@ def _anchors() -> list[Anchor]:
 
 
 def _anchor(i: int) -> Anchor | None:
-    """Run number ``i``; None while it has no place or no loss."""
+    """Return the run number ``i``; None if its axis value or loss is empty."""
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
@@ -202,7 +202,7 @@ def _fixed() -> bool:
 
 
 def show(db: Database, plan: AmplitudePlan) -> None:
-    """The answer, most important first."""
+    """Show the answer, the most important parts first."""
     with st.container(border=True):
         st.header(escape_markdown(powers(whole(sentence(plan)))), anchor=False)
         if plan.change:

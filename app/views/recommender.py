@@ -35,9 +35,9 @@ WIDTH = 188
 
 
 def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
-    """The question, as a sentence with blanks, and its answer; None while the budget is empty.
+    """Show the question as a sentence with fields and return its answer; None while the budget is empty.
 
-    Metrics of the evidence are offered, and those that are ``measured`` and not fitted yet.
+    The metrics of the evidence are offered, and those that are ``measured`` but not fitted yet.
     """
     metrics = sorted(dict.fromkeys((*evidence.metrics, *measured)), key=lambda metric: metric != START)
     with blanks("recommender"):
@@ -61,7 +61,7 @@ def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
 
 
 def settings(device: str, devices: int) -> Settings:
-    """What stage 2 keeps in memory, how the learning rate scales, and which other choices are costed."""
+    """Return the memory settings of stage 2, the scaling of the learning rate, and the alternative values."""
     with st.expander("Memory of stage 2, learning rate, other choices", icon=":material/tune:"):
         grid = st.grid(4, min_column_width=180)
         width = grid.number_input("Embedding width h", 1, 1_000_000, WIDTH, key="width", bind="query-params",
@@ -88,7 +88,7 @@ def settings(device: str, devices: int) -> Settings:
 
 
 def _others(typed: list[str | None]) -> dict[Setting, tuple[float, ...]]:
-    """The other values of s, B and K, each a list with commas."""
+    """Return the alternative values of s, B and K, each typed as a list with commas."""
     return {
         setting: tuple(
             (parse_share if setting == "s" else parse_number)(part, f"other {setting}")

@@ -1,4 +1,4 @@
-"""Train: define a grid of cells, launch it, watch it, and fit what has finished."""
+"""Train: define a grid of cells, launch it, monitor it, and fit the finished cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_MEMORY = "This workspace is in memory only: start Isoplan with a folder, and 
 
 
 def cannot() -> str:
-    """Why nothing can be trained here, in one sentence; empty where it can."""
+    """Return why training is not possible here, in one sentence; empty if it is possible."""
     if not workspace.settings().training:
         return SHARED
     try:
@@ -33,7 +33,7 @@ def cannot() -> str:
 
 
 def new_grid(look: Look) -> None:
-    """The form, open until there are cells and where a link brings a grid; made when it is first opened."""
+    """Show the form, created when it is first opened. It is open until there are cells, and if the link has a grid."""
     if st.session_state.pop("grid_launched", False):
         st.session_state["new_grid"] = False
     brought = any(name == "family" or name.startswith("cell_") for name in st.query_params)
@@ -41,13 +41,13 @@ def new_grid(look: Look) -> None:
         "New grid", expanded=brought or not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
     )
     if place.open or "grid_opened" in st.session_state:
-        st.session_state["grid_opened"] = True  # what was typed stays when it is closed again
+        st.session_state["grid_opened"] = True  # typed values remain when it is closed again
         with place:
             form.show(queue)
 
 
 def cells(look: Look, may: bool) -> None:
-    """The cells of one sweep: how they go, and all of them in a table."""
+    """Show the cells of one sweep: their progress, and all of them in a table."""
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
         group = choose(look)
@@ -63,7 +63,7 @@ def cells(look: Look, may: bool) -> None:
 
 
 def choose(look: Look) -> Group:
-    """The sweep that is looked at: the link's, else the newest."""
+    """Return the selected sweep: that of the link, else the newest."""
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:
         st.error(

@@ -1,4 +1,4 @@
-"""The page that is shown for an address that no page has."""
+"""Page for an address that does not exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isoplan.app.views.widgets.parts import escape_markdown, heading
 
 
 def show(address: str, pages: Sequence[Any]) -> None:
-    """Name the address and link to all pages."""
+    """Show the address and links to all pages."""
     heading("No such page", link=False)
     st.error(
         f"Address: Isoplan has no page /{escape_markdown(address)}. Choose a page below.", icon=":material/link_off:"

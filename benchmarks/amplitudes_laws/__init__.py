@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of amplitudes, beside those of the paper: writes docs/amplitudes_laws.md."""
+"""The laws of the bundled grids of amplitudes compared with those of the paper: writes docs/amplitudes_laws.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "amplitudes_laws.md"
 
 
 def run() -> Report:
-    """Fit the laws, draw docs/images/amplitudes_law_*.png, write the page; without any table only say so."""
+    """Fit the laws, draw docs/images/amplitudes_law_*.png and write the page; without a table only report that."""
     if laws.trained(laws.GRIDS):
         draw(figures(laws.GRIDS))
         PAGE.write_text(write(laws.GRIDS))

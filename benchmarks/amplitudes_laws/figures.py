@@ -26,7 +26,7 @@ GAP = 0.04
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Every figure whose grid is trained, by the name of its picture."""
+    """Return each figure with a trained grid, by the name of its picture."""
     found: dict[str, go.Figure] = {}
     fitted = [scan for scan in laws.scans(folder) if scan.law is not None]
     if fitted:
@@ -41,7 +41,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
-    """Losses against D with their laws; cells that are not converged are open."""
+    """Draw losses against D with their laws; cells that are not converged have open markers."""
     lines = {
         scan.name: of_axis(curves.one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted
@@ -66,7 +66,7 @@ def _exponents(fitted: Sequence[laws.Scan]) -> tuple[DataExponent, ...]:
 
 
 def rates(studies: dict[str, list[laws.Rates]]) -> go.Figure:
-    """Loss against the learning rate, a panel a study and a line an N (amplitudes, Fig. 1 left)."""
+    """Draw loss against learning rate, with a panel per study and a line per N (amplitudes, Fig. 1 left)."""
     traces: list[Part] = []
     notes: list[Part] = []
     layout: dict[str, Any] = {**legend(PAGE)}

@@ -1,4 +1,4 @@
-"""The laws and statistics of the bundled grids of amplitudes, from the tables in a folder."""
+"""The laws and statistics of the bundled grids of amplitudes, read from the tables in a folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from isoplan.engine.planning.amplitude.compared import PLAIN, Along, along
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"
 CLOSE = 0.3
-"""How near to the paper's our exponents are to lie, relative."""
+"""Relative difference up to which an exponent counts as close to the paper's."""
 STUDIES = {
     "rates_mup": "muP, 3 layers",
     "rates_standard": "standard, 3 layers",
@@ -42,25 +42,25 @@ Row = Mapping[str, str]
 
 
 def trained(folder: Path) -> list[Path]:
-    """The tables of cells that there are."""
+    """Return the existing tables of cells."""
     return [path for path in sorted(folder.glob("amplitudes_*.csv")) if path.stem != "amplitudes_curves"]
 
 
 def rows(folder: Path, grid: str) -> list[Row]:
-    """The cells of a grid as text; none where it is not trained."""
+    """Return the cells of a grid as text; empty if it is not trained."""
     path = folder / f"amplitudes_{grid}.csv"
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
 
 
 def data_cells(folder: Path) -> tuple[TrainedCell, ...]:
-    """The cells of all scans of D."""
+    """Return the cells of all scans of D."""
     grids = [path.stem.removeprefix("amplitudes_") for path in sorted(folder.glob("amplitudes_data*.csv"))]
     return tuple(cell for grid in grids for cell in read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """The scan of D of a process: its points, and their law; None where D limits too few of them."""
+    """The scan of D for a process: its points and their law. The law is None if D limits too few of them."""
 
     process: str
     target: str
@@ -69,34 +69,34 @@ class Scan:
 
     @property
     def name(self) -> str:
-        """What the scan is called."""
+        """The name of the scan."""
         return self.process if self.target == "log" else f"{self.process}, raw targets"
 
     @property
     def cell(self) -> TrainedCell:
-        """A cell of the scan, for what all have in common."""
+        """A cell of the scan, for the fields that all cells share."""
         return self.found[0].cell
 
     @property
     def slopes(self) -> tuple[tuple[float, float, float], ...]:
-        """(D, next D, exponent) between neighbouring places."""
+        """(D, next D, exponent) between neighbouring values of D."""
         return local_slopes(self.found)
 
     @property
     def left(self) -> int:
-        """Points that are not converged, or that nobody doubled."""
+        """The number of points that are not converged, or that have no cell with twice the compute."""
         return sum(not one.limited for one in self.found)
 
     @property
     def paper(self) -> PublishedLaw | None:
-        """The published law at N = 1e5; t tbar H was published with raw targets alone."""
+        """The published law at N = 1e5; t tbar H was published with raw targets only."""
         raw = self.target == "raw"
         asked = (self.process, "D", PAPER_N, PLAIN, raw)
         return next((p for p in published_laws() if (p.process, p.axis, p.held, p.network, p.raw) == asked), None)
 
     @property
     def relative(self) -> tuple[float, float] | None:
-        """The largest D and the RMS relative error there, sigma(log A) sqrt(MSE); None where targets are raw."""
+        """The largest D and the RMS relative error there, sigma(log A) sqrt(MSE); None if targets are raw."""
         spread = spread_of(self.found)
         if self.target != "log" or spread is None:
             return None
@@ -105,7 +105,7 @@ class Scan:
 
 
 def scans(folder: Path) -> list[Scan]:
-    """The scans of all processes, by d and name, logs before raw amplitudes."""
+    """Return the scans of all processes by d and name, logs before raw amplitudes."""
     cells = data_cells(folder)
     kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
     found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
@@ -114,7 +114,7 @@ def scans(folder: Path) -> list[Scan]:
 
 @dataclass(frozen=True)
 class Errors:
-    """Relative errors of a process by kind at its largest ``D``, and the exponents of their squares over all places."""
+    """Relative errors of a process by kind at its largest ``D``, and the exponents of their squares over all D."""
 
     process: str
     D: float
@@ -123,7 +123,7 @@ class Errors:
 
 
 def errors(folder: Path) -> list[Errors]:
-    """The errors of each process that was trained on logs and whose cells measured all three kinds."""
+    """Return the errors of each process that was trained on logs, if its cells measured all three kinds."""
     cells = tuple(cell for cell in data_cells(folder) if cell.target == "log" and math.isfinite(cell.median))
     found = []
     for process in dict.fromkeys(cell.process for cell in sorted(cells, key=lambda cell: (cell.d, cell.process))):
@@ -139,13 +139,13 @@ def errors(folder: Path) -> list[Errors]:
 
 
 def _slope(means: Sequence[tuple[float, float]]) -> float:
-    """The exponent of a straight line through pairs of D and squared error."""
+    """Return the exponent of a straight line through pairs of D and squared error."""
     x, y = np.log(np.array(means)).T
     return -float(np.polyfit(x, y, 1)[0])
 
 
 def verdict(scan: Scan) -> str:
-    """The exponent beside the bound: above it, or not, within its 68 % interval."""
+    """Return the position of the exponent relative to the bound: above, within its 68 % interval, or below."""
     if scan.law is None:
         return "-"
     bound, (_, high) = least_exponent(scan.cell.d), scan.law.interval("alpha")
@@ -153,19 +153,19 @@ def verdict(scan: Scan) -> str:
 
 
 def scan_along(folder: Path, grid: str) -> list[Along]:
-    """The scan of N (``size``) or C (``compute``) of Zg, one for each D."""
+    """Return the scan of N (``size``) or C (``compute``) of Zg, one for each D."""
     return along("N" if grid == "size" else "C", read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
-    """The published law of the MLP along ``axis`` at the number of points nearest to ``D``."""
+    """Return the published law of the MLP along ``axis`` at the number of points nearest to ``D``."""
     own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
     return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses of one N against the learning rates, which rise: geometric means over seeds, and the best of each seed."""
+    """Losses of one N against increasing learning rates: geometric means over seeds, and the best rate of each seed."""
 
     N: float
     rates: tuple[float, ...]
@@ -174,17 +174,17 @@ class Rates:
 
     @property
     def best(self) -> float:
-        """The rate of the least mean loss."""
+        """The rate with the lowest mean loss."""
         return self.rates[int(np.argmin(self.losses))]
 
     @property
     def at_an_end(self) -> bool:
-        """Whether the best is the least or the largest rate that was tried."""
+        """Whether the best rate is the smallest or the largest one tried."""
         return self.best in (self.rates[0], self.rates[-1])
 
 
 def study(folder: Path, grid: str) -> list[Rates]:
-    """The study of learning rates in a grid, by N."""
+    """Return the study of learning rates in a grid, by N."""
     found: dict[float, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows(folder, grid):
         found[float(row["parameters"])][float(row["rate_used"])][row["seed"]] = float(row["loss"])
@@ -198,24 +198,24 @@ def _rates(N: float, losses: Mapping[float, Mapping[str, float]]) -> Rates:
 
 
 def moves(found: Sequence[Rates]) -> float:
-    """The factor between the largest and the least of the best rates."""
+    """Return the largest best rate divided by the smallest."""
     best = [one.best for one in found]
     return max(best) / min(best)
 
 
 def mean_loss(losses: Iterable[float]) -> float:
-    """The geometric mean."""
+    """Return the geometric mean."""
     return float(np.exp(np.mean(np.log(list(losses)))))
 
 
 def mean_of(some: Iterable[Row], column: str) -> float:
-    """The mean of a column over the rows that have a value; NaN without any."""
+    """Return the mean of a column over the rows with a value; NaN if there are none."""
     values = [float(row[column]) for row in some if row.get(column)]
     return float(np.mean(values)) if values else math.nan
 
 
 def grouped(some: Iterable[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
-    """Rows by what they say in the columns, in the order of their numbers."""
+    """Return rows grouped by their values in the columns, in numerical order."""
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in some:
         found[tuple(row[column] for column in columns)].append(row)

@@ -1,4 +1,4 @@
-"""docs/amplitudes_laws.md from the bundled grids, as far as they are trained."""
+"""Text of docs/amplitudes_laws.md from the bundled grids that are trained."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ law where that is worse.
 
 
 def write(folder: Path) -> str:
-    """The page; sections whose table is missing are left out."""
+    """Return the page; sections without a table are left out."""
     parts = [*points(folder), *_rates(folder), *_size(folder), *_compute(folder), *_dimension(folder), *_pulls(folder)]
     return "\n".join([HEAD, *parts]) + "\n"
 
 
 def report(folder: Path) -> Report:
-    """The exponents of D beside the paper's, for docs/benchmarks.md."""
+    """Return the exponents of D compared with the paper's, for docs/benchmarks.md."""
     found = [scan for scan in laws.scans(folder) if scan.law is not None]
     said = "" if found else " No scan is trained yet: make grid-amplitudes does."
     return Report(

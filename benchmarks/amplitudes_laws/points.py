@@ -20,7 +20,7 @@ MARKS = {"converged": "", "falls": "↓", "rises": "↑", "not doubled": "?"}
 
 
 def points(folder: Path) -> Iterator[str]:
-    """The section, line by line; nothing without a scan of points."""
+    """Yield the lines of the section; none without a scan of points."""
     scans = laws.scans(folder)
     if not scans:
         return

@@ -1,4 +1,4 @@
-"""What the bundled sweeps of recommender cells say, beside the paper: docs/behavior_laws*.md and figures."""
+"""Laws of the bundled sweeps of recommender cells compared with the paper: docs/behavior_laws*.md and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = dict(zip(trained.LOGS, ("behavior_laws", "behavior_laws_games"), strict=
 
 
 def run() -> Report:
-    """Read the tables, draw docs/images/behavior_laws*.png, write a page a log; without any table only say so."""
+    """Read the tables, draw docs/images/behavior_laws*.png and write a page per log; without a table report that."""
     for log, folder in trained.LOGS.items():
         stem = PAGES[log]
         if any(trained.rows(folder, sweep) for sweep in trained.SWEEPS.values()):

@@ -1,4 +1,4 @@
-"""Do the metrics agree: the section of docs/behavior_laws.md on rank correlations."""
+"""Agreement of metrics: the section of docs/behavior_laws.md on rank correlations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRINTED = {"loss": "val_loss", "entropy": "val_entropy"}
 
 
 def agreeing(folder: Path) -> Iterator[str]:
-    """The section, as far as the sweeps of either stage are trained."""
+    """Yield the lines of the section for the stages with trained sweeps."""
     found: dict[Stage, tuple[Agreement, ...]] = {}
     stages: tuple[Stage, ...] = (1, 2)
     for stage in stages:
@@ -49,7 +49,7 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
 
 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """Each metric batch-locally against itself, and against full-catalogue ranking (behavioural, Sec. 7 (d))."""
+    """Compare each batch-local metric with its full-catalogue version (behavioural, Sec. 7 (d))."""
     other = OTHER[stage]
     local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
     yield f"\n### Stage {stage}: batch-local against the full catalogue\n"
@@ -67,7 +67,7 @@ def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 
 
 def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """The loss against each metric, as Tables 16 and 17, beside the range of the paper over its budgets."""
+    """Compare the loss with each metric, as in Tables 16 and 17, and with the paper's range over budgets."""
     paper = [a for a in published_agreement() if a.name.startswith(KINDS[stage])]
     yield f"\n### Stage {stage}: the loss against each metric, {KINDS[stage]}\n"
     yield from table(
@@ -80,7 +80,10 @@ def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 
 
 def _training(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
-    """The loss of training against what is served, as Table 15: medians of stage 1, all cells of stage 2 together."""
+    """Compare the training loss with the served metrics, as in Table 15.
+
+    Stage 1 has medians; stage 2 uses all cells together.
+    """
     paper = {row["metric"]: row for row in records("papers/behavior/table15_surrogacy.csv")}
     yield """
 ### The training loss against each metric
@@ -102,7 +105,7 @@ together, where compute moves everything, and as the median over the budgets:
 
 
 def _histories(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
-    """Whether events with short and long histories prefer the same cells (Sec. 7 (e), Fig. 22)."""
+    """Yield lines on whether events with short and long histories rank cells alike (Sec. 7 (e), Fig. 22)."""
     lines = []
     for stage, parts in found.items():
         for metric in HISTORIED:

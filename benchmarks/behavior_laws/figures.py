@@ -1,4 +1,4 @@
-"""The figures of docs/behavior_laws*.md: those of the app, of the bundled sweeps that are trained."""
+"""The figures of docs/behavior_laws*.md: the figures of the app for the bundled sweeps that are trained."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOCATED, COUNTED = "val_loss", "recall@10"
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Every figure whose sweep is trained, by the name of its picture."""
+    """Return each figure with a trained sweep, by the name of its picture."""
     found = {
         name(setting, metric): _swept(folder, setting, metric)
         for setting, metric in SWEPT

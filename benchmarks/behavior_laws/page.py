@@ -1,4 +1,4 @@
-"""docs/behavior_laws.md, and the like of another log, from the bundled sweeps."""
+"""Text of docs/behavior_laws.md and of the pages of other logs, from the bundled sweeps."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ OFFERED = {"s": "Table 2", "K": "Table 6"}
 
 
 def write(folder: Path, log: str, stem: str) -> str:
-    """The page of a ``log``, as far as the sweeps of ``folder`` are trained; its pictures' names begin as ``stem``."""
+    """Return the page of a ``log`` from the trained sweeps of ``folder``; names of its pictures begin with ``stem``."""
     parts = (_trained(folder), _share(folder), _batch(folder), _allocation(folder), _negatives(folder))
     text = "\n".join([HEAD.format(log=log), *(line for part in parts for line in part), *agreeing(folder)]) + "\n"
     return re.sub("\n{3,}", "\n\n", text).replace("](images/", f"](images/{stem}_")
 
 
 def report(logs: Mapping[str, Path]) -> Report:
-    """What the sweeps on each log say of each metric at their largest budget, for docs/benchmarks.md."""
+    """Return the results of the sweeps on each log for each metric at the largest budget, for docs/benchmarks.md."""
     title = "The laws of our recommender cells"
     lines = [(log, *line) for log, folder in logs.items() for line in _recipes(folder)]
     if not lines:
@@ -130,7 +130,7 @@ def _trained(folder: Path) -> Iterator[str]:
 
 
 def _passes(found: Sequence[dict[str, str]]) -> str:
-    """How often the cells saw the training events: D over their number."""
+    """Return how often the cells saw the training events: D over the number of events."""
     passes = trained.numbers(found, "D") / trained.numbers(found, "U")
     if np.isnan(passes).all():
         return ""
@@ -143,14 +143,14 @@ def _untrained(found: Sequence[dict[str, str]]) -> str:
 
 
 def _counts(folder: Path) -> Iterator[str]:
-    """What counting reaches beside the cells, batch-locally and over the catalogue."""
+    """Yield the scores of predictions from counts compared with the cells, batch-locally and over the catalogue."""
     if lines := trained.counting(folder):
         yield COUNTING
         yield from table(("sweep", *COUNTED_HEAD), lines)
 
 
 def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
-    """How many cells kept the largest of the learning rates that they tried; empty where they tried one."""
+    """Return how many cells kept the largest of their learning rates, as text; empty if they tried one."""
     asked = tomllib.loads((folder / f"behavior_{sweep}.toml").read_text("utf-8"))["cell"]
     rates = {name: asked[name] for name in ("rate", "rates") if name in asked}
     tried = [BehaviorCell(batch=int(row["batch"]), **rates).tried_rates for row in found]
@@ -184,7 +184,7 @@ def _negatives(folder: Path) -> Iterator[str]:
 
 
 def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str]:
-    """The optima of a sweep by metric and budget, or on which side of it they lie."""
+    """Yield the optima of a sweep by metric and budget, or the side on which they are outside it."""
     metrics = [metric for metric in trained.COLUMNS if there(folder, setting, metric)]
     if not metrics:
         return
@@ -219,7 +219,7 @@ def _optima(folder: Path, setting: Setting, metric: str) -> tuple[Optimum, ...]:
 
 
 def _optimum(setting: Setting, one: Optimum) -> str:
-    """An optimum with its interval; outside: beyond which end of the sweep."""
+    """Return an optimum with its interval as text; outside the sweep, the end beyond which it lies."""
     if one.inside and one.x.value is not None:
         ends = one.x.ci68
         sure = "no interval" if ends is None else f"{_shown(setting, ends[0])} to {_shown(setting, ends[1])}"
@@ -232,7 +232,7 @@ def _optimum(setting: Setting, one: Optimum) -> str:
 
 
 def _paper(setting: Setting) -> dict[str, str]:
-    """The range of the paper's optima over its budgets, and how many of them lie outside its sweep."""
+    """Return the range of the paper's optima over its budgets, and the number outside its sweep."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
     }[setting]  # fmt: skip
@@ -328,7 +328,10 @@ formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED
 
 
 def _frontier(folder: Path, metric: str, C: float) -> tuple[str, str, str, str]:
-    """The exponent of N*, N* and D* at ``C`` FLOPs, and which budgets' optima are extrapolated. Raises PlannerError."""
+    """Return the exponent of N*, N* and D* at ``C`` FLOPs, and the budgets with extrapolated optima.
+
+    Raises PlannerError if the law of N cannot be fitted.
+    """
     evidence = trained.evidence(folder, metric)
     if "N" in evidence.missing:
         raise PlannerError(evidence.missing["N"])

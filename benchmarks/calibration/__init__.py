@@ -1,6 +1,6 @@
-"""Are the planner's probability statements right? Tables of known surfaces, planned with; writes docs/calibration.md.
+"""Calibration of the planner's probabilities: plans from tables of known surfaces; writes docs/calibration.md.
 
-Goes on where it was stopped: blocks of 100 tables are kept in build/calibration, all cases grow together.
+A later run continues: blocks of 100 tables are stored in build/calibration, and all cases grow together.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from isoplan.engine.fitting.solver import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 TABLES, OTHERS, REFITS = 2000, 1000, 200
-"""Tables of each surface and of each other case, and refits of a table."""
+"""Number of tables of each surface, of tables of each other case, and of refits of a table."""
 
 
 def run() -> Report:
-    """Fill the blocks that are not there yet, then write the page."""
+    """Simulate the missing blocks, then write the page."""
     kernels.load()
     for block in range(TABLES // BLOCK):
         for case in CASES.values():

@@ -1,4 +1,4 @@
-"""What is simulated: a design under a noise, with a target whose reach hangs on the floor that each table draws."""
+"""Cases of the simulation: a design with a noise, and a target that is reachable for some of the drawn floors."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from isoplan.engine.schema import Metric, Runs
 
 Kind = Literal["free", "unique", "metric"]
 UNIQUE = 3e7
-"""Unique samples of the cases with a limit."""
+"""Number of unique samples of the cases with a limit."""
 MAP = {"A": 5000.0, "B": -6.0, "C": 5.0}
 """The metric R = A e^(B L) + C of a run with loss L, measured with a noise of ``MAP_NOISE``."""
 MAP_NOISE = 0.02
 METRIC = "R"
 WIDTH = 3.0
-"""The true floor is drawn evenly from so many standard errors on either side of the target."""
+"""The true floor is drawn uniformly within this number of standard errors of the target."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A design under a noise. ``error`` is the standard error of the reach that its fits have, rounded."""
+    """A design with a noise. ``error`` is the rounded standard error of the lowest reachable loss in its fits."""
 
     design: Design
     noise: str
@@ -35,13 +35,13 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Design, noise, and what the question has besides."""
+        """Design, noise, and the addition to the question."""
         more = {"free": "", "unique": f", {UNIQUE:.0e} unique samples", "metric": ", through a metric map"}
         return f"{self.design.name}, {self.noise}{more[self.kind]}"
 
     @property
     def plain(self) -> bool:
-        """Whether it is a surface, asked without limit and map."""
+        """Whether the case is a surface, without limit and map."""
         return self.kind == "free" and self.design.law == "chinchilla"
 
     @property
@@ -50,11 +50,11 @@ class Case:
         return {"unique": UNIQUE} if self.kind == "unique" else {}
 
     def floor(self, random: np.random.Generator) -> float:
-        """The true floor of a table, evenly around the floor of the design, which the target stands for."""
+        """Draw the true floor of a table uniformly around the floor of the design, which is the target."""
         return float(self.design.truth["E"] + WIDTH * self.error * random.uniform(-1, 1))
 
     def truth(self, floor: float) -> Design:
-        """The design with that floor, all else as it was."""
+        """Return the design with this floor, otherwise unchanged."""
         d, t = self.design, self.design.truth
         if d.law == "isoflop":
             rest = (t["C_L"] / d.size) ** t["gamma"]
@@ -62,14 +62,14 @@ class Case:
         return replace(d, truth={**t, "E": floor}, loss=d.loss + floor - t["E"])
 
     def near(self) -> float:
-        """The target that is reached where the true floor lies below that of the design, as a loss."""
+        """Return the target, as a loss, that is reachable if the true floor is below that of the design."""
         t = self.design.truth
         return float(t["E"] + (t["B"] * UNIQUE ** -t["beta"] if self.kind == "unique" else 0.0))
 
     def far(self, truth: Design) -> float:
-        """A target that every table reaches: the true loss of ten times the largest size on the frontier.
+        """Return a target that every table reaches: the true loss at ten times the largest size on the frontier.
 
-        With unique samples that of ten times the largest model on all of them.
+        With unique samples it is that of ten times the largest model trained on all of them.
         """
         if self.kind == "unique":
             N = 10 * float(truth.columns["N"].max())
@@ -79,13 +79,13 @@ class Case:
         return float(solve(truth.find_law(), values, Task(RULE, {}), {"budget": top}, None).loss)
 
     def least(self, truth: Design, target: float) -> float:
-        """The true least compute that reaches the loss ``target``; inf where nothing does."""
+        """Return the true least compute that reaches the loss ``target``; inf if no compute does."""
         goal = Goal(np.asarray(target), np.asarray(target))
         values = {name: np.asarray(x) for name, x in truth.truth.items()}
         return float(solve(truth.find_law(), values, Task(RULE, self.limits, goal), self.limits, goal.best).C)
 
     def runs(self, truth: Design, seed: int) -> Runs:
-        """A table with noise, and with the metric where the question has one."""
+        """Return a table with noise, and with the metric if the question has one."""
         runs = truth.runs(self.noise, seed)
         if self.kind != "metric":
             return runs
@@ -95,7 +95,9 @@ class Case:
         return replace(runs, values=values, roles=runs.roles.model_copy(update={"metrics": metrics}))
 
     def another(self, truth: Design, N: float, D: float, seed: int) -> float:
-        """What one more run measures at ``N`` and ``D``, as noisy as the largest of the table."""
+        """Return the measured result of one more run at ``N`` and ``D``, with the noise of the largest run of the
+        table.
+        """
         random = np.random.default_rng([seed, 11, NOISES.index(self.noise)])
         sd = truth.sigma
         if self.noise == "heteroscedastic":
@@ -109,7 +111,7 @@ class Case:
 
 
 def loss(design: Design, N: Floats, D: Floats) -> Floats:
-    """The true loss of a run."""
+    """Return the true loss of a run."""
     t = design.truth
     if design.law == "isoflop":
         C = RULE.flops(N, D)
@@ -119,7 +121,7 @@ def loss(design: Design, N: Floats, D: Floats) -> Floats:
 
 
 def metric(loss: Floats) -> Floats:
-    """The true metric of a run with this ``loss``."""
+    """Return the true metric of a run with this ``loss``."""
     return np.asarray(MAP["A"] * np.exp(MAP["B"] * loss) + MAP["C"], float)
 
 

@@ -1,4 +1,4 @@
-"""docs/calibration.md from the tables that were simulated."""
+"""Text of docs/calibration.md from the simulated tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.arrays import Floats
 
 ALL = "all surfaces"
 COVERS = 0.04
-"""How far the coverage of the 68 % interval may be off."""
+"""Allowed deviation of the coverage of the 68 % interval."""
 HEAD = """# Calibration of the planner
 
 Simulated tables with known laws, each fitted by `huber-log` with {refits} refits and the default interval (`auto`),
@@ -48,7 +48,7 @@ to the true floor a correct probability is uniform; floors.md gives the shares b
 
 
 def write(refits: int) -> str:
-    """The page as far as the tables were simulated."""
+    """Return the page for the tables simulated so far."""
     head = HEAD.format(refits=refits, unique=f"{UNIQUE:.0e}", noise=MAP_NOISE, **MAP)
     found = _found(refits)
     parts = [
@@ -67,7 +67,7 @@ def write(refits: int) -> str:
 
 
 def report(refits: int) -> Report:
-    """One line a case for docs/benchmarks.md."""
+    """Return one line per case for docs/benchmarks.md."""
     rows = []
     for name, tables in _found(refits).items():
         far = 100 * np.mean(tables[:, COLUMNS.index("far 68")])
@@ -83,19 +83,19 @@ def report(refits: int) -> Report:
 
 
 def _found(refits: int) -> dict[str, Floats]:
-    """The tables by case, as far as they were simulated, those of all surfaces together first."""
+    """Return the tables simulated so far by case, with those of all surfaces together first."""
     found = {case: load(case.name, refits) for case in CASES.values()}
     plain = [tables for case, tables in found.items() if case.plain]
     return {ALL: np.concatenate(plain)} | {case.name: tables for case, tables in found.items() if len(tables)}
 
 
 def _spread(name: str) -> str:
-    """How far true floors lie from the target at most."""
+    """Return the largest distance of true floors from the target."""
     return f"± {WIDTH * CASES[name].error:.2g}" if name in CASES else ""
 
 
 def _shares(tables: Floats, strict: bool) -> tuple[str, ...]:
-    """Coverages: far target, near target where it can be reached, one more run, and that run by the law alone."""
+    """Return coverages: far target, reachable near target, one more run, and that run by the law alone."""
     reachable = tables[tables[:, 0] == 1]
     far, near, run, law = (
         [100 * float(np.mean(t[:, COLUMNS.index(f"{what} {level}")])) for level in (68, 95)]

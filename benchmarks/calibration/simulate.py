@@ -1,4 +1,4 @@
-"""Simulated tables, fitted and planned with: what was stated and what was true, kept block by block."""
+"""Simulated tables with fits and plans: stated and true values, stored in blocks."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from isoplan.engine.planning.scenario.limits import Limits
 
 FOLDER = Path(__file__).parents[2] / "build" / "calibration"
 BLOCK = 100
-"""Tables in a block."""
+"""Tables per block."""
 APART = 100_000
-"""Seeds between two cases."""
+"""Distance between the seeds of two cases."""
 COLUMNS = ("reached", "stated", "far 68", "far 95", "near 68", "near 95", "run 68", "run 95", "law 68", "law 95")
-"""Of each table: whether its true law reaches the near target and the probability that the plan states; whether the
-intervals of the compute that a far and the near target need hold the truth; whether one more run lies in its prediction
-interval, and in the interval of the law alone."""
+"""For each table: whether its true law reaches the near target and the probability that the plan states; whether the
+intervals of the compute for the far and the near target contain the truth; whether one more run is in its prediction
+interval, and in the interval of the law alone.
+"""
 
 
 def path(case: str, refits: int, block: int) -> Path:
-    """Where a block of tables is kept."""
+    """Return the file of a block of tables."""
     return FOLDER / f"{case}-{refits}-{block}.npy".replace(" ", "_").replace(",", "")
 
 
 def work(case: str, refits: int, block: int) -> Path:
-    """Simulate one block of tables and keep what came out."""
+    """Simulate one block of tables and store the results."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     first = APART * list(CASES).index(case) + block * BLOCK
     found = np.array([table(CASES[case], refits, first + i) for i in range(BLOCK)])
@@ -46,14 +47,14 @@ def work(case: str, refits: int, block: int) -> Path:
 
 
 def load(case: str, refits: int) -> Floats:
-    """The tables (t, 10) of a case, as far as they were simulated."""
+    """Return the tables (t, 10) of a case simulated so far."""
     name = path(case, refits, 0).name.replace("-0.npy", "-[0-9]*.npy")
     blocks = [np.load(b) for b in sorted(FOLDER.glob(name)) if ".half" not in b.name]
     return np.concatenate(blocks) if blocks else np.empty((0, len(COLUMNS)))
 
 
 def table(case: Case, refits: int, seed: int) -> list[float]:
-    """One table: the numbers that ``COLUMNS`` names."""
+    """Simulate one table and return the numbers named in ``COLUMNS``."""
     truth = case.truth(case.floor(np.random.default_rng([seed, 3])))
     runs = case.runs(truth, seed)
     made = fit(FitSpec(law=case.design.law, bootstrap=refits, seed=seed), runs)
@@ -73,7 +74,7 @@ def table(case: Case, refits: int, seed: int) -> list[float]:
 
 
 def _plan(case: Case, made: Fit, target: float, map: Through | None) -> Plan | None:
-    """The plan for a target; None where no resample reaches it."""
+    """Return the plan for a target; None if no resample reaches it."""
     limits = Limits(unique=case.limits.get("unique"))
     goal = target if map is None else float(metric(np.asarray(target)))
     try:
@@ -87,7 +88,7 @@ def _stated(plan: Plan | None) -> float:
 
 
 def _held(plan: Plan | None, truth: float) -> tuple[float, float]:
-    """Whether the intervals of C hold the truth; a target that is said to be out of reach costs infinity."""
+    """Return whether the intervals of C contain the truth; a target without a plan has infinite cost."""
     if plan is None:
         return (float(np.isinf(truth)),) * 2
     C = plan.allocation["C"]
@@ -102,7 +103,7 @@ def _within(ends: Interval | None, x: float) -> float:
 
 
 def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
-    """Whether one more run, at the optimum of ten times the largest run, lies in the intervals at 68 % and 95 %."""
+    """Return whether one more run, at the optimum of ten times the largest run, is in the 68 % and 95 % intervals."""
     plan = plan_budget(made, 10 * float(truth.size.max()))
     N, D = (float(plan.allocation[name].value or np.nan) for name in ("N", "D"))
     measured = Actual(case.another(truth, N, D, seed), metric=METRIC if map else "")

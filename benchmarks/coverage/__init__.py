@@ -1,1 +1,1 @@
-"""How often the intervals of a fit hold the truth: simulated tables with known truth, by design, noise and method."""
+"""Coverage of the intervals of a fit: simulated tables with known truth, by design, noise and method."""

@@ -1,6 +1,6 @@
-"""``python -m benchmarks.coverage``: simulate, fit, count, and write docs/coverage.md. Goes on where it was stopped.
+"""``python -m benchmarks.coverage``: simulate, fit, count, and write docs/coverage.md; a later run continues.
 
-Blocks of 100 tables are kept in build/coverage; all cells grow together, so the page can be written at any time.
+Blocks of 100 tables are stored in build/coverage; all cells grow together, so the page can be written at any time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
 def main() -> None:
-    """Fill the cells that are not there yet, then write the page."""
+    """Simulate the missing blocks, then write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("--tables", type=int, default=4000, help="tables a cell for the default interval")
     parser.add_argument("--others", type=int, default=1000, help="tables a cell for each other interval")
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def jobs(tables: int, others: int, refits: int) -> Iterator[tuple[str, str, str, int, int]]:
-    """Every block, first blocks first."""
+    """Yield all blocks in order of their number."""
     for block in range(-(-tables // BLOCK)):
         methods = ("auto", *(METHODS if block < -(-others // BLOCK) else ()))
         for method in methods:

@@ -1,4 +1,4 @@
-"""From the kept blocks to coverages, widths and verdicts."""
+"""Coverages, widths and verdicts from the stored blocks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
 from isoplan.engine.arrays import Floats
 
 MARGIN = 0.03
-"""How far a coverage may lie from nominal, after three standard errors."""
+"""Allowed distance of a coverage from its nominal value, in addition to three standard errors."""
 
 
 SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
-"""Parameters whose widths are those of their logarithms, as are those of what a target costs."""
+"""Parameters whose widths are those of their logarithms, as for the cost of a target."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of one design under one noise, by one method: at 68 % and 95 %, its coverage over ``tables``.
+    """A quantity of a design with a noise and a method: its coverage at 68 % and 95 % over ``tables``.
 
     ``width`` is the median width of the interval over the width of the same central share of the estimates themselves,
-    which is what an oracle who knows the sampling distribution would give.
+    which an oracle with the sampling distribution would give.
     """
 
     design: Design
@@ -38,11 +38,11 @@ class Cell:
     one_sided: bool
 
     def error(self, level: float) -> float:
-        """Three binomial standard errors at ``level``."""
+        """Return three binomial standard errors at ``level``."""
         return 3 * math.sqrt(level * (1 - level) / self.tables)
 
     def passes(self) -> bool:
-        """Both coverages within the margin; one-sided, and where the runs are few, too much is no fault."""
+        """Return whether both coverages are within the margin; one-sided cells and few runs may cover too much."""
         off = [c - level for c, level in zip(self.coverage, LEVELS, strict=True)]
         slack = [MARGIN + self.error(level) for level in LEVELS]
         lenient = self.one_sided or self.design.few
@@ -50,7 +50,7 @@ class Cell:
 
 
 def cells(method: str, refits: int) -> Iterator[Cell]:
-    """The cells of one method, design by design, noise by noise, as far as they were simulated."""
+    """Yield the cells of one method simulated so far, by design and noise."""
     for design in DESIGNS.values():
         for noise in NOISES:
             numbers = load(design, noise, method, refits)
@@ -60,13 +60,13 @@ def cells(method: str, refits: int) -> Iterator[Cell]:
 
 
 def load(design: Design, noise: str, method: str, refits: int) -> Floats | None:
-    """Value, ends and share of draws below it, of every quantity over the tables (t, q, 6); None without blocks."""
+    """Return value, ends and share of draws below it, of each quantity over tables (t, q, 6); None without blocks."""
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return np.concatenate([np.load(b)["numbers"] for b in blocks]) if blocks else None
 
 
 def codes(design: Design, noise: str, method: str, refits: int) -> list[set[str]]:
-    """The codes of the warnings of every table."""
+    """Return the codes of the warnings of each table."""
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return [set(str(text).split()) for b in blocks for text in np.load(b)["codes"]]
 

@@ -1,4 +1,4 @@
-"""Designs whose truth is known, and the noise that is put on them."""
+"""Designs with known truth, and the noise added to them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from isoplan.engine.schema import Roles, Runs
 
 NOISES = ("log-normal", "outliers", "heteroscedastic")
 OUTLIERS, FARTHER = 0.02, 10.0
-"""Share of the runs whose noise is ten times as large."""
+"""Share of the runs with larger noise, and the factor by which it is larger."""
 UNEQUAL = 3.0
-"""The noise of the smallest run over that of the largest, geometric in between."""
+"""Noise of the smallest run over that of the largest, geometric in between."""
 RULE = ComputeRule()
 Quantity = Callable[[Values], Floats]
-"""A number from the parameters, arrays of shape (...) in and out."""
+"""A function of the parameters; arrays of shape (...) as argument and result."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """A table without noise: columns by role, the law and its true parameters, the spread of log loss.
 
-    ``size`` orders the runs from small to large for the unequal noise. ``few``: so few runs, or a floor at zero, that
-    an interval may cover too much but not too little; ``floorless``: the true floor is zero.
+    ``size`` orders the runs from small to large for the unequal noise. ``few``: the runs are so few, or the floor is
+    zero, that an interval may cover too much but not too little; ``floorless``: the true floor is zero.
     """
 
     name: str
@@ -50,17 +50,17 @@ class Design:
     tuned: bool = True
 
     def find_law(self) -> Law:
-        """The law itself."""
+        """Return the law itself."""
         return get_law(self.law, self.axis)
 
     def covered_elsewhere(self) -> tuple[str, ...]:
-        """Methods that are the default of this design, and those that its law does not have."""
+        """Return the methods that are the default of this design, and those that its law does not support."""
         if self.law == "isoflop":
             return "residual", "profile"
         return (choose("auto", len(self.loss), len(self.truth)),)
 
     def runs(self, noise: str, seed: int) -> Runs:
-        """A table with noise; the same seed gives the same table."""
+        """Return a table with noise; the same seed gives the same table."""
         random = np.random.default_rng([seed, NOISES.index(noise)])
         sd = np.full(len(self.loss), self.sigma)
         if noise == "heteroscedastic":
@@ -74,7 +74,7 @@ class Design:
         return Runs(np.arange(len(sd)), values, Roles(loss="loss"), {}, self.name)
 
     def quantities(self) -> dict[str, tuple[float, Quantity]]:
-        """What is covered or not: name -> true value and the value for parameters of shape (...)."""
+        """Return name -> true value and the function of parameters of shape (...), for quantities to be covered."""
         law = self.find_law()
         true = {name: np.asarray(value) for name, value in self.truth.items()}
         found: dict[str, Quantity] = {name: itemgetter(name) for name in law.names}
@@ -109,7 +109,7 @@ def _surface(name: str, text: str, truth: Mapping[str, float], N: Floats, D: Flo
 
 
 def _epoch() -> Design:
-    """240 runs of sizes and tokens per parameter that fill their ranges evenly (additive recurrence)."""
+    """Return 240 runs whose sizes and tokens per parameter fill their ranges evenly (additive recurrence)."""
     i = np.arange(240)
     u, v = (0.5 + i * 0.7548776662466927) % 1, (0.5 + i * 0.5698402909980532) % 1
     N = np.asarray(10 ** (7.7 + 2.5 * u), float)
@@ -132,7 +132,7 @@ def _isoflop() -> Design:
 
 
 def _minima() -> Design:
-    """The same sizes around curves that are exact parabolas of log loss in log N."""
+    """Return the same sizes around curves that are exact parabolas of log loss in log N."""
     C = np.repeat(np.geomspace(1e18, 1e20, 5), 9)
     offset = np.tile(np.linspace(-np.log(6), np.log(6), 9), 5)
     t = MINIMA
@@ -156,14 +156,14 @@ def _scan(name: str, floor: float, text: str) -> Design:
 
 
 def _untuned(name: str, surface: Surface) -> Design:
-    """A design that tuned no rule; with fewer than 4 runs a parameter its intervals may be too wide."""
+    """Return a design that was not used to tune rules; with fewer than 4 runs a parameter intervals may be too wide."""
     few, floorless = len(surface.N) < 4 * len(surface.law), surface.law["E"] == 0
     made = _surface(name, surface.text, surface.law, surface.N, surface.D, surface.sigma)
     return replace(made, few=few or floorless, floorless=floorless, tuned=False)
 
 
 HELD_OUT_SEED, HELD_OUT = 20261124, 4
-"""Seed of the designs that were drawn after the rules of the default were frozen, and how many there are."""
+"""Seed and number of the designs that were drawn after the rules of the default were frozen."""
 DESIGNS = {
     d.name: d
     for d in (

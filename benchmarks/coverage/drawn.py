@@ -1,4 +1,4 @@
-"""Surfaces E + A/N^alpha + B/D^beta whose runs are irregular, and surfaces drawn at random from a seed."""
+"""Surfaces E + A/N^alpha + B/D^beta with irregular runs, and surfaces drawn at random from a seed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Surface:
 
     @property
     def text(self) -> str:
-        """``12 runs at 2.2 %, E = 0.65``."""
+        """A summary such as ``12 runs at 2.2 %, E = 0.65``."""
         return f"{len(self.N)} runs at {100 * self.sigma:.1f} %, E = {self.law['E']:.2g}"
 
 
 def irregular() -> Surface:
-    """12 runs at 3 %: N over 2.5 decades, 2 to 160 samples a parameter, places by an additive recurrence."""
+    """Return 12 runs at 3 %: N over 2.5 decades, 2 to 160 samples a parameter, positions by an additive recurrence."""
     i = np.arange(12.0)
     u, v = (np.mod(0.5 + i * step, 1) for step in (0.7548776662466927, 0.5698402909980532))
     N = 10 ** (7.0 + 2.5 * u)
@@ -36,7 +36,7 @@ def irregular() -> Surface:
 
 
 def drawn(seed: int, total: int) -> Iterator[Surface]:
-    """``total`` surfaces with random laws, sizes, numbers of runs and noise; every third has no floor."""
+    """Yield ``total`` surfaces with random laws, sizes, numbers of runs and noise; every third has no floor."""
     random = np.random.default_rng(seed)
     for i in range(total):
         n, sigma = int(random.integers(10, 61)), float(np.exp(random.uniform(np.log(0.005), np.log(0.04))))
@@ -44,7 +44,7 @@ def drawn(seed: int, total: int) -> Iterator[Surface]:
         N = 10 ** (low + random.uniform(1.5, 3) * random.random(n))
         D = N * 10 ** (tokens + random.uniform(1, 2.5) * random.random(n))
         alpha, beta = random.uniform(0.2, 0.6, 2)
-        parts = random.uniform(0.3, 2.0, 2)  # what the two terms are at the smallest run
+        parts = random.uniform(0.3, 2.0, 2)  # values of the two terms at the smallest run
         floor = 0.0 if i % 3 == 2 else float(random.uniform(0.2, 2.0))
         A, B = parts[0] * N.min() ** alpha, parts[1] * D.min() ** beta
         law = {"E": floor, "A": float(A), "B": float(B), "alpha": float(alpha), "beta": float(beta)}

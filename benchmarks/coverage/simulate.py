@@ -1,4 +1,4 @@
-"""Simulated tables, fitted: the value and the ends of every interval, kept block by block so that a run goes on."""
+"""Fits of simulated tables: the value and the ends of each interval, stored in blocks so that a run can continue."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from isoplan.engine.planning.answer.quantity import measure
 
 FOLDER = Path(__file__).parents[2] / "build" / "coverage"
 BLOCK = 100
-"""Tables in a block."""
+"""Tables per block."""
 LEVELS = (0.68, 0.95)
 
 
 def path(design: str, noise: str, method: str, refits: int, block: int) -> Path:
-    """Where a block of tables is kept."""
+    """Return the file of a block of tables."""
     return FOLDER / f"{design}-{noise}-{method}-{refits}-{block}.npz".replace(" ", "_").replace(",", "")
 
 
 def work(job: tuple[str, str, str, int, int]) -> Path:
-    """Fit one block of tables and keep what came out: design, noise, method, refits, block.
+    """Fit one block of tables and store the results; ``job`` is design, noise, method, refits, block.
 
-    Where runs are resampled, the plain percentiles of the same refits are kept as the method ``percentile``.
+    If runs are resampled, the plain percentiles of the same refits are stored as the method ``percentile``.
     """
     design, noise, method, refits, block = job
     kernels.load()
@@ -50,11 +50,10 @@ def _keep(out: Path, numbers: Floats, codes: NDArray[np.str_]) -> None:
 
 
 def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[list[Floats], str]:
-    """Value, low 68, high 68, low 95, high 95 and the share of draws below the value of every quantity (q, 6).
+    """Fit one table and return arrays (q, 6), one row per quantity, and the codes of the warnings.
 
-    NaN where there is no interval; and the codes of the warnings.
-
-    The numbers are a list: by the method, and by plain percentiles where runs were resampled.
+    A row has value, low 68, high 68, low 95, high 95 and the share of draws below the value; NaN if there is no
+    interval. The list has the array of the method, and that of plain percentiles if runs were resampled.
     """
     spec = FitSpec(law=design.law, axis=design.axis, interval=method, bootstrap=refits, seed=seed)  # type: ignore[arg-type]
     made = fit(spec, design.runs(noise, seed))
@@ -80,5 +79,5 @@ def _numbers(design: Design, made: Fit) -> Floats:
 
 
 def floor_name(design: Design) -> str:
-    """The name of the floor in a design's law."""
+    """Return the name of the floor in a design's law."""
     return next(t.amplitude for t in design.find_law().terms if isinstance(t, Const))

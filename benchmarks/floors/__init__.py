@@ -1,6 +1,6 @@
-"""Are statements about a floor right? Tables of known floors, none pooled; writes docs/floors.md.
+"""Check of statements about a floor: tables with known floors, none pooled; writes docs/floors.md.
 
-Goes on where it was stopped: blocks of 50 tables are kept in build/floors, all designs grow together.
+A later run continues: blocks of 50 tables are stored in build/floors, and all designs grow together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TABLES, PROCESSES = 500, 2
 
 
 def run() -> Report:
-    """Fill the blocks that are not there yet, then write the page."""
+    """Simulate the missing blocks, then write the page."""
     waiting = [(d.name, block) for block in range(TABLES // BLOCK) for d in DESIGNS if not path(d.name, block).exists()]
     with ProcessPoolExecutor(PROCESSES) as pool:
         for done in pool.map(work, *zip(*waiting, strict=True)) if waiting else ():

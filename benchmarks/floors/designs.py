@@ -1,4 +1,4 @@
-"""Designs with a known floor: the shipped table of jets, few irregular runs, and designs that tuned no rule."""
+"""Designs with a known floor: the bundled table of jets, few irregular runs, and designs not used to tune rules."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from isoplan.engine.store.files.table_files import read_runs
 Kind = Literal["tuned", "untuned", "held out"]
 JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)
 HELD_OUT_SEED, HELD_OUT = 20261123, 6
-"""Seed of the designs that were drawn after the rules were frozen, and how many there are."""
+"""Seed and number of the designs that were drawn after the rules were frozen."""
 OUTLIERS, WIDER = 0.05, 5.0
-"""Share of the runs of a design with outliers that scatter more, and how many times more."""
+"""Share of the runs with larger scatter in a design with outliers, and the factor by which it is larger."""
 
 
 @dataclass(frozen=True, eq=False)
 class FloorDesign:
-    """Runs at ``N`` and ``D`` (n,) with true losses ``loss`` (n,), floor ``floor`` and scatter ``sigma`` of log loss.
+    """Runs at ``N`` and ``D`` (n,) with true losses ``loss`` (n,), floor ``floor`` and scatter ``sigma``.
 
-    ``error`` is the least standard error that an unbiased estimate of the floor has (Cramer-Rao).
+    ``sigma`` is that of log loss. ``error`` is the smallest standard error of an unbiased estimate of the floor
+    (Cramer-Rao).
 
-    ``kind`` is "tuned" where the rules were tuned on it, "held out" where it was drawn after they were frozen, else
+    ``kind`` is "tuned" if the rules were tuned on it, "held out" if it was drawn after they were frozen, else
     "untuned". ``outliers`` is the share of runs that scatter ``WIDER`` times as much.
     """
 
@@ -46,7 +47,7 @@ class FloorDesign:
     outliers: float = 0.0
 
     def runs(self, seed: int) -> Runs:
-        """A table with log-normal noise; the same seed gives the same table."""
+        """Return a table with log-normal noise; the same seed gives the same table."""
         random = np.random.default_rng([seed, 17])
         noise = random.normal(size=len(self.loss)) * self.sigma
         noise *= np.where(random.random(len(self.loss)) < self.outliers, WIDER, 1.0)
@@ -55,7 +56,7 @@ class FloorDesign:
 
 
 def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float], sigma: float) -> FloorDesign:
-    """The design of a surface with parameters ``law``."""
+    """Return the design of a surface with parameters ``law``."""
     E, A, B, alpha, beta = (law[name] for name in ("E", "A", "B", "alpha", "beta"))
     u, v = A * N**-alpha, B * D**-beta
     loss = np.asarray(E + u + v, float)
@@ -65,7 +66,7 @@ def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float
 
 
 def _jets() -> Iterator[FloorDesign]:
-    """The shipped table of one-pass jets: its N and D, the law refitted with each floor held, and its scatter."""
+    """Yield the bundled table of one-pass jets: its N and D, the law refitted for each fixed floor, and its scatter."""
     runs = read_runs(Path(str(path("grids/jets_one_pass.csv"))))
     for floor in JETS_FLOORS:
         made = fit(FitSpec(objective="ols-log", fixed={"E": floor}, bootstrap=0), runs)
@@ -76,7 +77,7 @@ def _jets() -> Iterator[FloorDesign]:
 
 
 def _recurrence() -> FloorDesign:
-    """The irregular runs of the coverage designs, whose places were not chosen."""
+    """Yield the irregular runs of the coverage designs, whose positions were not chosen."""
     return _of("12 irregular runs, E = 1.7", "untuned", irregular())
 
 
@@ -85,20 +86,20 @@ def _of(name: str, kind: Kind, surface: Surface) -> FloorDesign:
 
 
 def _covered() -> Iterator[FloorDesign]:
-    """Surfaces of docs/coverage.md, whose floors are resolved."""
+    """Yield surfaces of docs/coverage.md with resolved floors."""
     for name in ("Jets 9 x 6", "Iso-FLOP 5 x 9", "Epoch-like"):
         d = COVERED[name]
         yield _design(name, "untuned", d.columns["N"], d.columns["D"], d.truth, d.sigma)
 
 
 def _held_out() -> Iterator[FloorDesign]:
-    """Random laws, sizes, numbers of runs and noise, from one seed."""
+    """Yield random laws, sizes, numbers of runs and noise, from one seed."""
     for i, surface in enumerate(drawn(HELD_OUT_SEED, HELD_OUT)):
         yield _of(f"held out {i + 1}: {surface.text}", "held out", surface)
 
 
 def _with_outliers(designs: Iterable[FloorDesign]) -> Iterator[FloorDesign]:
-    """The same surfaces where one run in twenty scatters five times as much."""
+    """Yield the same surfaces with one run in twenty scattering five times as much."""
     for d in designs:
         yield replace(d, name=f"{d.name}, outliers", kind="untuned", outliers=OUTLIERS)
 

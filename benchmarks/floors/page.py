@@ -1,4 +1,4 @@
-"""docs/floors.md from the tables that were simulated."""
+"""Text of docs/floors.md from the simulated tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ much; the curve assumes normal noise, and these rows show what that costs. A sha
 
 
 def write() -> str:
-    """The page as far as the tables were simulated."""
+    """Return the page for the tables simulated so far."""
     head = HEAD.format(
         within=100 * WITHIN, sure=SURE, other=1 - SURE, wrong=WRONG, errors=ERRORS, enough=ENOUGH, seed=HELD_OUT_SEED
     )
@@ -54,7 +54,7 @@ def write() -> str:
 
 
 def report() -> Report:
-    """The same table for docs/benchmarks.md, its first and last columns."""
+    """Return the first and last columns of the table for docs/benchmarks.md."""
     some = tuple((r[0], r[2], r[4], r[6]) for r in rows())
     return Report(
         "Statements about floors",
@@ -66,13 +66,13 @@ def report() -> Report:
 
 
 def rows() -> tuple[tuple[str, ...], ...]:
-    """One row a design, as far as it was simulated."""
+    """Return one row per design simulated so far."""
     found = ((d, *load(d)) for d in DESIGNS)
     return tuple(_row(d, numbers, curves) for d, numbers, curves in found if len(numbers))
 
 
 def load(d: FloorDesign) -> tuple[Floats, Floats]:
-    """The numbers (t, 7) and curves (t, places) of a design, as far as it was simulated."""
+    """Return the numbers (t, 7) and curves (t, places) of a design simulated so far."""
     names = FOLDER.glob(path(d.name, 0).name.replace("-0.npz", "-[0-9]*.npz"))
     blocks = [np.load(name) for name in sorted(names) if ".half" not in name.name]
     if not blocks:

@@ -1,4 +1,4 @@
-"""Simulated tables of each design: what the confidence curve says of the true floor and of targets around it."""
+"""Simulated tables of each design: the confidence curve at the true floor and at targets around it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from isoplan.engine.fitting.solver import kernels
 
 FOLDER = Path(__file__).parents[2] / "build" / "floors"
 BLOCK = 50
-"""Tables in a block."""
+"""Tables per block."""
 LIMITS = (0.68, 0.84, 0.95)
 COLUMNS = ("p at floor", "p at zero", "resolved", "middle", *(f"limit {level}" for level in LIMITS))
-"""Of each table: the confidence that the floor lies below its true value and below zero, whether it is resolved, the
-floor at which the confidence is one half, and upper limits."""
+"""For each table: the confidence that the floor is below its true value and below zero, whether it is resolved, the
+floor at which the confidence is one half, and upper limits.
+"""
 
 
 def path(design: str, block: int) -> Path:
-    """Where the curves of a block of tables are kept."""
+    """Return the file of the curves of a block of tables."""
     name = "".join(c if c.isalnum() else "_" for c in design)
     return FOLDER / f"{name}-{block}.npz"
 
 
 def work(design: str, block: int) -> str:
-    """Simulate one block of tables and keep what came out."""
+    """Simulate one block of tables and store the results."""
     kernels.load()
     FOLDER.mkdir(parents=True, exist_ok=True)
     d = next(d for d in DESIGNS if d.name == design)
@@ -42,11 +43,11 @@ def work(design: str, block: int) -> str:
 
 
 PLACES = np.linspace(-8, 8, 161)
-"""Distances from the true floor, in standard errors, at which curves are kept."""
+"""Distances from the true floor, in standard errors, at which curves are stored."""
 
 
 def table(d: FloorDesign, seed: int) -> tuple[list[float], Floats]:
-    """One table: the numbers that ``COLUMNS`` names, and the confidence at ``PLACES`` of targets."""
+    """Simulate one table; return the numbers named in ``COLUMNS`` and the confidence of targets at ``PLACES``."""
     s = sample(FitSpec(seed=seed), d.runs(seed))
     found = floor_confidence(s, 0)
     assert found is not None

@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of jets, beside those of the jet paper: writes docs/jets_laws.md and its figures."""
+"""The laws of the bundled grids of jets compared with the jet paper: writes docs/jets_laws.md and its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "jets_laws.md"
 
 
 def run() -> Report:
-    """Fit the laws, draw docs/images/jets_law_*.png, write the page, and say how the largest cells are predicted."""
+    """Fit the laws, draw docs/images/jets_law_*.png, write the page, and return how the largest cells are predicted."""
     draw(figures())
     PAGE.write_text(write())
     return report()

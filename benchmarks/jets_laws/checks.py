@@ -1,4 +1,4 @@
-"""What the laws of the jets grids rest on: widths, failed cells, hold-outs, chi squared, kappa."""
+"""Checks of the laws of the jets grids: widths, failed cells, hold-outs, chi squared, kappa."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16
-"""The width from which on the size of a model hardly changes its loss in this grid."""
+"""Width above which the size of a model hardly changes its loss in this grid."""
 LARGEST_D = 1e5
-"""The hold-out by D is fitted up to this number of jets."""
+"""Largest number of jets in the fit of the hold-out by D."""
 ABOVE = 1.1
-"""A cell has failed where its loss is this many times that of the same width on fewer jets."""
+"""A cell has failed if its loss is this many times that of the same width on fewer jets."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Mean relative errors on cells that were held out.
+    """Mean relative errors on held-out cells.
 
     ``wide`` and ``power`` are over the held-out cells of width 16 and more: the law, and B / D^beta fitted by least
     squares of logs to the remaining cells of these widths. ``neighbour`` is the loss of the fitted cell with the same D
-    and the nearest N; None where no fitted cell has that D.
+    and the nearest N; None if no fitted cell has that D.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Held:
 
 
 def hold_outs() -> tuple[Held, Held]:
-    """The largest fifth of compute, and every cell of more than 100 k jets, held out in turn."""
+    """Hold out the largest fifth of compute, and all cells of more than 100 k jets, separately."""
     runs = laws.one_pass()[1]
     by_compute = runs["C"] > np.quantile(runs["C"], laws.LARGEST)
     return _held("compute", runs, by_compute), _held("D", runs, runs["D"] > LARGEST_D)
@@ -67,7 +67,7 @@ def _held(name: str, runs: Runs, out: np.ndarray) -> Held:
 
 
 def _nearest(known: Runs, n: float, d: float) -> float:
-    """The loss of the cell with the same D and the nearest N; NaN without one."""
+    """Return the loss of the cell with the same D and the nearest N; NaN if there is none."""
     same = known["D"] == d
     away = np.abs(np.log(known["N"][same] / n))
     return float(known["loss"][same][np.argmin(away)]) if same.any() else np.nan
@@ -78,25 +78,25 @@ def _error(predicted: Floats, runs: Runs) -> float:
 
 
 def smallest(width: int) -> float:
-    """N of the cells of ``width``."""
+    """Return the smallest N of the cells of ``width``."""
     return min(float(row["N"]) for row in laws.rows("one_pass") if int(row["width"]) == width)
 
 
 def alpha_by_width() -> dict[int, float]:
-    """alpha of the law without its smallest widths, by the smallest width that remains."""
+    """Return alpha of the law without its smallest widths, by the smallest width that remains."""
     runs = laws.one_pass()[1]
     widths = sorted({int(row["width"]) for row in laws.rows("one_pass")})[:3]
     return {d: float(fit(FitSpec(bootstrap=0), runs.take(runs["N"] >= smallest(d))).values["alpha"]) for d in widths}
 
 
 def seeds() -> int:
-    """How many seeds each cell of one pass was trained with, at most."""
+    """Return the maximum number of seeds of a one-pass cell."""
     cells = [(row["width"], row["U"]) for row in laws.rows("one_pass")]
     return max(cells.count(cell) for cell in set(cells))
 
 
 def failed() -> Iterator[tuple[str, str, float, float]]:
-    """Width, jets and loss of the cells that failed, and the least loss of the same width on fewer jets."""
+    """Yield width, jets and loss of the failed cells, and the least loss of the same width on fewer jets."""
     rows = laws.rows("one_pass")
     for row in rows:
         fewer = [float(r["loss"]) for r in rows if r["width"] == row["width"] and float(r["D"]) < float(row["D"])]
@@ -106,6 +106,6 @@ def failed() -> Iterator[tuple[str, str, float, float]]:
 
 @cache
 def kappa(smoothing: float) -> Factor:
-    """Compute of repeated training over that of one pass at equal loss, from the curves of the repeated cells."""
+    """Return the compute of repeated training over that of one pass at equal loss, from the repeated curves."""
     runs = laws.read("repeated", laws.REPEATED)
     return fit_factor(laws.one_pass()[0], read_curves(laws.GRIDS / "jets_curves.csv", runs), smoothing=smoothing)

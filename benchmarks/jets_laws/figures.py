@@ -1,4 +1,4 @@
-"""The figures of docs/jets_laws.md: those of the app, of the bundled grids."""
+"""The figures of docs/jets_laws.md: the figures of the app for the bundled grids."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from isoplan.trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
 REJECTIONS = (4, 4000)
-"""The rejections that are drawn."""
+"""Range of the rejections in the figure."""
 AROUND = 1.1
-"""By what factor laws beside each other are drawn beyond their runs."""
+"""Factor by which compared laws are drawn beyond their runs."""
 
 
 def figures() -> dict[str, go.Figure]:
-    """Every figure whose grid is trained, by the name of its picture."""
+    """Return each figure with a trained grid, by the name of its picture."""
     once, runs = laws.one_pass()
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
@@ -37,14 +37,14 @@ def figures() -> dict[str, go.Figure]:
         )
     if laws.there("rejection"):
         found["jets_law_rejection"] = _beside({metric: laws.rejection(metric) for metric in laws.metrics()})
-        # Bands reach below zero, where the axis would be linear and all but one signal near zero.
+        # Bands extend below zero, where the axis would be linear and all signals but one near zero.
         span = [float(np.log10(end)) for end in REJECTIONS]
         found["jets_law_rejection"].update_yaxes(title_text="QCD rejection <i>R</i>", type="log", range=span)
     return found
 
 
 def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
-    """Laws on one axis around their runs, with their runs and their bands of 68 %."""
+    """Draw laws on one axis around their runs, with the runs and 68 % bands."""
     return slices.draw_overlay({name: _near(fit, runs) for name, (fit, runs) in fits.items()}, PAGE).figure
 
 

@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of jets, fitted as `isoplan fit` fits them, and what they are held against."""
+"""The laws of the bundled grids of jets, fitted as by `isoplan fit`, and their comparisons."""
 
 from __future__ import annotations
 
@@ -29,50 +29,50 @@ SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
 REPEATED = {**SIZES, "D": "", "U": "U", "metric": "overfits"}
 TRAINED = "untrained = 0"
 LARGEST = 0.8
-"""The cells beyond this quantile of C are the largest-compute fifth."""
+"""Quantile of C above which cells are the fifth with the largest compute."""
 LEVEL = 0.95
 
 
 def there(grid: str) -> bool:
-    """Whether a grid has been trained."""
+    """Return whether a grid has been trained."""
     return (GRIDS / f"jets_{grid}.csv").exists()
 
 
 def asked(grid: str) -> int:
-    """Cells that a grid asks for."""
+    """Return the number of cells in the definition of a grid."""
     fields = tomllib.loads((GRIDS / f"jets_{grid}.toml").read_text())["cell"].values()
     return math.prod(len(value) for value in fields if isinstance(value, list))
 
 
 def rows(grid: str) -> list[dict[str, str]]:
-    """The cells of a grid as text."""
+    """Return the cells of a grid as text."""
     return records(f"grids/jets_{grid}.csv")
 
 
 def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
-    """The cells of a grid for which ``where`` holds, in the roles of ``mapping``; compute goes as 6 n_p N D."""
+    """Return the cells of a grid with ``where`` true, in the roles of ``mapping``; compute is 6 n_p N D."""
     return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where, theory())
 
 
 @cache
 def one_pass() -> tuple[Fit, Runs]:
-    """The loss surface of cells that see every jet once (jets, eq. 1)."""
+    """Fit the loss surface of cells that see each jet once (jets, eq. 1)."""
     runs = read("one_pass", SIZES, TRAINED)
     return fit(FitSpec(), runs), runs
 
 
 @cache
 def threshold() -> tuple[Fit, Runs]:
-    """The line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
+    """Fit the line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
     runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
     return fit(FitSpec(law="threshold", y="overfits"), runs), runs
 
 
 @cache
 def repeated() -> tuple[Fit, Runs]:
-    """The early-stopped loss of repeated cells of models that mostly overfit, against their jets (jets, eq. 4)."""
+    """Fit the early-stopped loss of repeated cells against their jets, for models that mostly overfit (jets, eq. 4)."""
     runs = read("repeated", REPEATED)
-    # The others are too small for all that the jets tell.
+    # The other models are too small to use all information in the jets.
     share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
     large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
     return fit(FitSpec(law="repetition", axis="U"), large), large
@@ -80,39 +80,39 @@ def repeated() -> tuple[Fit, Runs]:
 
 @cache
 def of_inputs(inputs: str) -> tuple[Fit, Runs]:
-    """The same for one input configuration, at a width that overfits."""
+    """Fit the same law for one input configuration, at a width that overfits."""
     runs = read("inputs", REPEATED, f"inputs = '{inputs}'")
     return fit(FitSpec(law="repetition", axis="U"), runs), runs
 
 
 @cache
 def rejection(metric: str) -> tuple[Fit, Runs]:
-    """R(L) of one signal, weighted by the errors of R (jets, sec. 4). Rejections beyond their range are left out."""
+    """Fit R(L) of one signal, weighted by the errors of R (jets, sec. 4); rejections out of range are left out."""
     runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f'"{metric}" is not null')
     spec = FitSpec(law="metric-map", axis="loss", y=metric, objective="ols-log", relative_error=f"{metric}_error")
     return fit(spec, runs), runs
 
 
 def metrics() -> tuple[str, ...]:
-    """The rejections, one a signal."""
+    """Return the names of the rejections, one per signal."""
     return tuple(kind.metric for kind in KINDS if kind.metric)
 
 
 @cache
 def theory() -> ComputeRule:
-    """6 n_p N D with the particles of our jets, the mean over the cells of one pass."""
+    """Return the rule 6 n_p N D with the particles of our jets, the mean over the one-pass cells."""
     return ComputeRule(rule="6npND", n_p=float(np.mean([float(row["n_p"]) for row in rows("one_pass")])))
 
 
 def counted() -> MeasuredRule:
-    """What the counted C of the cells of one pass grows like."""
+    """Fit powers of N and D to the counted C of the one-pass cells."""
     runs = one_pass()[1]
     return fit_powers(runs["N"], runs["D"], runs["C"])
 
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Relative errors of the law and of each baseline on the largest-compute fifth; results beside their intervals."""
+    """Relative errors of the law and of baselines on the largest-compute fifth, and results with their intervals."""
 
     fitted: int
     law: float
@@ -122,7 +122,7 @@ class HoldOut:
 
     @property
     def inside(self) -> int:
-        """Cells that lie in their 95 % prediction interval."""
+        """The number of cells inside their 95 % prediction interval."""
         return sum(one.inside(LEVEL) is True for one in self.outcomes)
 
     @property
@@ -133,7 +133,7 @@ class HoldOut:
 
 @cache
 def hold_out() -> HoldOut:
-    """The law of the one-pass cells without their largest-compute fifth, held against that fifth."""
+    """Compare the law of the one-pass cells without their largest-compute fifth with that fifth."""
     whole, runs = one_pass()
     held = runs["C"] > np.quantile(runs["C"], LARGEST)
     known, new = runs.take(~held), runs.take(held)
@@ -157,7 +157,7 @@ def _error(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses of one width and number of jets against the learning rates that were tried, which rise."""
+    """Losses of one width and number of jets against the learning rates that were tried, in increasing order."""
 
     width: int
     jets: int
@@ -166,25 +166,25 @@ class Rates:
 
     @property
     def best(self) -> float:
-        """The rate of the least loss."""
+        """The rate with the lowest loss."""
         return self.rates[int(np.argmin(self.losses))]
 
     @property
     def ends(self) -> bool:
-        """Whether the best rate is the largest that was tried, so that a larger one may be better."""
+        """Whether the best rate is the largest one tried, so that a larger one may be better."""
         return self.best == self.rates[-1]
 
     def costs(self, rate: float) -> float:
-        """By what share the loss at ``rate`` is above the least."""
+        """Return the relative excess of the loss at ``rate`` over the lowest loss."""
         return self.loss(rate) / min(self.losses) - 1
 
     def loss(self, rate: float) -> float:
-        """Between the rates that were tried, on straight lines in ln rate."""
+        """Return the loss at ``rate``, interpolated linearly in ln rate."""
         return float(np.interp(np.log(rate), np.log(self.rates), self.losses))
 
 
 def study() -> list[Rates]:
-    """The transfer study, a line for each width and number of jets."""
+    """Return the transfer study, one line for each width and number of jets."""
     found: dict[tuple[int, int], dict[float, float]] = {}
     for row in rows("rates"):
         found.setdefault((int(row["width"]), int(row["U"])), {})[float(row["rate_used"])] = float(row["loss"])
@@ -192,6 +192,6 @@ def study() -> list[Rates]:
 
 
 def interval(made: Fit, name: str) -> tuple[float, Interval | None]:
-    """A parameter, or a number that follows from them, and its 68 % interval."""
+    """Return a parameter or a derived number, and its 68 % interval."""
     found = next(p for p in (*made.parameters, *made.derived) if p.name == name)
     return found.value, found.ci68

@@ -1,4 +1,4 @@
-"""docs/jets_laws.md from the bundled grids."""
+"""Text of docs/jets_laws.md from the bundled grids."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ INPUTS = ("3x40", "21x10", "21x40", "21x128")
 
 
 def write() -> str:
-    """The page, as far as the grids are trained."""
+    """Return the page for the grids that are trained."""
     return "\n".join([HEAD, *_surface(), *repetition(), *_inputs(), *_study(), *_rate(), *_rejection()]) + "\n"
 
 
 def report() -> Report:
-    """The hold-out, for docs/benchmarks.md."""
+    """Return the hold-out for docs/benchmarks.md."""
     found = laws.hold_out()
     lines = [
         ("law chinchilla", f"{found.law:.2%}"),
@@ -92,7 +92,7 @@ def _paper_a(paper: dict[str, dict[str, str]]) -> float:
 
 
 def _support() -> Iterator[str]:
-    """What the exponents rest on."""
+    """Yield the text on the evidence of the exponents."""
     alpha, failed = checks.alpha_by_width(), list(checks.failed())
     smallest, *rest = alpha
     without = "; ".join(f"{alpha[d]:.2f} from width {d} on" for d in rest)

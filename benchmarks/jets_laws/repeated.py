@@ -58,14 +58,14 @@ L_inf + B_rep/D^β_rep, beside the same of JetClass:
 
 
 def _joint(both: Laws) -> dict[str, tuple[float, Interval | None]]:
-    """The parameters of the repeated law in the joint fit, with their 68 % intervals."""
+    """Return the parameters of the repeated law in the joint fit, with their 68 % intervals."""
     names = ("L_inf", "B_rep", "beta_rep")
     found = {n: (float(both.best[n]), both.how.interval(float(both.best[n]), both.draws[n], 0.68)) for n in names}
     return found | ({"L_inf": (both.floor.value, both.floor.ci68)} if both.floor else {})
 
 
 def _omega(both: Laws, largest: float) -> Iterator[str]:
-    """omega(D) of the joint fit, and the paper's."""
+    """Yield the text on omega(D) of the joint fit and of the paper."""
     why = f" ({both.apart})" if both.apart else ""
     fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
     yield wrapped(
@@ -90,7 +90,7 @@ every D, because its β_rep and β are equal. Ours is larger, and it grows with 
 
 
 def _around(value: float, ends: Interval | None) -> str:
-    """A number and an interval that contains it."""
+    """Return a number and an interval that contains it as text."""
     return pair(value, ends and (min(ends[0], value), max(ends[1], value)))
 
 
@@ -104,7 +104,7 @@ def _card(name: str) -> Fit:
 
 
 def _kappa(once: Fit) -> Iterator[str]:
-    """kappa, as the command reads it."""
+    """Yield the text on kappa, computed as in the command."""
     smooth, raw = checks.kappa(0.6), checks.kappa(0.0)
     ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
     yield "\n" + wrapped(

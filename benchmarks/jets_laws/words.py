@@ -9,26 +9,26 @@ from isoplan.engine.quantities import count
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """A paragraph in lines of the page's width; ``indent`` starts every line but the first."""
+    """Return a paragraph in lines of the page's width; ``indent`` starts each line but the first."""
     return textwrap.fill(" ".join(text.split()), 120, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
-    """How many values a column has, and the first and the last of them."""
+    """Return the number of values of a column, and the first and the last of them, as text."""
     values = sorted({float(row[column]) for row in every})
     return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
 
 
 def still_open(cells: int) -> str:
-    """What is said of cells of a grid that are still to be trained."""
+    """Return the sentence on cells of a grid that are not trained yet."""
     return f" {cells} larger of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
 
 
 def symbol(name: str) -> str:
-    """A parameter as the page writes it."""
+    """Return the symbol of a parameter on the page."""
     return {"alpha": "α", "beta": "β", "gamma": "γ", "beta_rep": "β_rep"}.get(name, name)
 
 
 def printed(row: dict[str, str]) -> str:
-    """A number of the paper with its interval."""
+    """Return a number of the paper with its interval as text."""
     return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"

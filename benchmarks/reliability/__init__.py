@@ -1,1 +1,1 @@
-"""Measures of what Isoplan withstands: hostile input, kills, faults of the machine, many users at once."""
+"""Reliability measures: hostile input, kills, faults of the machine, many users at once."""

@@ -1,4 +1,4 @@
-"""Backups while rows are written and cells train: every copy compared, and how long writers wait."""
+"""Backups while rows are written and cells train: each copy is compared, and delays of writers are measured."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ ROWS, COPIES = 1_000_000, 10
 CELLS, BACKUPS = 12, 8
 FAMILY, WIDTH, SAMPLES = "teacher-student", 16, 3_500_000
 EVERY = (2.0, 8.0)
-"""Seconds between two backups, drawn evenly."""
+"""Range of the seconds between two backups, drawn uniformly."""
 PAUSE = 0.01
 """Seconds between two transactions of the writer."""
 
 
 @dataclass(frozen=True)
 class Copied:
-    """What ``COPIES`` copies of a large table came to: seconds of writes alone and meanwhile, of copies, and faults."""
+    """Results of ``COPIES`` copies of a large table: seconds of writes without and with copies, of copies; faults."""
 
     alone: list[float]
     meanwhile: list[float]
@@ -49,7 +49,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class Trained:
-    """What ``BACKUPS`` backups of training cells came to: seconds, faults, and the cells of original and copy."""
+    """Results of ``BACKUPS`` backups of training cells: seconds, faults, and the cells of the original and the copy."""
 
     seconds: list[float]
     missing: int
@@ -60,7 +60,7 @@ class Trained:
 
 
 def run() -> Report:
-    """Copy a table of a million rows under writes, and back up a workspace whose cells train."""
+    """Copy a table of a million rows during writes, and back up a workspace with training cells."""
     with tempfile.TemporaryDirectory() as name:
         copied, trained = _copied(Path(name) / "rows"), _trained(Path(name))
     losses = [(_loss(trained.original[key]), _loss(trained.copy[key])) for key in trained.original]
@@ -116,7 +116,7 @@ def _copied(root: Path) -> Copied:
 
 @contextmanager
 def _writing(db: Database) -> Iterator[list[float]]:
-    """A writer for the block, and the seconds that each of its transactions took."""
+    """Run a writer during the block, and yield the seconds of each of its transactions."""
     over, took = threading.Event(), []
 
     def change(cursor: Cursor) -> None:
@@ -179,7 +179,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 
 def _unlike(root: Path, found: dict[str, Record]) -> int:
-    """Rows of a copy that are there twice, or whose cell has not finished."""
+    """Count rows of a copy that are there twice, or whose cell has not finished."""
     key = cell_index.table_of(FAMILY)
     with open_workspace(root) as db:
         if key not in {table.id for table in tables.all(db)}:
@@ -189,7 +189,7 @@ def _unlike(root: Path, found: dict[str, Record]) -> int:
 
 
 def _wait(root: Path, number: int) -> None:
-    """Wait until so many cells are done."""
+    """Wait until ``number`` cells are done."""
     queue = Queue(root)
     while sum(record.state == "done" for record in queue.scan().values()) < number:
         time.sleep(0.2)

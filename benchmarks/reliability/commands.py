@@ -21,7 +21,7 @@ from isoplan.trainers.backend.worker.attempt_process import run_cell
 from isoplan.trainers.families import find_family, read_cell
 
 MARK = "escaped"
-"""The file that a value makes if anything of it is run."""
+"""The file that is created if a value is executed."""
 TOUCH = f"touch {MARK}"
 VALUES: tuple[str, ...] = (
     # Shells.
@@ -31,12 +31,12 @@ VALUES: tuple[str, ...] = (
     *("$HOME", "~root", "*", "/etc/*", "[a-z]*", "{a,b}", "!!", "%PATH%", f"^& {TOUCH}"),
     # Lists of arguments.
     *("", " ", "--help", "-c", f"-c import os; os.system('{TOUCH}')", "--", "-", "@/etc/passwd", "=1", "a b\tc"),
-    # JSON, paths, formats, and characters that are not what they look like.
+    # JSON, paths, formats, and characters that look like others.
     *('"}\n{"cell": {"seed": 9}}', '{"result": {"loss": 0}}', "\\u0022}", "../../../etc/passwd", "/dev/stdin"),
     *("%s%n%x", "\\", "'\"\\", "\x1b]0;title\x07", "\u202etxt.exe", "\u2028", "ﬁ¼😀 Å", "x" * 200_000),
 )
 REFUSED = ("a\x00b", "\ud800")
-"""What JSON can write and no program can get as an argument, or no text is."""
+"""Values that JSON can contain but that cannot be an argument of a program, or are not valid text."""
 PROGRAM = """
 import json, os, sys
 given = json.loads(sys.stdin.readline())
@@ -54,13 +54,14 @@ SECRETS = {
     "PYTHONSTARTUP": "x.py",
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": "key.pem",
 }
-"""Variables that a server may have and a program is not given."""
+"""Variables that a server may have and that programs must not get."""
 
 
 def workspace(root: Path, arguments: Mapping[str, str], more: str = "") -> Path:
-    """A workspace with the program ``echo``, and one for each of ``arguments`` that has it as the last of its command.
+    """Create a workspace with the program ``echo`` and one program per entry of ``arguments``; return its path.
 
-    ``more`` are further lines of every description.
+    The value of the entry is the last argument of the program's command. ``more`` are further lines of each
+    description.
     """
     root.mkdir(parents=True, exist_ok=True)
     program = root / "echo.py"
@@ -75,12 +76,12 @@ def workspace(root: Path, arguments: Mapping[str, str], more: str = "") -> Path:
 
 
 def as_toml(text: str) -> str:
-    """A string of TOML."""
+    """Return a string of TOML."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def once(root: Path, family: str, text: str) -> tuple[Record, dict[str, Any]]:
-    """One attempt of a cell with ``text``, and what its program has seen; nothing where it did not run."""
+    """Run one attempt of a cell with ``text``; return its record and the input of its program (empty if not run)."""
     found, queue = find_family(family, root), Queue(root)
     (name,) = queue.add(found, [read_cell(found, {"text": text})])
     run_cell(str(queue.folder(name)), queue.lease(name, "test"))
@@ -89,7 +90,7 @@ def once(root: Path, family: str, text: str) -> tuple[Record, dict[str, Any]]:
 
 
 def as_field(root: Path, value: str) -> str:
-    """What becomes of a value of a field: it arrives unchanged, or one sentence."""
+    """Return the result for a value of a field: it arrives unchanged, or there is one sentence."""
     try:
         record, seen = once(root, "echo", value)
     except PlannerError as error:
@@ -104,7 +105,7 @@ def as_field(root: Path, value: str) -> str:
 
 
 def as_argument(root: Path, family: str, value: str) -> str:
-    """The same of an argument in the description ``family`` of a program."""
+    """Return the same for an argument in the description ``family`` of a program."""
     record, seen = once(root, family, "")
     if record.state != "done":
         return f"failed: {(record.result or {}).get('why')}"
@@ -114,13 +115,13 @@ def as_argument(root: Path, family: str, value: str) -> str:
 
 
 def escaped(root: Path) -> bool:
-    """Whether a value has made its file, anywhere that it could."""
+    """Return whether a value has created its file in any possible place."""
     return any(root.rglob(MARK)) or Path(MARK).exists()
 
 
 @contextmanager
 def variables(**given: str) -> Iterator[None]:
-    """This process with other variables of the environment, too."""
+    """Set further environment variables of this process within the context."""
     before = dict(os.environ)
     os.environ.update(given)
     try:
@@ -131,7 +132,7 @@ def variables(**given: str) -> Iterator[None]:
 
 
 def run() -> Report:
-    """Give every value to a program, both ways, and look at its environment with secrets around."""
+    """Pass each value to a program as a field and as an argument, and check its environment with secrets present."""
     arguments = {f"argument-{k}": value for k, value in enumerate(VALUES)}
     with tempfile.TemporaryDirectory() as name, variables(**SECRETS):
         root = workspace(Path(name) / "space", arguments)

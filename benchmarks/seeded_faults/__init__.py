@@ -1,7 +1,7 @@
-"""Whether the tests find one-line faults: forty, drawn with a fixed seed from fits, plans, store and backend.
+"""Rate at which the tests find one-line faults: forty, with a fixed seed, from fits, plans, store and backend.
 
-The tests of these parts run once under coverage, which records the lines that each test reaches, those in child
-processes included. Each fault is then put into a copy of the sources, where the tests that reach its line run until one
+The tests of these parts run once under coverage, which records the lines that each test reaches, including those in
+child processes. Each fault is then put into a copy of the sources, where the tests that reach its line run until one
 fails.
 """
 
@@ -39,17 +39,17 @@ TESTS = ("tests/engine", "tests/trainers/backend", "tests/trainers/command")
 PARTS = ("app", "engine", "trainers", "data", "isoplan")
 SKIPPED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".*_cache")
 FOLDER = Path(tempfile.gettempdir()) / "isoplan-seeded-faults"
-"""The recorded coverage. It is recorded again once this folder is deleted."""
+"""The folder of the recorded coverage. Delete it to record again."""
 COMPILED = "engine/fitting/solver/kernels/"
-"""The folder of functions that run compiled, where coverage sees no line: tests that call any of them are taken."""
+"""The folder of compiled functions, in which coverage records no lines: tests that call any of them are used."""
 LIMIT = 900.0
-"""Seconds after which the tests of a fault are ended: a fault that makes a test hang is found."""
+"""Seconds after which the tests of a fault are stopped: a fault that makes a test hang counts as found."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The number of tests that reach the line of a fault, and the first that failed, empty if all passed."""
+    """Result for a fault: the number of tests that reach its line, and the first that failed (empty if all passed)."""
 
     fault: Fault
     tests: int
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def run() -> Report:
-    """Record the tests unless that is done, then run for each fault those that reach its line."""
+    """Record the tests if necessary, then run for each fault the tests that reach its line."""
     if not (FOLDER / "done").exists():
         _record()
     data, seconds = coverage.CoverageData(str(FOLDER / "coverage")), json.loads((FOLDER / "times.json").read_text())
@@ -89,7 +89,7 @@ def _copy(folder: Path) -> dict[str, str]:
 
 
 def _record() -> None:
-    """Run the tests under coverage. Failures are no reason to stop: such a test only finds no fault."""
+    """Run the tests under coverage. Failed tests do not stop it; they only find no fault."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     env = _copy(FOLDER / "sources")
     (FOLDER / "settings").write_text(SETTINGS)
@@ -104,7 +104,7 @@ def _record() -> None:
 
 
 def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, float]) -> list[str]:
-    """The tests that reach the line of a fault, the shortest first."""
+    """Return the tests that reach the line of a fault, the shortest first."""
     compiled = fault.file.startswith(COMPILED)
     file = str(FOLDER / "sources" / (f"{COMPILED}bindings.py" if compiled else fault.file))
     lines = data.contexts_by_lineno(file)

@@ -33,7 +33,7 @@ JOINED: dict[type[ast.boolop], tuple[str, str]] = {ast.And: ("and", "or"), ast.O
 
 @dataclass(frozen=True)
 class Fault:
-    """``old`` at ``line`` (from 1) and ``column`` (from 0, in characters) of ``file`` replaced by ``new``."""
+    """A replacement of ``old`` by ``new`` at ``line`` (from 1) and ``column`` (from 0, in characters) of ``file``."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ class Fault:
         return f"{self.file}:{self.line}: {self.old} -> {self.new}"
 
     def apply(self, source: str) -> str:
-        """Return ``source`` with the fault. Raises ValueError where it does not have ``old`` at this place."""
+        """Return ``source`` with the fault. Raises ValueError if ``old`` is not at this place."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         if not text.startswith(self.old, self.column):
@@ -55,10 +55,10 @@ class Fault:
 
 
 def draw_faults(root: Path, folders: Sequence[Sequence[str]], each: int, seed: int) -> list[Fault]:
-    """Draw ``each`` faults from every group of ``folders`` below ``root``, the same ones for the same ``seed``.
+    """Draw ``each`` faults from each group of ``folders`` below ``root``, the same ones for the same ``seed``.
 
-    A file is drawn with a weight of its number of possible faults. A later folder of a group that begins with ``-`` is
-    left out of it.
+    A file is drawn with its number of possible faults as weight. A later folder of a group that begins with ``-`` is
+    left out of the group.
     """
     draw = random.Random(seed)
     drawn: list[Fault] = []
@@ -85,7 +85,7 @@ def faults_of(file: str, source: str) -> Iterator[Fault]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below ``node`` but annotations, decorators, and what only a type checker reads."""
+    """Yield all nodes below ``node`` except annotations, decorators, and code that only a type checker reads."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or _unused_at_run_time(node):
@@ -121,7 +121,7 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[tuple[int, int, st
 def _between(
     left: ast.expr, right: ast.expr, names: tuple[str, str], lines: Sequence[str]
 ) -> Iterator[tuple[int, int, str, str]]:
-    """The operator between two operands, where both stand in one line."""
+    """Yield the operator between two operands if both are in one line."""
     if left.end_lineno != right.lineno or left.end_col_offset is None:
         return
     start, end = (_column(lines, right.lineno, offset) for offset in (left.end_col_offset, right.col_offset))
@@ -131,5 +131,5 @@ def _between(
 
 
 def _column(lines: Sequence[str], line: int, offset: int) -> int:
-    """The column in characters of an offset in bytes."""
+    """Return the column in characters of an offset in bytes."""
     return len(lines[line - 1].encode()[:offset].decode())

@@ -1,4 +1,4 @@
-"""A plugin of pytest that names the running test in the recorded coverage, that of child processes included."""
+"""A pytest plugin that names the running test in the recorded coverage, also for child processes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import coverage
 import pytest
 
 VARIABLE = "ISOPLAN_TEST"
-"""The environment variable that names the test whose child process this is."""
+"""The environment variable with the name of the test that started this child process."""
 TIMES = "ISOPLAN_TEST_TIMES"
-"""The environment variable that names the file for the seconds of each test."""
+"""The environment variable with the file for the seconds of each test."""
 SETTINGS = f"""
 [run]
 parallel = true
@@ -30,7 +30,7 @@ _seconds: defaultdict[str, float] = defaultdict(float)
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Record what runs until the end of ``item`` under its name."""
+    """Record all lines that run until the end of ``item`` under its name."""
     recorder = coverage.Coverage.current()
     os.environ[VARIABLE] = item.nodeid
     if recorder is not None:
@@ -39,11 +39,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the seconds of a test, its fixtures included."""
+    """Add up the seconds of a test, including its fixtures."""
     _seconds[report.nodeid] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the seconds of all tests, in the process that has the terminal."""
+    """Write the seconds of all tests, in the process that owns the terminal."""
     if TIMES in os.environ and not hasattr(session.config, "workerinput"):
         Path(os.environ[TIMES]).write_text(json.dumps(_seconds))

@@ -1,1 +1,1 @@
-"""Published laws as cards, and the script that writes them from the papers' tables."""
+"""Cards of published laws, and the script that writes them from the papers' tables."""

@@ -1,6 +1,6 @@
-"""Write the law cards from the papers' tables: ``python -m isoplan.data.cards.make``.
+"""Script that writes the law cards from the papers' tables: ``python -m isoplan.data.cards.make``.
 
-A card has the JSON of ``isoplan fit --json``: central values and published intervals, no resamples.
+A card has the JSON format of ``isoplan fit --json``: central values and published intervals, no resamples.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ PROCESSES = {"ttH": "tt̄H", "yyg": "γγg", "yygg": "γγgg"}
 
 
 def parameter(value: float, low: float | None = None, high: float | None = None, se: float | None = None) -> Json:
-    """One entry of ``parameters``: a published 68 % interval where there is one."""
+    """Return one entry of ``parameters``, with the published 68 % interval if there is one."""
     ci68 = None if low is None or high is None else [round_off(low), round_off(high)]
     return {"value": value, "se": se, "ci68": ci68, "ci95": None}
 
 
 def around(value: float, se: float) -> Json:
-    """A value with a published standard error."""
+    """Return the entry of a value with a published standard error."""
     return parameter(value, value - se, value + se, float(f"{se:.6g}"))
 
 
 def round_off(x: float) -> float:
-    """``x`` without the last digits of binary arithmetic."""
+    """Return ``x`` without the last digits of binary arithmetic."""
     return float(f"{x:.12g}")
 
 
 def card(law: str, parameters: Json, source: str, ranges: Json, **more: Any) -> Json:
-    """The JSON of a published law. ``more``: n, axis, roles, compute."""
+    """Return the JSON of a published law. ``more``: n, axis, roles, compute."""
     spec: Json = {"law": law, "bootstrap": 0} | ({"axis": more["axis"]} if "axis" in more else {})
     return {
         "schema": 1,
@@ -60,7 +60,7 @@ def card(law: str, parameters: Json, source: str, ranges: Json, **more: Any) -> 
 
 
 def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
-    """y = k C^b by least squares of logs: k, b and the standard error of b."""
+    """Fit y = k C^b by least squares of logs; return k, b and the standard error of b."""
     x = np.log(C)
     design = np.stack([np.ones_like(x), x], axis=1)
     (log_k, b), rss, _, _ = np.linalg.lstsq(design, np.log(y))
@@ -69,7 +69,9 @@ def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
-    """loss = E + (C_L / C)^gamma by least squares: E, C_L, gamma. Linear in E and the scale at each gamma tried."""
+    """Fit loss = E + (C_L / C)^gamma by least squares; return E, C_L and gamma. Each gamma of a grid gives a linear fit
+    of E and the scale.
+    """
 
     def solve(gamma: float) -> tuple[float, Floats]:
         design = np.stack([np.ones_like(C), (C / C[0]) ** -gamma], axis=1)
@@ -82,12 +84,12 @@ def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
 
 
 def rounded(*parameters: tuple[str, float]) -> Json:
-    """Derived values without a published error, at six digits."""
+    """Return the entries of derived values without a published error, at six digits."""
     return {name: parameter(float(f"{value:.6g}")) for name, value in parameters}
 
 
 def jets() -> Json:
-    """jets, Table 1. N spans the paper's widths, D the data sets up to all of JetClass."""
+    """Return the card of jets, Table 1. N spans the paper's widths, D the datasets up to all of JetClass."""
     rows = {r["parameter"]: r for r in records("papers/jets/table1_scaling_law.csv")}
     published = {
         name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
@@ -104,7 +106,9 @@ def jets() -> Json:
 
 
 def jets_repeated(inputs: str) -> Json:
-    """jets, Table 2: one input configuration; D counts unique jets, each repeated to the early stop."""
+    """Return the card of jets, Table 2, for one input configuration; D counts unique jets, repeated to the early
+    stop.
+    """
     rows = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["inputs"] == inputs}
     values = {
         name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
@@ -117,7 +121,7 @@ def jets_repeated(inputs: str) -> Json:
 
 
 def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
-    """Power laws through the N and D of ``rows``; ``loss`` holds E, C_L and gamma."""
+    """Return the card of power laws through the N and D of ``rows``; ``loss`` has E, C_L and gamma."""
     C, N, D = (np.array([float(r[k]) for r in rows]) for k in ("budget_flops", "N", "D"))
     (k, a, a_se), (k_D, b, b_se) = power_of_compute(C, N), power_of_compute(C, D)
     path = {
@@ -131,7 +135,9 @@ def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
 
 
 def validation_allocation() -> Json:
-    """behavioural, Table 4: minima of the parabolas, and the losses of the best runs for the loss along them."""
+    """Return the card of behavioural, Table 4: N and D from the minima of the parabolas, the loss from the best
+    runs.
+    """
     table = records("papers/behavior/table04_allocation.csv")
     best = [r for r in table if r["estimate"] == "grid winner"]
     C, loss = (np.array([float(r[k]) for r in best]) for k in ("budget_flops", "val_loss"))
@@ -140,20 +146,20 @@ def validation_allocation() -> Json:
 
 
 def equation(number: str) -> dict[str, float]:
-    """Parameter -> value of a numbered equation of the behavioural paper."""
+    """Return parameter -> value of a numbered equation of the behavioural paper."""
     rows = records("papers/behavior/equations.csv")
     return {r["parameter"]: float(r["value"]) for r in rows if r["equation"] == number}
 
 
 def training_allocation() -> Json:
-    """behavioural, Table 13, with the loss of eq. 12: (C_L / C)^c = k C^-c."""
+    """Return the card of behavioural, Table 13, with the loss of eq. 12: (C_L / C)^c = k C^-c."""
     law = equation("12")
     values = rounded(("E", law["E"]), ("C_L", law["k"] ** (1 / law["c"])), ("gamma", law["c"]))
     return allocation("Table 13 and eq. 12", records("papers/behavior/table13_train_surrogate.csv"), values)
 
 
 def training_surface() -> Json:
-    """behavioural, eq. 13, over the N and D of the winners in Table 13."""
+    """Return the card of behavioural, eq. 13, over the N and D of the best runs in Table 13."""
     rows = records("papers/behavior/table13_train_surrogate.csv")
     ranges = {k: [min(float(r[k]) for r in rows), max(float(r[k]) for r in rows)] for k in ("N", "D")}
     values = {name: parameter(value) for name, value in equation("13").items()}
@@ -164,7 +170,7 @@ def training_surface() -> Json:
 
 
 def amplitude(row: dict[str, str]) -> Json:
-    """One published fit of loss against data, compute or size; a floor given as about zero has no interval."""
+    """Return the card of one fit of loss against data, compute or size; a floor given as about zero has no interval."""
     X_c, up, down = (float(row[k]) for k in ("X_c", "X_c_up", "X_c_down"))
     K = float(row["K"])
     floor = parameter(K, K - float(row["K_down"]), K + float(row["K_up"])) if row["K_up"] else parameter(K)
@@ -180,7 +186,7 @@ def amplitude(row: dict[str, str]) -> Json:
 
 
 def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
-    """File and shown name of a fit; that of a data-scaling fit does not name its axis."""
+    """Return the file name and the display name of a fit; the names of data-scaling fits do not contain the axis."""
     along = [] if row["x"] == "D" else [row["x"]]
     kept = row["fixed"] + row["fixed_value"]
     stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept])
@@ -191,7 +197,7 @@ def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
 
 
 def cards() -> dict[str, tuple[str, Json]]:
-    """File name -> shown name and card."""
+    """Return file name -> display name and card."""
     fits = sorted(records("papers/amplitudes/tables02_15_fits.csv"), key=lambda r: "DCN".index(r["x"]))
     inputs = {r["inputs"]: f"{r['features']}x{r['particles']}" for r in records("papers/jets/table2_repetition.csv")}
     repeated = {
@@ -218,7 +224,7 @@ def cards() -> dict[str, tuple[str, Json]]:
 
 
 def contents() -> dict[str, str]:
-    """File name -> text of every card, and ``index.json`` with their shown names in order."""
+    """Return file name -> text of every card, and ``index.json`` with their display names in order."""
     made = cards()
     out = {file: json.dumps(body, indent=1) + "\n" for file, (_, body) in made.items()}
     index = [{"name": shown, "file": f"cards/{file}"} for file, (shown, _) in made.items()]
@@ -226,7 +232,7 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Rewrite the cards beside this script."""
+    """Rewrite the cards in the folder of this script."""
     for name, text in contents().items():
         Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
 

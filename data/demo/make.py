@@ -1,6 +1,7 @@
-"""Write the simulated demo tables: ``python -m isoplan.data.demo.make``. The same seed gives the same bytes.
+"""Script that writes the simulated demo tables: ``python -m isoplan.data.demo.make``.
 
-What is true of each table goes to ``truth.json``, so that a test can ask whether a fit finds it.
+The same seed gives the same bytes. The true parameters of each table go to ``truth.json``, so that tests can compare
+them with fits.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ NOISE = 0.01
 JETS = ComputeRule(rule="6npND", n_p=40)
 JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
 
-# Ours, not the paper's: R(L) = A e^(B L) + C, one row a signal class. Rejections are read at the paper's efficiencies.
+# Choices of Isoplan, not of the paper: R(L) = A e^(B L) + C, one row per signal class. Rejections are at the paper's
+# efficiencies.
 REJECTION = {
     "Hbb": (3.50e5, -7.5, 30.0),
     "Hcc": (6.00e4, -6.8, 12.0),
@@ -39,7 +41,7 @@ REJECTION = {
 }
 REJECTION_NOISE = 0.02
 
-# Ours: the curves through the published optima. The vertex of NDCG moves to smaller models with compute.
+# Choice of Isoplan: the curves through the published optima. The minimum of NDCG moves to smaller models with compute.
 CURVATURE = 0.35  # nats per decade of N squared
 SWEEP_NOISE = 0.002
 SWEEP = np.linspace(-0.75, 0.85, 9)  # decades from the optimum
@@ -51,22 +53,22 @@ REPEATS = 2
 
 
 def parameters(width: int) -> int:
-    """Trainable parameters N of the jet Transformer of embedding ``width`` d (jets, Sec. 2): 48 d^2 + 87 d + 10.
+    """Return the trainable parameters N of the jet Transformer of embedding ``width`` d (jets, Sec. 2).
 
-    Four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4 d), the map of
-    21 features 22 d, the class token d, the last norm 2 d, and the map to 10 classes 10 d + 10.
+    N = 48 d^2 + 87 d + 10: four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4
+    d), the map of 21 features 22 d, the class token d, the last norm 2 d, and the map to 10 classes 10 d + 10.
     """
     return 4 * (12 * width**2 + 13 * width) + 22 * width + width + 2 * width + 10 * width + 10
 
 
 def published(name: str, **where: str) -> dict[str, float]:
-    """Parameter -> value of the rows of a paper's table that match ``where``."""
+    """Return parameter -> value of the rows of a paper's table that match ``where``."""
     rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
     return {r["parameter"]: float(r["value"]) for r in rows}
 
 
 def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """9 x 6 single-pass runs: columns, rows, truth."""
+    """Simulate 9 x 6 single-pass runs; return columns, rows and truth."""
     law = published("papers/jets/table1_scaling_law.csv")
     widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
     grid = [(d, parameters(d), n) for d in widths for n in JET_SAMPLES]
@@ -92,12 +94,12 @@ def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]
 
 
 def mapped(loss: Floats, A: float, B: float, C: float) -> Floats:
-    """R(L) = A e^(B L) + C (jets, Sec. 4)."""
+    """Return R(L) = A e^(B L) + C (jets, Sec. 4)."""
     return A * np.exp(B * loss) + C
 
 
 def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """Five budgets of nine model sizes each: columns, rows, truth."""
+    """Simulate five budgets with nine model sizes each; return columns, rows and truth."""
     table = records("papers/behavior/table04_allocation.csv")
     optima = [r for r in table if r["estimate"] == "parabola"]
     floors = [float(r["val_loss"]) for r in table if r["estimate"] == "grid winner"]
@@ -135,12 +137,12 @@ def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict
 
 
 def parabola(N: Floats, best: float, floor: float) -> Floats:
-    """Loss on one iso-FLOP curve: ``floor`` at ``best``, with the curvature of this table."""
+    """Return the loss on one iso-FLOP curve: ``floor`` at ``best``, with the curvature of this table."""
     return floor + CURVATURE * np.log10(N / best) ** 2
 
 
 def jets_repetition(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """Four input configurations, eleven data sizes, two seeds: columns, rows, truth."""
+    """Simulate four input configurations with eleven data sizes and two seeds; return columns, rows and truth."""
     table = records("papers/jets/table2_repetition.csv")
     inputs = {r["inputs"]: (r["features"], r["particles"]) for r in table}
     laws = {name: published("papers/jets/table2_repetition.csv", inputs=name) for name in inputs}
@@ -164,7 +166,7 @@ TABLES = {"jets_grid": jets_grid, "recommender_isoflop": recommender_isoflop, "j
 
 
 def contents() -> dict[str, str]:
-    """File name -> text of every demo file. Each table draws from its own stream of ``SEED``."""
+    """Return file name -> text of every demo file. Each table uses its own random stream of ``SEED``."""
     out: dict[str, str] = {}
     truth: dict[str, Any] = {"seed": SEED}
     for stream, (name, make) in enumerate(TABLES.items()):
@@ -176,7 +178,7 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Rewrite the demo files beside this script."""
+    """Rewrite the demo files in the folder of this script."""
     for name, text in contents().items():
         Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
 

@@ -1,1 +1,1 @@
-"""Grids that our own trainers ran, each beside the file that asked for it."""
+"""Grids trained by Isoplan, each with its request file."""

@@ -1,6 +1,6 @@
-"""What training costs: compute rules (C from N and D, and back) and memory. Pure functions.
+"""Cost of training: compute rules (C from N and D, and back) and memory. Pure functions.
 
-Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events), of memory bytes.
+C is in FLOPs, N in parameters, D in samples (tokens, jets, events), memory in bytes.
 """
 
 from isoplan.engine.costs.forms import TwoPart, increasing_root

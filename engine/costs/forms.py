@@ -25,58 +25,59 @@ HUGE = 1e30
 
 
 class Form(Protocol):
-    """C from N and D, and D back from C and N: FLOPs, parameters, samples; arrays broadcast."""
+    """A closed form: C from N and D, and D from C and N, in FLOPs, parameters and samples. Arrays broadcast."""
 
     def flops(self, N: Floats, D: Floats) -> Floats:
-        """C in FLOPs."""
+        """Return C in FLOPs."""
         ...
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """D that spends exactly ``C`` FLOPs on ``N`` parameters."""
+        """Return the D that uses exactly ``C`` FLOPs for ``N`` parameters."""
         ...
 
 
 @dataclass(frozen=True)
 class Powers:
-    """C = zeta N^a D^b; with a = b = 1 ``zeta`` FLOPs for one parameter and one sample."""
+    """C = zeta N^a D^b; if a = b = 1, ``zeta`` is the number of FLOPs per parameter and sample."""
 
     zeta: float
     a: float = 1.0
     b: float = 1.0
 
     def flops(self, N: Floats, D: Floats) -> Floats:
-        """C in FLOPs, infinite beyond what a float64 holds."""
+        """Return C in FLOPs, infinite if it overflows a float64."""
         with np.errstate(over="ignore"):
             return self.zeta * (N if self.a == 1 else N**self.a) * (D if self.b == 1 else D**self.b)
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """D = (C / (zeta N^a))^(1/b)."""
+        """Return D = (C / (zeta N^a))^(1/b)."""
         once = C / (self.zeta * (N if self.a == 1 else N**self.a))
         return once if self.b == 1 else once ** (1 / self.b)
 
 
 @dataclass(frozen=True)
 class PerSample:
-    """C = 6 D (u N + v): every sample touches ``u`` N parameters, and ``v`` more that do not grow with the model."""
+    """C = 6 D (u N + v): every sample uses ``u`` N parameters, and ``v`` more that do not grow with the model."""
 
     u: float
     v: float
 
     def flops(self, N: Floats, D: Floats) -> Floats:
-        """C in FLOPs."""
+        """Return C in FLOPs."""
         return 6.0 * D * (self.u * N + self.v)
 
     def samples(self, C: Floats, N: Floats) -> Floats:
-        """D = C / (6 (u N + v))."""
+        """Return D = C / (6 (u N + v))."""
         return C / (6.0 * (self.u * N + self.v))
 
 
 def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
-    """Where an increasing ``f(x, *args)`` crosses zero in [low, high], element by element over ``args``; NaN where not.
+    """Return the root of an increasing ``f(x, *args)`` in [low, high], element by element over ``args``.
 
-    Where ``f`` is NaN counts as below zero (a logarithm left of its domain). Chandrupatla's method, scipy's.
+    An element is NaN if there is no root. A NaN of ``f`` counts as below zero (a logarithm left of its domain). The
+    method is Chandrupatla's, from scipy.
     """
-    from scipy.optimize.elementwise import find_root  # 0.2 s to import, and few plans need it
+    from scipy.optimize.elementwise import find_root  # 0.2 s to import, and only a few plans need it
 
     arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in args))
     ends = np.full(arrays[0].shape, low), np.full(arrays[0].shape, high)
@@ -98,9 +99,9 @@ class TwoPart(BaseModel):
     """A two-part model and its batch.
 
     ``s`` = p_e / N is the embedder's share of the N parameters (a fraction: 0.02 is 2 %), ``h`` the joint embedding
-    width (h_emb of behavioural Table 8, not the width of the contextualizer), ``B`` sequences a step, ``L`` events a
-    sequence, ``t`` the embedder's context in
-    events, ``K`` the extra negatives of stage 2. Raises PlannerError that names the field.
+    width (h_emb of behavioural Table 8, not the width of the contextualizer), ``B`` sequences per step, ``L`` events
+    per sequence, ``t`` the embedder's context in events, ``K`` the extra negatives of stage 2. Raises PlannerError that
+    names the field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -131,11 +132,11 @@ class TwoPart(BaseModel):
 
     @property
     def events(self) -> float:
-        """Events in one step, B L: what stage 1 has as candidates at most."""
+        """Events in one step, B L: the maximum number of candidates in stage 1."""
         return self.B * self.L
 
     def effective(self, N: ArrayLike) -> Floats:
-        """N_eff = p + t p_e: parameters counted as often as an event touches them (behavioural, Sec. 2)."""
+        """Return N_eff = p + t p_e: parameters weighted by how often an event uses them (behavioural, Sec. 2)."""
         return (1 + (self.t - 1) * self.s) * np.asarray(N, float)
 
     @property
@@ -145,14 +146,15 @@ class TwoPart(BaseModel):
 
     @property
     def stage2(self) -> PerSample:
-        """C = D (6 p + 4 (B L + K) h), D in events: what our own trainer computes."""
+        """C = D (6 p + 4 (B L + K) h), D in events: the compute of Isoplan's trainer."""
         return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)
 
 
 def joint_width(p_e: ArrayLike, known_p_e: ArrayLike, known_h: ArrayLike) -> Floats:
-    """h of an embedder of ``p_e`` parameters by the power law through known embedders (k,), least squares of logs.
+    """Return h of an embedder of ``p_e`` parameters from a power law through known embedders (k,).
 
-    The four cells of behavioural Table 8 give h = 0.355 p_e^0.421. Raises PlannerError without two of different size.
+    The power law is a least-squares fit of logs. The four cells of behavioural Table 8 give h = 0.355 p_e^0.421. Raises
+    PlannerError without two known embedders of different size.
     """
     x, y = np.log(np.asarray(known_p_e, float)), np.log(np.asarray(known_h, float))
     if x.shape != y.shape or len(np.unique(x)) < 2 or not (np.isfinite(x).all() and np.isfinite(y).all()):

@@ -19,16 +19,17 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number, parse_share
 
 LEAST = 1e-3
-"""Per cent of scatter below which only rounding is left."""
+"""Scatter in per cent below which only rounding remains."""
 TOGETHER = 1e-6
-"""Singular value, relative to the largest, below which N and D do not vary apart."""
+"""Singular value, relative to the largest, below which N and D do not vary independently."""
 
 
 @dataclass(frozen=True)
 class MeasuredRule:
-    """A fitted rule; ``scatter`` is the standard deviation of ln C about it, with ``n`` runs less the fitted numbers.
+    """A fitted rule and the ``scatter`` of its ``n`` runs: the standard deviation of ln C about the rule.
 
-    ``se`` are the standard errors of ln zeta and, for ``fit_powers``, of a and b.
+    ``scatter`` is corrected for the number of fitted constants. ``se`` are the standard errors of ln zeta and, for
+    ``fit_powers``, of a and b.
     """
 
     rule: ComputeRule
@@ -45,9 +46,10 @@ class MeasuredRule:
 
 
 def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """C = zeta N D (amplitudes, eq. 7) with zeta from runs (n,): parameters, samples, FLOPs.
+    """Fit zeta of C = zeta N D (amplitudes, eq. 7) to runs (n,) in parameters, samples and FLOPs.
 
-    Raises PlannerError below two runs, for a size that is not positive, and where zeta says that a unit is wrong.
+    Raises PlannerError for fewer than two runs, for a size that is not positive, and if zeta is so far out of range
+    that a unit must be wrong.
     """
     n, d, c = _logs(N, D, C, 2)
     ratio = c - n - d
@@ -58,10 +60,10 @@ def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 
 
 def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
-    """C = zeta N^a D^b with all three from runs (n,): parameters, samples, FLOPs.
+    """Fit zeta, a and b of C = zeta N^a D^b to runs (n,) in parameters, samples and FLOPs.
 
-    Raises PlannerError below four runs, for a size that is not positive, where N and D do not vary apart, and where C
-    does not grow with both.
+    Raises PlannerError for fewer than four runs, for a size that is not positive, if N and D do not vary independently,
+    and if C does not grow with both.
     """
     n, d, c = _logs(N, D, C, 4)
     centred = np.column_stack([n - n.mean(), d - d.mean()])
@@ -87,7 +89,7 @@ def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 
 
 def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats, Floats, Floats]:
-    """Logs of the three columns, each (n,)."""
+    """Return the logs of the three columns, each (n,)."""
     columns = {name: np.atleast_1d(np.asarray(x, float)) for name, x in (("N", N), ("D", D), ("C", C))}
     lengths = {name: x.size for name, x in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -112,7 +114,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "step": ("s", "h", "B", "L", "t"),
     "stage2": ("s", "h", "B", "L", "K"),
 }
-"""What each rule of numbers takes."""
+"""Fields of each rule that takes numbers."""
 NEEDED: dict[str, tuple[str, ...]] = {
     "6npND": ("n_p",),
     "zetaND": ("zeta",),
@@ -121,16 +123,16 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "step": ("s", "h", "B"),
     "stage2": ("s", "h", "B", "K"),
 }
-"""What has no usual value."""
+"""Fields without a default."""
 
 MEASURED = {"zetaND": fit_zeta, "powers": fit_powers}
-"""The rules that can be fitted to measured C."""
+"""Rules that can be fitted to measured C."""
 
 
 def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> MeasuredRule:
-    """The rule ``name`` of MEASURED through N, D and C, each (n,), of the runs that hold them; None without runs.
+    """Fit the rule ``name`` of MEASURED to N, D and C, each (n,), of the runs; ``columns`` is None without runs.
 
-    Raises PlannerError for another name, for runs without one of the three, and for what cannot be fitted.
+    Raises PlannerError for another name, for runs without one of the three columns, and if the fit is not possible.
     """
     if name not in MEASURED:
         raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
@@ -143,9 +145,9 @@ def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> Measure
 
 
 def rule_of(name: str, texts: Mapping[str, str], called: Mapping[str, str]) -> ComputeRule:
-    """The rule ``name`` of FIELDS from its numbers by name; ``called`` is what sentences call each of them.
+    """Return the rule ``name`` of FIELDS from its typed numbers; ``called`` are the names of the fields in errors.
 
-    Raises PlannerError for a number that is unknown, missing, cannot be read or makes no rule.
+    Raises PlannerError for a number that is unknown, missing, unreadable or out of range.
     """
     fields = FIELDS[name]
     wrong = next((field for field in texts if field not in fields), None)

@@ -1,6 +1,7 @@
-"""Memory of training in bytes: the model's own, and the candidate logits of a recommender's second stage.
+"""Memory of training in bytes: the model state, and the candidate logits of a recommender's second stage.
 
-Activations of the network itself are not counted: they depend on the code, and recomputing them trades them for time.
+Activations of the network are not counted: they depend on the code, and recomputation saves their memory at the cost of
+time.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 ADAM_BYTES = 16.0
-"""Bytes a parameter under Adam in mixed precision: 2 + 2 for weights and gradients, 4 + 4 + 4 for master weights and
-both moments (Rajbhandari et al. 2020, arXiv:1910.02054, sec. 3.1). In fp32 alone it is 16 as well: four times 4."""
+"""Bytes per parameter under Adam in mixed precision: 2 + 2 for weights and gradients, 4 + 4 + 4 for master weights and
+both moments (Rajbhandari et al. 2020, arXiv:1910.02054, sec. 3.1). Pure fp32 also needs 16: four times 4.
+"""
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
-"""Bytes of one number by precision; tf32 is kept in 32 bits."""
+"""Bytes of one number by precision; tf32 is stored in 32 bits."""
 RUNNING = 8
-"""Bytes a position of the running maximum and sum (fp32) of a softmax over chunks."""
+"""Bytes per position for the running maximum and sum (fp32) of a softmax over chunks."""
 
 
 def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
-    """Bytes on each device for parameters, gradients and optimizer state of N parameters, sharded over ``devices``.
+    """Return the bytes per device for parameters, gradients and optimizer state of N parameters on ``devices``.
 
-    Full sharding (ZeRO stage 3, FSDP); arrays in and out. Raises PlannerError for fewer than one device or byte.
+    The state is fully sharded (ZeRO stage 3, FSDP). Arrays in and out. Raises PlannerError for fewer than one device or
+    byte.
     """
     _at_least_one(devices, "number of devices")
     _at_least_one(bytes_per_parameter, "bytes per parameter")
@@ -34,17 +37,19 @@ def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float =
 
 
 def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
-    """The N whose training state fills ``memory`` bytes on each of ``devices``: the inverse of ``training_memory``."""
+    """Return the N whose training state fills ``memory`` bytes on each of ``devices``: the inverse of
+    ``training_memory``.
+    """
     return np.asarray(memory, float) / training_memory(1.0, devices, bytes_per_parameter)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one device holds to score its positions against in-batch candidates and K extra negatives.
+    """Memory of one device to score its positions against in-batch candidates and K extra negatives.
 
-    ``batch`` sequences of ``length`` events are on the device, all events of the ``global_batch`` (None: the same) are
-    candidates; ``width`` is h of the cached embeddings. With ``chunk`` so many candidates are scored at a time, and
-    again for the gradient, so that their logits need not be kept. Raises PlannerError that names the field.
+    ``batch`` sequences of ``length`` events are on the device. All events of the ``global_batch`` (None: the same) are
+    candidates. ``width`` is h of the cached embeddings. With ``chunk``, that many candidates are scored at a time and
+    scored again for the gradient, so that not all logits are stored. Raises PlannerError that names the field.
     """
 
     batch: int
@@ -69,26 +74,26 @@ class Candidates:
 
     @property
     def positions(self) -> int:
-        """Events that are scored on the device."""
+        """Number of events scored on the device."""
         return self.batch * self.length
 
     @property
     def in_batch(self) -> int:
-        """Candidates that the batch itself brings, at most: B L of behavioural Sec. 2."""
+        """Maximum number of in-batch candidates: B L of behavioural Sec. 2."""
         return (self.global_batch or self.batch) * self.length
 
     @property
     def logits(self) -> int:
-        """Bytes of one candidate's logits and their gradients at all positions."""
+        """Bytes of the logits of one candidate and their gradients at all positions."""
         return 2 * self.positions * BYTES[self.precision]
 
     @property
     def row(self) -> int:
-        """Bytes of one candidate row: logits, their gradients, and the cached embedding."""
+        """Bytes of one candidate row: logits, their gradients and the cached embedding."""
         return self.logits + self.width * BYTES[self.precision]
 
     def memory(self, K: ArrayLike) -> Floats:
-        """Bytes for ``K`` extra negatives: batch x length x candidates x bytes, twice, and the embeddings.
+        """Return the bytes for ``K`` extra negatives: 2 x batch x length x candidates x bytes, plus the embeddings.
 
         With chunks the logits are those of one chunk. Arrays in and out.
         """
@@ -97,9 +102,9 @@ class Candidates:
         return kept * self.logits + candidates * (self.row - self.logits) + self._running
 
     def largest(self, room: float) -> int:
-        """The most extra negatives K that ``room`` bytes hold.
+        """Return the largest number of extra negatives K that fits in ``room`` bytes.
 
-        Raises PlannerError where not even one candidate row fits, and where the in-batch candidates do not.
+        Raises PlannerError if one candidate row does not fit, or if the in-batch candidates do not.
         """
         if math.isinf(room):
             raise PlannerError("A memory without bound holds any number of candidates: give the memory of one device.")
@@ -132,7 +137,7 @@ def _at_least_one(value: float, what: str) -> None:
 
 
 def _bytes(x: float) -> str:
-    """Bytes for people: 16.4 kB, 141 GB."""
+    """Format bytes: 16.4 kB, 141 GB."""
     for scale, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if x >= scale:
             return f"{x / scale:.3g} {unit}"

@@ -1,6 +1,6 @@
 """Training compute C from model size N and samples D, and back.
 
-Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events).
+C is in FLOPs, N in parameters, D in samples (tokens, jets, events).
 """
 
 from __future__ import annotations
@@ -29,28 +29,30 @@ READS: dict[str, tuple[str, ...]] = {
     "stage2": ("parts",),
     "formula": ("formula",),
 }
-"""What each rule reads besides n_p."""
+"""Fields that each rule reads in addition to n_p."""
 NAMED = ("6ND", "6npND", "formula")
-"""The rules that a name, n_p and a formula are enough for."""
+"""Rules that are fully given by a name, n_p and a formula."""
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
-"""Where D is looked for when a formula is solved for it."""
+"""Range of D in which a formula is solved for D."""
 MANY_SAMPLES = 1e30
-"""Where the slope of a formula that is straight in D is read: so far out that what does not grow with D is rounding."""
+"""D at which the slope of a formula linear in D is computed. It is so large that terms independent of D vanish in
+rounding.
+"""
 LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
-"""FLOPs for one parameter and one sample that a training run can cost: less or more is a unit gone wrong."""
+"""Range of FLOPs per parameter and sample for a training run. A value outside it means a wrong unit."""
 
 
 class ComputeRule(BaseModel):
-    """How C follows from N and D.
+    """Rule for C as a function of N and D.
 
-    ``6ND``        C = 6 N D (Kaplan et al. 2020, sec. 2.1), with D in tokens.
-    ``6npND``      C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
-    ``zetaND``     C = zeta N D, zeta in FLOPs for one parameter and one sample (amplitudes, eq. 7).
-    ``per-epoch``  C = zeta n_p N U times ``epochs``: D counts unique samples U, each seen ``epochs`` times.
-    ``powers``     C = zeta N^a D^b, as ``isoplan.engine.costs.measured`` fits it to measured C.
-    ``step``       C = 6 D (t p_e + p + 3 B L h): the step formula of a two-part model ``parts`` (behavioural, eq. 1).
-    ``stage2``     C = D (6 p + 4 (B L + K) h): a cached embedder and K extra negatives, as our own trainer computes it.
-    ``formula``    C = ``formula``, of N, D, n_p and, for runs, any other column; it must grow with D.
+    - ``6ND``: C = 6 N D (Kaplan et al. 2020, sec. 2.1), with D in tokens.
+    - ``6npND``: C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
+    - ``zetaND``: C = zeta N D, zeta in FLOPs per parameter and sample (amplitudes, eq. 7).
+    - ``per-epoch``: C = zeta n_p N U times ``epochs``; D counts unique samples U, each seen ``epochs`` times.
+    - ``powers``: C = zeta N^a D^b, fitted to measured C by ``isoplan.engine.costs.measured``.
+    - ``step``: C = 6 D (t p_e + p + 3 B L h), the step formula of a two-part model ``parts`` (behavioural, eq. 1).
+    - ``stage2``: C = D (6 p + 4 (B L + K) h), a cached embedder and K extra negatives, as in Isoplan's trainer.
+    - ``formula``: C = ``formula`` of N, D, n_p and, for runs, any other column. It must increase with D.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,7 +97,7 @@ class ComputeRule(BaseModel):
 
     @property
     def parsed(self) -> Formula:
-        """The formula of a rule that is one; raises PlannerError where it cannot be read or reads no column."""
+        """The parsed formula of a ``formula`` rule; raises PlannerError if it cannot be read or uses no column."""
         formula = parse_formula(self.formula)
         if not formula.names - {"n_p"}:
             raise PlannerError(
@@ -111,12 +113,14 @@ class ComputeRule(BaseModel):
 
     @property
     def proportional(self) -> bool:
-        """Whether C is a constant times N D, for which the laws have closed forms."""
+        """Whether C is a constant times N D. The laws then have closed forms."""
         return self.rule in ("6ND", "6npND", "zetaND", "per-epoch")
 
     @property
     def per_pair(self) -> float:
-        """FLOPs for one parameter and one sample: C = per_pair * N * D. Raises PlannerError where none are fixed."""
+        """FLOPs per parameter and sample: C = per_pair * N * D. Raises PlannerError if the rule has no such
+        constant.
+        """
         if not self.proportional:
             raise PlannerError(f"{self.text} is no fixed number of FLOPs for a parameter and a sample.")
         tokens = self.n_p if self.rule in ("6npND", "per-epoch") else 1.0
@@ -124,7 +128,7 @@ class ComputeRule(BaseModel):
 
     @property
     def _form(self) -> Form | None:
-        """The closed form; None for a typed formula."""
+        """The closed form of the rule; None for a typed formula."""
         match self.rule:
             case "formula":
                 return None
@@ -140,11 +144,11 @@ class ComputeRule(BaseModel):
     def flops(
         self, N: ArrayLike, D: ArrayLike, columns: Mapping[str, ArrayLike] | None = None, ids: Ints | None = None
     ) -> Floats:
-        """C in FLOPs, broadcast over ``N`` and ``D``; ``columns`` are what else a formula may read, by name.
+        """Return C in FLOPs, broadcast over ``N`` and ``D``.
 
-        ``ids`` (n,) name the rows in errors.
+        ``columns`` are the other columns that a formula may read, by name. ``ids`` (n,) name the rows in errors.
 
-        Where ``columns`` has no epochs and U the formula sees one pass: epochs = 1, U = D.
+        If ``columns`` has no epochs and U, the formula is evaluated for one pass: epochs = 1, U = D.
         """
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:
@@ -154,7 +158,7 @@ class ComputeRule(BaseModel):
         )
 
     def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
-        """``flops`` of one pass, with NaN or infinity where a formula overflows or leaves a function's domain."""
+        """Return ``flops`` of one pass, with NaN or infinity if a formula overflows or leaves a function's domain."""
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:
             return form.flops(N, D)
@@ -164,9 +168,9 @@ class ComputeRule(BaseModel):
         return {"epochs": 1.0, "U": D, **(others or {}), "N": N, "D": D, "n_p": self.n_p}
 
     def samples(self, C: ArrayLike, N: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Floats:
-        """D that spends exactly ``C`` FLOPs on a model of ``N`` parameters; ``columns`` as for ``flops``.
+        """Return the D that uses exactly ``C`` FLOPs for a model of ``N`` parameters; ``columns`` as for ``flops``.
 
-        A formula is solved for D; NaN where no D between 1e-9 and 1e40 spends ``C``.
+        A formula is solved for D. The result is NaN if no D between 1e-9 and 1e40 uses ``C``.
         """
         C, N = np.asarray(C, float), np.asarray(N, float)
         if (form := self._form) is not None:
@@ -189,7 +193,7 @@ class ComputeRule(BaseModel):
 
     @property
     def text(self) -> str:
-        """The rule as it stands beside a number: ``C = 6 N D``."""
+        """The rule as text, shown next to a number: ``C = 6 N D``."""
         match self.rule:
             case "6ND":
                 return "C = 6 N D"
@@ -215,15 +219,17 @@ class ComputeRule(BaseModel):
 
     @model_serializer
     def _stored(self) -> dict[str, Any]:
-        """What mappings keep: ``formula`` always, so that the hashes of mappings do not change with new rules."""
+        """Serialize the rule for mappings. ``formula`` is always present, so that hashes of mappings stay the same."""
         return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
-        """What mappings keep: the hash of a published law is made of this text."""
+        """Return the serialized fields. The hash of a published law is computed from this representation."""
         return self._stored().items()
 
     def to_json(self) -> dict[str, Any]:
-        """The rule in the JSON of fits and plans, with what the rule reads; ``read_rule`` is its inverse."""
+        """Return the rule in the JSON of fits and plans, with the fields that the rule reads; ``read_rule`` is the
+        inverse.
+        """
         return {"rule": self.rule, "n_p": self.n_p} | self._read
 
     @property
@@ -233,7 +239,7 @@ class ComputeRule(BaseModel):
 
 
 def compute_rule(name: str, n_p: float = 1.0, formula: str = "") -> ComputeRule:
-    """The rule called ``name``; raises PlannerError for an unknown name, a bad ``n_p`` or a bad formula."""
+    """Return the rule called ``name``; raises PlannerError for an unknown name, a bad ``n_p`` or a bad formula."""
     if name not in NAMED:
         raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(NAMED[:-1])} or {NAMED[-1]}.")
     if not (np.isfinite(n_p) and n_p > 0):
@@ -242,7 +248,7 @@ def compute_rule(name: str, n_p: float = 1.0, formula: str = "") -> ComputeRule:
 
 
 def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
-    """The rule in the JSON of a fit or a plan. Raises PlannerError that says what is wrong with it."""
+    """Read the rule in the JSON of a fit or a plan. Raises PlannerError that states what is wrong with it."""
     name, n_p = raw.get("rule", "6ND"), raw.get("n_p", 1.0)
     if name not in READS:
         raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(list(READS)[:-1])} or formula.")
@@ -257,7 +263,7 @@ def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
 
 
 def check_zeta(zeta: float) -> None:
-    """Raise PlannerError unless ``zeta`` is a number of FLOPs that a parameter and a sample can cost."""
+    """Raise PlannerError unless ``zeta`` is a plausible number of FLOPs per parameter and sample."""
     if not LEAST_ZETA <= zeta <= MOST_ZETA:
         raise PlannerError(
             f"zeta = {zeta:.3g} FLOPs for one parameter and one sample is out of range (a dense model costs about 6 a "

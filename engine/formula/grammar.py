@@ -3,11 +3,11 @@
     sum      = product (("+" | "-") product)*
     product  = signed (("*" | "/") signed)*
     signed   = ("+" | "-") signed | power
-    power    = atom (("^" | "**") signed)?          right-associative, so 2^-1 and 2^3^2 read as on paper
+    power    = atom (("^" | "**") signed)?          right-associative, so 2^-1 and 2^3^2 mean the same as on paper
     atom     = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
 A name is a column: letters, digits and underscores, or anything between double quotes. Names are case-sensitive, so N
-and n are two columns. Exponents that are numbers are bounded, so that no formula is a way to run out of time or digits.
+and n are two columns. Exponents that are numbers are bounded, so that no formula can exhaust time or digits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula.tree import FUNCTIONS, Node, names, value
 
 DEEPEST = 30
-"""Parentheses, signs and powers inside each other."""
+"""Largest nesting depth of parentheses, signs and powers."""
 STEEPEST = 100
-"""The largest exponent that is a number."""
+"""Largest exponent that is a number."""
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|\"(?P<quoted>[^\"]+)\""
     r"|(?P<symbol>\*\*|[-+*/^(),]))",
@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 
 
 class Parser:
-    """A cursor over the tokens; each method reads one rule of the grammar and returns its node."""
+    """A cursor over the tokens; each method parses one rule of the grammar and returns its node."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.quoted = text, 0, set[str]()
@@ -42,7 +42,7 @@ class Parser:
         self._made: dict[Node, Node] = {}
 
     def tree(self) -> Node:
-        """Read everything; equal parts of the tree are one object."""
+        """Parse everything; equal parts of the tree are one object."""
         tree = self._sum(0)
         if self.at < len(self.tokens):
             self._fail(f"expected an operator, found {short(self.tokens[self.at][1])}")
@@ -72,12 +72,12 @@ class Parser:
         self._fail_at(self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.text.rstrip()), why)
 
     def _peek(self) -> str:
-        """The symbol that comes next; empty for anything else."""
+        """Return the next symbol; empty if the next token is not a symbol."""
         kind, token, _ = self.tokens[self.at] if self.at < len(self.tokens) else ("", "", 0)
         return token if kind == "symbol" else ""
 
     def _take(self, *symbols: str) -> str:
-        """The next symbol if it is one of these, and step over it; else empty."""
+        """Return the next symbol and step over it if it is one of ``symbols``; else return an empty string."""
         symbol = self._peek()
         if symbol not in symbols:
             return ""
@@ -161,10 +161,10 @@ class Parser:
 
 
 def short(text: str) -> str:
-    """A formula, or a name in it, as sentences show it."""
+    """Return a formula, or a name in it, in the form that sentences show."""
     return repr(cut(" ".join(text.split())))
 
 
 def cut(text: str, most: int = 60) -> str:
-    """The text with ``most`` characters at most."""
+    """Shorten the text to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,8 +1,8 @@
 """Values, first and second derivatives of a formula in one pass through its tree.
 
-Forward mode in second order. A jet carries only the derivatives that are not zero for every value of the parameters, so
-that E + A / N^alpha costs little more than its value, and so that the keys of the second derivatives say in which
-parameters a formula is linear. Derivatives hold almost everywhere: at a kink of abs, min or max those of one side.
+Forward mode in second order. A jet carries only the derivatives that are not zero for all values of the parameters.
+Therefore E + A / N^alpha costs little more than its value, and the keys of the second derivatives show in which
+parameters a formula is linear. At a kink of abs, min or max, derivatives are those of one side.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Jet:
 
 
 def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
-    """``tree`` with the names in ``theta`` differentiated and those in ``columns`` held; arrays broadcast."""
+    """Differentiate ``tree`` by the names in ``theta`` with those in ``columns`` constant; arrays broadcast."""
     left, seen = _reads(tree), dict[int, Jet]()
 
     def visit(node: Node) -> Jet:
         found = seen.pop(id(node), None) or made(node)
         left[id(node)] -= 1
-        if left[id(node)] > 0:  # the jets of a long formula do not fit into memory all at once
+        if left[id(node)] > 0:  # The jets of a long formula do not fit into memory all at once.
             seen[id(node)] = found
         return found
 
@@ -72,7 +72,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 
 
 def _reads(tree: Node) -> Counter[int]:
-    """How often ``jet`` reads each node, by id: equal parts of a tree are one object, which is computed once."""
+    """Count how often ``jet`` uses each node, by id: equal parts of a tree are one object, computed once."""
     found = Counter[int]()
 
     def visit(node: Node) -> None:
@@ -117,7 +117,7 @@ def _product(a: Jet, b: Jet, value: Floats | None = None) -> Jet:
 
 
 def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
-    """f(a) from f, f' and f'' at a; ``curve`` None where f'' is zero."""
+    """Return f(a) from f, f' and f'' at a; ``curve`` is None if f'' is zero."""
     second = {k: slope * x for k, x in a.second.items()}
     if curve is not None:
         for i, x in a.first.items():
@@ -131,7 +131,7 @@ def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
 def _power(a: Jet, b: Jet) -> Jet:
     if not b.first:
         c, x = b.value, a.value
-        if c.ndim == 0 and c == 2:  # the ordinary case, without the slow power
+        if c.ndim == 0 and c == 2:  # the common case, without the slow power
             return _through(a, x * x, 2 * x, np.asarray(2.0))
         value = x**c
         return _through(a, value, c * x ** (c - 1), c * (c - 1) * x ** (c - 2)) if a.first else Jet(value)
@@ -142,7 +142,7 @@ def _power(a: Jet, b: Jet) -> Jet:
     whole = _through(exponent, value, value, value)
     if above:
         return whole
-    flat = value == 0  # a power of zero is zero with all its derivatives, not zero times log 0
+    flat = value == 0  # A power of zero is zero with all its derivatives, not zero times log 0.
     return Jet(
         value,
         {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},

@@ -19,7 +19,7 @@ FUNCTIONS: dict[str, tuple[int | None, Callable[..., Floats]]] = {
     "min": (None, np.minimum),
     "max": (None, np.maximum),
 }
-"""Functions by name: how many arguments each takes (None: any number, two at a time) and what computes it."""
+"""Functions by name: their number of arguments (None: any number, applied in pairs) and their implementation."""
 OPERATORS: dict[str, Callable[..., Floats]] = {
     "+": np.add,
     "-": np.subtract,
@@ -33,8 +33,9 @@ OPERATORS: dict[str, Callable[..., Floats]] = {
 class Node:
     """A node of a formula.
 
-    ``kind`` is "number" with its ``value``, "name" or a function's name with ``name`` the column's, "negate", or
-    "chain": the children joined from left to right by ``operators`` (a long sum is one node, not a deep tree).
+    ``kind`` is "number" (``value`` is the number), "name" (``name`` is the column), a function's name, "negate", or
+    "chain". A chain joins its children from left to right by ``operators``, so that a long sum is one node and not a
+    deep tree.
     """
 
     kind: str
@@ -45,7 +46,9 @@ class Node:
 
     @property
     def links(self) -> tuple[tuple[str, Node], ...]:
-        """The children of a chain, each with the operator before it, "+" or "*" before the first; else nothing."""
+        """The children of a chain, each with the operator before it, "+" or "*" before the first; empty for other
+        kinds.
+        """
         if self.kind != "chain":
             return ()
         first = "*" if self.operators[0] in "*/^" else "+"
@@ -53,27 +56,27 @@ class Node:
 
 
 def names(node: Node) -> frozenset[str]:
-    """Every name that a tree reads."""
+    """Return all names in a tree."""
     if node.kind == "name":
         return frozenset((node.name,))
     return frozenset().union(*(names(child) for child in node.children))
 
 
 def nodes(node: Node) -> list[Node]:
-    """A tree's nodes, parents before children."""
+    """Return the nodes of a tree, parents before children."""
     return [node, *(below for child in node.children for below in nodes(child))]
 
 
 def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats], object] | None = None) -> Floats:
-    """The value at ``columns`` (arrays that broadcast, by name), with NaN and infinity where they come out.
+    """Evaluate at ``columns`` (arrays that broadcast, by name); the result may be NaN or infinite.
 
-    ``divisor`` is called with whatever is divided by.
+    ``divisor`` is called with every divisor.
     """
     if node.kind == "number":
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
     if node.kind == "name":
         return columns[node.name]
-    values = (value(child, columns, divisor) for child in node.children)  # one at a time: a chain may be long
+    values = (value(child, columns, divisor) for child in node.children)  # One at a time: a chain may be long.
     result = next(values)
     if node.kind == "negate":
         return -result
@@ -93,7 +96,7 @@ _GREEK = re.compile(
 )
 _SPECIAL = {c: rf"\{c}" for c in "#$%&_{} "}
 _SPECIAL |= {"\\": r"\backslash ", "~": r"\sim ", "^": r"\wedge ", "<": r"\lt ", ">": r"\gt "}
-_SPECIAL |= {"/": "{/}"}  # pages read :material/home: as an icon, in formulas too
+_SPECIAL |= {"/": "{/}"}  # Pages turn :material/home: into an icon, also in formulas.
 
 
 def symbol(name: str) -> str:
@@ -119,11 +122,11 @@ def _escaped(text: str) -> str:
 
 
 SUM, PRODUCT, POWER, ATOM = range(4)
-"""How tightly a piece of LaTeX binds."""
+"""Precedence of a piece of LaTeX, lowest first."""
 
 
 def as_latex(tree: Node, symbols: Mapping[str, str] | None = None) -> str:
-    """``tree`` as LaTeX; ``symbols`` overrides how names are shown."""
+    """Return ``tree`` as LaTeX; ``symbols`` overrides how names are shown."""
     shown = {name: symbol(name) for name in names(tree)} | dict(symbols or {})
     return _latex(tree, shown)[0]
 
@@ -151,7 +154,7 @@ def _product(node: Node, shown: Mapping[str, str]) -> tuple[str, int]:
     below = [child for operator, child in node.links if operator == "/"]
     if not below:
         return _joined(above, shown, PRODUCT), PRODUCT
-    # inside a fraction a lone part needs no parentheses
+    # Inside a fraction a single factor needs no parentheses.
     top, bottom = (_joined(part, shown, SUM if len(part) == 1 else PRODUCT) for part in (above, below))
     return rf"\frac{{{top}}}{{{bottom}}}", PRODUCT
 

@@ -1,4 +1,4 @@
-"""A formula: what was typed, its tree, and its values with errors that name the row."""
+"""A typed formula: its text, its tree, and its values with errors that name the row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula: what was typed, its tree, the names that it reads, and those of them in double quotes."""
+    """A parsed formula: its text, its tree, its names, and those of them in double quotes."""
 
     text: str
     tree: Node
@@ -28,22 +28,22 @@ class Formula:
     quoted: frozenset[str]
 
     def __call__(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
-        """The formula's value at ``columns`` (arrays that broadcast, by name); a NaN in a column stays NaN.
+        """Evaluate the formula at ``columns`` (arrays that broadcast, by name); a NaN in a column stays NaN.
 
-        ``ids`` (n,) are the ids of the rows that the columns hold, by which an error names the row.
-        Raises PlannerError for a column that is not there, a division by zero, and a value that is not finite.
+        ``ids`` (n,) are the ids of the rows of the columns, with which an error names the row. Raises PlannerError for
+        a missing column, a division by zero, or a value that is not finite.
         """
         self._know(columns)
         return self._checked(self.tree, self._read(columns), ids)
 
     def unchecked(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """The same, with NaN and infinity where the formula overflows or leaves a function's domain."""
+        """Evaluate without checks: NaN and infinity if the formula overflows or leaves a function's domain."""
         self._know(columns)
         with np.errstate(all="ignore"):
             return value(self.tree, self._read(columns))
 
     def check(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> None:
-        """Raise PlannerError where a part that reads ``columns`` alone divides by zero, or is not finite in a row."""
+        """Raise PlannerError if a part with names of ``columns`` only divides by zero, or is not finite in a row."""
         read = self._read(columns)
         for operator, part in _within("", self.tree, frozenset(read)):
             found = self._checked(part, read, ids)
@@ -51,7 +51,7 @@ class Formula:
                 self._refuse_zero(found, ids)
 
     def _know(self, columns: Mapping[str, ArrayLike]) -> None:
-        """Raise PlannerError for a name that is no column."""
+        """Raise PlannerError for a name that is not a column."""
         if unknown := sorted(self.names - set(columns)):
             raise PlannerError(
                 f"The formula {short(self.text)} uses {short(unknown[0])}, which is no column here: "
@@ -59,7 +59,7 @@ class Formula:
             )
 
     def _checked(self, node: Node, read: Mapping[str, Floats], ids: Ints | None) -> Floats:
-        """The value of a part that reads columns alone; raises PlannerError as ``check`` does."""
+        """Return the value of a part with column names only; raises PlannerError as ``check`` does."""
         with np.errstate(all="ignore"):
             result = value(node, read, lambda below: self._refuse_zero(below, ids))
         missing = sum((np.isnan(read[name]) for name in names(node)), start=np.zeros((), bool))
@@ -74,7 +74,7 @@ class Formula:
         return {name: np.asarray(columns[name], float) for name in self.names if name in columns}
 
     def _refuse(self, bad: NDArray[np.bool_], what: str, advice: str, ids: Ints | None) -> None:
-        """Raise PlannerError if anything is ``bad``, with the row where the numbers are one a row of a table."""
+        """Raise PlannerError if any entry is ``bad``, with its row if there is one entry for each row of a table."""
         at = np.flatnonzero(bad)
         if at.size:
             row = "" if ids is None or np.size(bad) != len(ids) else f" in row {ids[at[0]]}"
@@ -83,7 +83,7 @@ class Formula:
 
 @lru_cache(maxsize=256)
 def parse_formula(text: str) -> Formula:
-    """The formula in ``text``; raises PlannerError with the place of the first thing that cannot be read."""
+    """Parse the formula in ``text``; raises PlannerError with the position of the first invalid part."""
     if len(text) > LONGEST:
         raise PlannerError(f"The formula has {len(text):,} characters: use at most {LONGEST:,}.")
     if not text.strip():
@@ -94,7 +94,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str, Node]]:
-    """The largest parts of a tree that read ``known`` names alone, each with the ``operator`` before it."""
+    """Return the largest parts of a tree with only ``known`` names, each with the ``operator`` before it."""
     if names(node) <= known:
         return [(operator, node)]
     below = node.links or [("", child) for child in node.children]
@@ -103,9 +103,9 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Whether the formula is a + b x, where every name in ``of`` stands for x and a, b hold the others.
+    """Whether the formula is a + b x, where every name in ``of`` may be x, and a and b contain the others.
 
-    False also for a straight line that is written with a kink or a power: the formula is read, not its values.
+    False also for a straight line that is written with a kink or a power: the test uses the formula, not its values.
     """
     tree = formula.tree
     if any(node.kind in ("abs", "min", "max") and names(node) & of for node in nodes(tree)):

@@ -1,6 +1,6 @@
-"""Devices and machines: what runs the FLOPs, for how long, with how much energy.
+"""Devices and machines: compute rate, time, money and energy.
 
-``Machine`` is imported when it is asked for: it needs numpy, and the table of fields does not.
+``Machine`` is imported on first access, because it needs numpy and the table of fields does not.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Peak rates, memory and power of common devices, to turn FLOPs into hours and "200 H200 hours" into FLOPs.
 
-Peaks are dense: data sheets that quote tensor cores with 2:4 sparsity are halved here. Each is that of the fastest unit
-at its precision (tensor or matrix cores where there are any), with fp32 accumulation for 16 and 8 bits. Memory is in
-bytes, 1 GB = 1e9, as the vendors count it. Power is the board's (for the CPU node the two processors'): what a device
-draws at most, so energies from it are upper limits for the device and leave out host, network and cooling.
-``CHECKED`` dates the numbers. Prices and utilisation are the user's.
+Peaks are dense: if a data sheet gives tensor cores with 2:4 sparsity, the value is halved here. Each peak is that of
+the fastest unit at its precision (tensor or matrix cores if the device has them), with fp32 accumulation for 16 and 8
+bits. Memory is in bytes, 1 GB = 1e9, as in the data sheets. Power is the maximum power of the board (of the two
+processors for the CPU node). Energies are therefore upper limits for the device, without host, network and cooling.
+``CHECKED`` is the date of the numbers. Prices and utilisation come from the user.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 CHECKED = "2026-11"
 UTILISATION = 0.40
-"""Share of the peak that a well-run training job reaches: the default."""
+"""Default utilisation: the share of the peak that a well-run training job reaches."""
 TERA, GIGA = 1e12, 1e9
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the sheet that says so.
+    """One device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the source data sheet.
 
-    ``least`` is the size of the smallest model that reaches 40 % of the peak (docs/time.md).
-    ``power`` is None where the vendor publishes none. ``training`` is the precision that people train at on it;
-    ``also`` are other names that are understood.
+    ``least`` is the size of the smallest model that reaches 40 % of the peak (docs/time.md). ``power`` is None if the
+    vendor publishes none. ``training`` is the usual training precision on the device. ``also`` are accepted other
+    names.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Device:
 
     @property
     def peak(self) -> float:
-        """Dense peak in FLOP/s at the precision that people train at."""
+        """Dense peak in FLOP/s at the usual training precision."""
         return self.peaks[self.training]
 
     def peak_at(self, precision: str) -> float:
-        """Dense peak in FLOP/s at ``precision``; raises PlannerError where the sheet states none."""
+        """Return the dense peak in FLOP/s at ``precision``; raises PlannerError if the data sheet has none."""
         for name, peak in self.peaks.items():
             if name == precision:
                 return peak
@@ -56,7 +56,7 @@ class Device:
 
 
 def _peaks(**tera: float) -> Mapping[Precision, float]:
-    """Peaks in TFLOP/s by precision, slowest first."""
+    """Return peaks in FLOP/s by precision, slowest first, from values in TFLOP/s."""
     return MappingProxyType({name: tera[name] * TERA for name in PRECISIONS if name in tera})
 
 
@@ -100,7 +100,7 @@ DEVICES: tuple[Device, ...] = (
     Device("TPUv5p", _peaks(bf16=459), 95 * GIGA, None, "Google Cloud TPU v5p documentation"),
     Device(
         "CPU node",
-        # 192 cores at 2.4 GHz base clock, 16 fp64 or 32 fp32 operations a cycle.
+        # 192 cores at 2.4 GHz base clock, 16 fp64 or 32 fp32 operations per cycle.
         _peaks(fp64=7.37, fp32=14.75),
         768 * GIGA,
         720,
@@ -113,13 +113,15 @@ DEVICES: tuple[Device, ...] = (
 
 
 def device(name: str) -> Device | None:
-    """The device called ``name``, whatever its case, blanks and hyphens; None where the catalogue has none."""
+    """Return the device called ``name``, without regard to case, blanks and hyphens; None if it is not in the
+    catalogue.
+    """
     key = _key(name)
     return next((d for d in DEVICES if key in map(_key, (d.name, *d.also))), None)
 
 
 def find_device(name: str) -> Device:
-    """The device called ``name``; raises PlannerError that lists the catalogue where there is none."""
+    """Return the device called ``name``; raises PlannerError that lists the catalogue if it is not in it."""
     found = device(name)
     if found is None:
         raise PlannerError(

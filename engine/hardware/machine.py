@@ -1,4 +1,4 @@
-"""A machine: so many devices of one kind, how well they are used, and what an hour of one costs."""
+"""A machine: a number of devices of one kind, their utilisation, and the price of a device hour."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HOUR = 3600.0
 class Machine:
     """``devices`` of one kind at ``utilisation`` (a share) of their peak at ``precision``.
 
-    ``precision`` and ``power`` (W a device) are the device's own where None. ``price`` is money for one device hour,
-    None where it is not known. Raises PlannerError that names a field which makes no sense.
+    ``precision`` and ``power`` (W per device) default to those of the device if None. ``price`` is money per device
+    hour, None if not known. Raises PlannerError that names an invalid field.
     """
 
     device: Device
@@ -50,45 +50,46 @@ class Machine:
 
     @property
     def watts(self) -> float | None:
-        """Power of one device in W; None where neither the vendor nor the user says."""
+        """Power of one device in W; None if neither the vendor nor the user gives it."""
         return self.power if self.power is not None else self.device.power
 
     @property
     def least(self) -> float:
-        """The size of the smallest model that reaches ``utilisation``: the device's at 40 %, else by its square.
+        """Size of the smallest model that reaches ``utilisation``: the device's ``least`` at 40 %, else scaled.
 
-        A step of a small model waits for memory: FLOPs per byte are proportional to the width of a layer, so to the
-        square root of N (the roofline of Williams et al. 2009). docs/time.md compares it with measured runs.
+        The scale is the square of the ratio of utilisations. A step of a small model is limited by memory bandwidth:
+        FLOPs per byte are proportional to the width of a layer, hence to the square root of N (the roofline of Williams
+        et al. 2009). docs/time.md compares it with measured runs.
         """
         return self.device.least * (self.utilisation / UTILISATION) ** 2
 
     @property
     def share(self) -> str:
-        """``utilisation`` in words: 40 % of the peak of H100."""
+        """``utilisation`` as text: 40 % of the peak of H100."""
         return f"{100 * self.utilisation:.3g} % of the peak of {self.device.name}"
 
     def device_hours(self, C: ArrayLike) -> Floats:
-        """Hours of one device that ``C`` FLOPs take, whatever their number."""
+        """Return the device hours for ``C`` FLOPs, independent of the number of devices."""
         return np.asarray(C, float) / (self.peak * self.utilisation * HOUR)
 
     def hours(self, C: ArrayLike) -> Floats:
-        """Hours on the clock that ``C`` FLOPs take on all devices."""
+        """Return the wall-clock hours for ``C`` FLOPs on all devices."""
         return self.device_hours(C) / self.devices
 
     def flops(self, hours: ArrayLike) -> Floats:
-        """FLOPs that all devices do in so many ``hours`` on the clock: the inverse of ``hours``."""
+        """Return the FLOPs of all devices in ``hours`` of wall-clock time: the inverse of ``hours``."""
         return np.asarray(hours, float) * HOUR * self.peak * self.utilisation * self.devices
 
     def money(self, C: ArrayLike) -> Floats:
-        """What ``C`` FLOPs cost, in the currency of ``price``; raises PlannerError without a price."""
+        """Return the cost of ``C`` FLOPs in the currency of ``price``; raises PlannerError without a price."""
         if self.price is None:
             raise PlannerError(f"An hour of {self.device.name} has no price: give one to state money.")
         return self.device_hours(C) * self.price
 
     def kwh(self, C: ArrayLike, pue: float = 1.0) -> Floats:
-        """Energy in kWh of ``C`` FLOPs at full power, times the power usage effectiveness ``pue`` of the site.
+        """Return the energy in kWh of ``C`` FLOPs at full power, times the site's power usage effectiveness ``pue``.
 
-        Raises PlannerError where the power is not known and for a ``pue`` below 1.
+        Raises PlannerError if the power is not known or ``pue`` is below 1.
         """
         if self.watts is None:
             raise PlannerError(f"The vendor states no power for {self.device.name}: give the power of one device in W.")
@@ -98,7 +99,7 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The machine as it stands beside a number, with where its peaks are from and when that was checked.
+        """The machine as text, shown next to a number, with the source of its peaks and the date of the check.
 
         ``8 x H100 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H100 data sheet, SXM, checked 2026-11)``
         """
@@ -109,7 +110,7 @@ class Machine:
 
 
 def co2(kwh: ArrayLike, grid: float) -> Floats:
-    """CO2 in kg of so many ``kwh`` from a grid of ``grid`` g CO2 per kWh (0 where nothing is emitted).
+    """Return the CO2 in kg of ``kwh`` from a grid with ``grid`` g of CO2 per kWh (0 for a grid without emissions).
 
     Raises PlannerError for a negative intensity.
     """

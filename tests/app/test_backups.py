@@ -1,4 +1,6 @@
-"""Backups of a workspace that an app has open: the app copies its database, cells train on, and nothing is left."""
+"""Backups of a workspace that an app has open: the app copies its database, cells continue, no files are left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ KEY = cell_index.table_of("counter")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace with a table and its fit, on a path with a space and a quote."""
+    """Return a workspace with a table and its fit; its path has a space and a quote."""
     space = workspace(tmp_path / "it's a space")
     with open_workspace(space) as db:
         table, made = fitted(db)
@@ -64,7 +66,7 @@ def log_of(root: Path) -> str:
 
 
 def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path: Path) -> None:
-    """Rows come in and cells run during three backups; every copy is whole, and its queue goes on where it was."""
+    """Rows are added and cells run during three backups. Every copy is consistent, and its queue can continue."""
     family = find_family("counter", root)
     grid = make_grid(family, {"size": list(range(1, 9)), "steps": 20, "wait": 0.2})
     sweep = launch(root, grid, family)
@@ -142,7 +144,7 @@ def test_the_command_copies_by_itself_when_the_app_dies_meanwhile(root: Path, tm
 
 @pytest.fixture
 def db(root: Path) -> Iterator[Database]:
-    """Its database, open in this process."""
+    """Open the database of ``root`` in this process."""
     with open_workspace(root, url="http://localhost:8501") as database:
         yield database
 
@@ -246,7 +248,7 @@ def test_requests_of_ended_processes_and_other_files_are_not_answered(root: Path
 
 
 def test_a_holder_for_an_instant_is_waited_for(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that has the workspace open takes no requests: its end is waited for."""
+    """A command that has the workspace open answers no requests, so the backup waits for its end."""
     db = open_workspace(root)
     naps = []
 

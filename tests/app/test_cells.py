@@ -1,4 +1,4 @@
-"""From the folder of cells to the run tables: what becomes a row, and what never does."""
+"""Rows of run tables from the folder of cells: which cells become rows, and which never do."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ KEY = cell_index.table_of("counter")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a fresh workspace."""
+    """Return the folder of a new workspace."""
     return workspace(tmp_path / "space")
 
 
 @pytest.fixture
 def db(root: Path) -> Iterator[Database]:
-    """Its database, open."""
+    """Open the database of ``root``."""
     with open_workspace(root) as database:
         yield database
 
 
 def finish(root: Path, name: str, **more: Any) -> int:
-    """End the next attempt of a cell as a worker would."""
+    """End the next attempt of a cell, as a worker does, and return the attempt's number."""
     queue = Queue(root)
     number = queue.lease(name, "test")
     said = {
@@ -51,7 +51,7 @@ def finish(root: Path, name: str, **more: Any) -> int:
 
 
 def rows(db: Database) -> list[dict[str, Any]]:
-    """The rows of the counter's table."""
+    """Return the rows of the table of the counter family."""
     if KEY not in {table.id for table in tables.all(db)}:
         return []
     found = tables.frame(db, KEY).to_dict("records")

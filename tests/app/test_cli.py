@@ -1,4 +1,4 @@
-"""The command line as a whole: version, help, wrong options; each command has tests of its own."""
+"""The command line as a whole: version, help, wrong options. Each command has its own tests."""
 
 from __future__ import annotations
 

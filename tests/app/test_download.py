@@ -1,4 +1,4 @@
-"""The width of a downloaded figure."""
+"""Width of a downloaded figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page shows when something goes wrong, and that the log holds the rest."""
+"""Messages of a page after an error; the log contains the details."""
 
 from __future__ import annotations
 

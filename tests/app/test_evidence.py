@@ -1,4 +1,4 @@
-"""One table, one answer: terminal, page and bundled documents read the same evidence from every recommender sweep."""
+"""Evidence of the recommender sweeps: terminal, page and bundled documents read the same numbers from a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METRICS = tuple(trained.COLUMNS)
 
 
 def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
-    """Every number that a recipe reads from the evidence, with the law and the verdict behind it."""
+    """Return every number that a recipe reads from the evidence, with its law and verdict."""
     optima = [
         (one.metric, one.budget, one.place, one.x.value, one.x.ci68, one.fit and one.fit.law.name)
         for one in (*evidence.share, *evidence.negatives)

@@ -1,4 +1,4 @@
-"""Who may pass the guard: host, origin and token, for pages, uploads and WebSockets alike."""
+"""Access control of the guard by host, origin and token, for pages, uploads and WebSockets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _inner(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def ask(guard: Guard, *headers: tuple[str, str], kind: str = "http", **scope: Any) -> list[Message]:
-    """What the guard sends for one request."""
+    """Return the messages that the guard sends for one request."""
     sent: list[Message] = []
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""Links: saved views, and values that a page cannot take."""
+"""Links: saved views, and values that a page cannot accept."""
 
 from __future__ import annotations
 

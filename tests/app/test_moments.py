@@ -1,4 +1,7 @@
-"""A crash at every moment of what changes a workspace: as before or as after, and the same again gives the same."""
+"""Crashes at every step of an operation that changes a workspace.
+
+The workspace is as before or as after the operation, and repeating the operation gives the same result.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from benchmarks.reliability.faults.trial import Trial
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
-    """Every operation, killed at each of its moments."""
+    """Return the trials of all operations, each killed at each of its steps."""
     return moments.trials(tmp_path_factory.mktemp("moments"))
 
 

@@ -1,4 +1,4 @@
-"""Cells train once on unusual paths, with several processes on one workspace, and when the clock jumps."""
+"""Cells are trained once on unusual paths, with several processes on one workspace, and if the clock jumps."""
 
 from __future__ import annotations
 

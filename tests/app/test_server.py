@@ -1,4 +1,4 @@
-"""The server as a process: start, health, a second start, ports, shared use, the end, the log."""
+"""The server as a process: start, health, second start, ports, shared use, shutdown, log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def isoplan(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
-    """Status and body of a request, redirects followed, refusals included."""
+    """Return status and body of a request. Redirects are followed, and refusals are returned too."""
     asked = urllib.request.Request(url, method=method, headers=headers)
     try:
         with urllib.request.urlopen(asked, timeout=progress.LAST) as answer:

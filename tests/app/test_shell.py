@@ -1,4 +1,4 @@
-"""Addresses: pages answer, an address that no page has leads to Home, and files and services are left to others."""
+"""Addresses: pages respond, unknown addresses redirect to Home, files and services are passed on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def _file(_request: Any) -> PlainTextResponse:
 
 
 def ask(path: str, accept: str = HTML) -> tuple[int, str]:
-    """The status of an answer, and where it leads as a whole path."""
+    """Return the status of a response and the full path of its redirect."""
     app = Starlette(routes=[*shell.routes(), Route("/{rest:path}", _file)])
     sent: list[dict[str, Any]] = []
 

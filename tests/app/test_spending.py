@@ -1,4 +1,4 @@
-"""Caps as they are typed: in money at a price, or in hours."""
+"""Caps as typed: in money at a price, or in hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contrast of the theme's colours after WCAG 2.2: 4.5 for text, 3 for borders that only mark a control's edge."""
+"""Contrast of the theme's colours by WCAG 2.2: 4.5 for text, 3 for borders that mark the edge of a control."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ GROUNDS = ("backgroundColor", "secondaryBackgroundColor", "codeBackgroundColor",
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb``, WCAG 2.2."""
+    """Return the relative luminance of ``#rrggbb`` (WCAG 2.2)."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, 1 to 21."""
+    """Return the contrast ratio of two colours, 1 to 21."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

@@ -1,4 +1,4 @@
-"""Trained cells of amplitudes in the tables of a workspace: those of its own cells, withdrawn rows left out."""
+"""Trained amplitude cells in the tables of a workspace: rows of its own cells, without withdrawn ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server with no browser open: queued cells finish and stand in the run table, whatever is killed."""
+"""The server with no browser open: queued cells finish and are added to the run table after any process is killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HERE = {"PYTHONPATH": str(ROOT)}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a fresh workspace."""
+    """Return the folder of a new workspace."""
     return workspace(tmp_path / "space")
 
 
@@ -47,18 +47,18 @@ def log_of(root: Path) -> str:
 
 
 def rows_taken(root: Path) -> int:
-    """Cells that became rows while this workspace's servers ran, in however many goes."""
+    """Return the number of cells that the servers of this workspace added as rows, summed over all their batches."""
     return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))
 
 
 def names_in_table(root: Path) -> list[str]:
-    """The runs of the counter's table, read when nobody has the workspace open."""
+    """Return the names of the runs in the counter's table, read while no process has the workspace open."""
     with open_workspace(root) as db:
         return [str(name) for name in tables.frame(db, KEY)["run"]]
 
 
 def runner_of(root: Path) -> psutil.Process:
-    """The runner at work in a workspace."""
+    """Return the process of the workspace's runner."""
     return psutil.Process(json.loads((root / "cells" / "runner.json").read_text())["pid"])
 
 
@@ -178,7 +178,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     def fails(*_: object) -> int:
         starts.append(time.monotonic())
         if len(starts) > 1:
-            return 4_000_000  # one that ends at once
+            return 4_000_000  # a process that ends at once
         raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
 
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():

@@ -1,4 +1,4 @@
-"""Where the workspace lies when nobody says, and what pages see of it."""
+"""Default location of the workspace, and the workspace as pages see it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.store.tables import tables
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An environment without a home, whose temporary folder is ``tmp_path``."""
+    """Set up an environment without a home folder, with ``tmp_path`` as its temporary folder."""
     for name in ("HOME", "USERPROFILE", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -124,7 +124,7 @@ def test_bundled_tables_of_an_earlier_version_are_put_away(monkeypatch: pytest.M
 
 @pytest.fixture
 def root_logger() -> Iterator[logging.Logger]:
-    """The root logger, given back as it was."""
+    """Return the root logger and restore its handlers after the test."""
     root, before = logging.getLogger(), [*logging.getLogger().handlers]
     yield root
     for handler in set(root.handlers) - set(before):
@@ -147,7 +147,7 @@ def test_the_log_file_has_the_traceback_and_the_console_a_sentence(tmp_path: Pat
 
 
 def test_the_token_of_a_shared_address_is_not_logged(tmp_path: Path, root_logger: logging.Logger) -> None:
-    """uvicorn names the address of a WebSocket that is refused."""
+    """uvicorn logs the address of a refused WebSocket."""
     path = logs.to_file(tmp_path)
     root_logger.setLevel(logging.INFO)
     line = '%s - "WebSocket %s" 403'

@@ -1,4 +1,4 @@
-"""The converter's child without the checks of ``isoplan.app.serving.svg``."""
+"""Child process of the converter without the checks of ``isoplan.app.serving.svg``."""
 
 from __future__ import annotations
 

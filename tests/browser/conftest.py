@@ -1,4 +1,4 @@
-"""A server and a browser for the tests that drive one, and the rule that no page may leave an error behind."""
+"""A server and a browser for the browser tests. The tests fail if a page has an unexpected error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAGES = {"": "Home"} | {title.lower(): title for title in TITLES}
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's chromium, headless."""
+    """Start the system's chromium without a window."""
     path = next((found for name in NAMES if (found := shutil.which(name))), str(MAC) if MAC.exists() else None)
     if path is None:
         skip_or_fail("browser", "no chromium on this machine: run `make browser`, or install it")
@@ -46,20 +46,20 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for the tests of a module, on a workspace of its own."""
+    """Start one server on a new workspace for the tests of a module."""
     with forked(tmp_path_factory.mktemp("server") / "workspace") as found:
         yield found
 
 
 @dataclass
 class Faults:
-    """What a page did wrong; ``allow`` holds patterns of what a test provokes on purpose."""
+    """Errors of a page; ``allow`` contains patterns of errors that a test provokes on purpose."""
 
     seen: list[str] = field(default_factory=list)
     allow: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
-        """Write down console errors and warnings about resources, page errors, failed and refused requests."""
+        """Record console errors and warnings about resources, page errors, failed and refused requests."""
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.seen.append(f"page error: {error}"))
         page.on("requestfailed", self._failed)
@@ -70,7 +70,7 @@ class Faults:
             self.seen.append(f"console: {message.text}")
 
     def _failed(self, request: Request) -> None:
-        # A navigation away cuts off what was under way; that is the browser's doing.
+        # The browser cancels open requests if the page is left.
         if "ERR_ABORTED" not in (request.failure or ""):
             self.seen.append(f"request failed: {request.url} ({request.failure})")
 
@@ -79,19 +79,19 @@ class Faults:
             self.seen.append(f"{response.status}: {response.url}")
 
     def left(self) -> list[str]:
-        """The faults that no pattern allows."""
+        """Return the errors that match no pattern in ``allow``."""
         return [text for text in self.seen if not any(re.search(pattern, text) for pattern in self.allow)]
 
 
 @pytest.fixture
 def faults() -> Faults:
-    """What goes wrong in this test's pages; ``page`` and ``open_page`` assert at the end that nothing did."""
+    """Return the record of page errors; ``page`` and ``open_page`` check at the end that it is empty."""
     return Faults()
 
 
 @pytest.fixture
 def open_page(chromium: Browser, faults: Faults) -> Iterator[Callable[..., Page]]:
-    """Opens pages in fresh browser contexts: ``open_page(scheme="dark", width=1024, height=800)``."""
+    """Return a function that opens pages in new contexts: ``open_page(scheme="dark", width=1024, height=800)``."""
     contexts = []
 
     def opened(scheme: str = "light", width: int = 1280, height: int = 900, **options: Any) -> Page:
@@ -115,7 +115,7 @@ def open_page(chromium: Browser, faults: Faults) -> Iterator[Callable[..., Page]
 
 
 def crash_pages() -> None:
-    """End the processes of this test's pages, so that whatever waits for one fails at once."""
+    """End the processes of this test's pages, so that code that waits for a page fails at once."""
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "--type=renderer" in process.cmdline():
@@ -124,7 +124,7 @@ def crash_pages() -> None:
 
 @pytest.fixture
 def page(open_page: Callable[..., Page]) -> Page:
-    """A page in light colours, 1280 x 900."""
+    """Open a page in light colours, 1280 x 900."""
     return open_page()
 
 
@@ -135,11 +135,12 @@ def visit(page: Page, server: Server, path: str = "") -> None:
 
 
 def wait_ready(page: Page) -> None:
-    """Wait until the script has run to its end, nothing is stale, and every figure on the page has drawn."""
+    """Wait until the script has ended, nothing is stale, and every figure on the page is drawn."""
     page.wait_for_function(_READY)
 
 
-# A script may start again within a moment of its end (a rerun after a bound value), so ready means ready for a while.
+# A script may start again shortly after its end (a rerun after a bound value), so a page is ready only if it stays
+# ready for a while.
 _READY = """
 () => {
   const app = document.querySelector('[data-testid="stApp"]');
@@ -156,7 +157,7 @@ _READY = """
 
 
 def drawn_traces(page: Page) -> list[int]:
-    """The number of drawn traces of every figure on the page, in order."""
+    """Return the number of drawn traces of every figure on the page, in order."""
     return [int(n) for n in page.evaluate(_TRACES)]
 
 
@@ -167,7 +168,7 @@ _TRACES = """
 
 
 def scrolls_sideways(page: Page) -> bool:
-    """Whether the page is wider than its window."""
+    """Return whether the page is wider than its window."""
     return bool(
         page.evaluate(
             """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]

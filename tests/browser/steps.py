@@ -1,4 +1,4 @@
-"""What a user does on a page, step by step, and what the page then shows. The words that tests look for stand here."""
+"""Steps of a user on a page, and what the page then shows. Texts of the page that tests look for are defined here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ expect.set_options(timeout=LAST * 1000)
 
 
 def settle(page: Page) -> None:
-    """Wait until what was just done has been answered: the page is drawn and has stayed so for a moment."""
+    """Wait until the page has answered the last step: it is drawn and does not change for a moment."""
     page.evaluate("window.__readySince = undefined")
     wait_ready(page)
 
@@ -29,7 +29,7 @@ def go(page: Page, title: str) -> None:
 
 
 def button(page: Page, name: str) -> Locator:
-    """The button called ``name`` on the page itself; an icon before its name does not count."""
+    """Return the button ``name`` on the page itself. An icon before the name is ignored."""
     return page.get_by_test_id("stMain").get_by_role("button", name=name, exact=True)
 
 
@@ -51,7 +51,7 @@ def select(page: Page, label: str, option: str) -> None:
 
 
 def pick(page: Page, group: str, option: str) -> None:
-    """Choose ``option`` in the row of choices called ``group``."""
+    """Choose ``option`` in the radio group ``group``."""
     radio = page.get_by_role("radiogroup", name=group, exact=True).get_by_role("radio", name=option, exact=True)
     radio.click()
     expect(radio).to_be_checked()
@@ -73,14 +73,14 @@ def enter(page: Page, label: str, text: str) -> None:
 
 
 def upload(page: Page, name: str, content: bytes) -> None:
-    """Give a file to the first box for files, and wait until its table is open."""
+    """Upload a file with the first file input and wait until its table is open."""
     page.locator("input[type=file]").first.set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
     expect(page.get_by_role("combobox", name="Run table")).to_have_value(name)
     settle(page)
 
 
 def assert_sound(page: Page, figures: int = 0) -> None:
-    """No error, nothing wider than the window, and at least so many figures, each with a drawn trace."""
+    """Check that the page has no error, fits its window and has at least ``figures`` figures, all with drawn traces."""
     wrong = page.locator('[data-testid="stAlertContentError"], [data-testid="stException"]').all_inner_texts()
     assert not wrong, f"{page.url}: {wrong}"
     assert not scrolls_sideways(page), page.url
@@ -90,7 +90,7 @@ def assert_sound(page: Page, figures: int = 0) -> None:
 
 
 def shown(page: Page) -> dict[str, Any]:
-    """What a page shows: the values of its widgets, its numbers and what its figures are drawn from."""
+    """Return the content of a page: the values of its widgets, its numbers and the data of its figures."""
     found = page.evaluate(_SHOWN)
     return {**found, "figures": [json.loads(figure) for figure in found["figures"]]}
 

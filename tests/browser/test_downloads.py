@@ -1,4 +1,4 @@
-"""Every figure is a file away: SVG and PDF of the chosen width, its numbers as CSV and JSON, nothing from elsewhere."""
+"""Downloads of every figure: SVG and PDF of the chosen width, its numbers as CSV and JSON, no external content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINTS_PER_MM = 72 / 25.4
 
 
 def saved(page: Page, kind: str, folder: Path) -> Path:
-    """The file that the button ``kind`` of the open menu hands over."""
+    """Download the file of the button ``kind`` in the open menu and return its path."""
     with page.expect_download() as waiting:
         page.get_by_role("button", name=kind, exact=True).click()
     path = folder / waiting.value.suggested_filename

@@ -1,4 +1,4 @@
-"""Run tables that grow while one looks: the Data page follows, and a fit offers to be made again on all rows."""
+"""Run tables that grow while a page is open: Data shows the new rows, and a fit offers to be repeated on all rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ TABLE = cell_index.table_of("counter")
 
 
 def train(root: Path, count: int, first: int = 0) -> None:
-    """Put finished cells on a known surface into the workspace, each folder in one step as if it had just ended."""
+    """Add finished cells on a known surface to the workspace.
+
+    Each folder appears in one step, as if its cell had just ended.
+    """
     aside = workspace(root.with_name("aside"))
     (root / "cells").mkdir(exist_ok=True)
     for i in range(first, first + count):
@@ -34,7 +37,7 @@ def train(root: Path, count: int, first: int = 0) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server on a workspace with twelve finished cells."""
+    """Start a server on a workspace with twelve finished cells."""
     root = workspace(tmp_path / "space")
     train(root, 12)
     with forked(root) as found:

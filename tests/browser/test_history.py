@@ -1,4 +1,4 @@
-"""The back button, addresses and links within a session: what a page shows is what its address names."""
+"""Back button, addresses and links within a session: a page shows what its address specifies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def budget(page: Page) -> str:
 
 
 def expect_budget(page: Page, value: str, linked: list[str]) -> None:
-    """Wait until the page shows the budget ``value`` and its address contains ``linked``: the server sends both."""
+    """Wait until the page shows the budget ``value`` and its address has the budget ``linked``. The server sends
+    both.
+    """
     expect(page.get_by_label(BUDGET, exact=True)).to_have_value(value)
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("budget", []) == linked)
     settle(page)

@@ -1,4 +1,4 @@
-"""A link brings a page back as it was: bound values in the address, long ones as a saved view, wrong ones named."""
+"""Links restore a page: bound values in the address, long values in a saved view, messages for invalid values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.server import Server
 
 
 def copied_link(page: Page) -> str:
-    """What the page's button puts on the clipboard."""
+    """Return the link that the page's button copies to the clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy link").click()
     page.get_by_role("button", name="Copied").wait_for()

@@ -1,4 +1,4 @@
-"""The physicist's story on the page Plan: a rejection target with limited jets, then simulate or repeat.
+"""The physicist's use case on the page Plan: a rejection target with limited jets, then simulate or repeat.
 
 The numbers on the page are those of the Python API.
 """
@@ -42,7 +42,7 @@ PRICES = Prices(TRAINING.machine, Simulation(1e-4))
 
 @pytest.fixture(scope="module")
 def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]:
-    """A workspace with laws of the demo: of the grid of jets, from its loss to the rejection, of repeated jets."""
+    """Return a workspace with three laws of the demo: of the grid of jets, from loss to rejection, of repeated jets."""
     folder = tmp_path_factory.mktemp("planner") / "workspace"
     with open_workspace(folder) as db:
         load_bundled(db)
@@ -60,7 +60,7 @@ def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]
 
 @pytest.fixture(scope="module")
 def server(fits: tuple[Path, Fit, Fit, Fit]) -> Iterator[Server]:
-    """A server on that workspace."""
+    """Start a server on the workspace of ``fits``."""
     with forked(fits[0]) as found:
         yield found
 
@@ -112,7 +112,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     visit(again, server, address.rpartition("/")[2])
     assert_shows(again, plan_target(law, moved, limits=Limits(unique=100e6), prices=TRAINING, map=both))
 
-    enter(page, "Price of a sample", "1e-4")  # fewer jets are cheaper now than the limit
+    enter(page, "Price of a sample", "1e-4")  # the cheapest plan now uses fewer jets than the limit
     cheapest = plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both)
     assert "spend least money" in cheapest.sentence
     expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(cheapest.sentence))
@@ -121,13 +121,13 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     select(page, "Every sample seen once", "Jets")
     select(page, "Samples repeated to the early stop", "Repeated jets")
     enter(page, "Target loss", "0.5")
-    answer = simulate_or_repeat(law, repeated, 0.5, costs_of(PRICES), stated(10))  # machine and prices are still given
+    answer = simulate_or_repeat(law, repeated, 0.5, costs_of(PRICES), stated(10))  # machine and prices are kept
     expect(page.get_by_role("heading", level=2).first).to_have_text(powers(sentence(answer)))
     assert_sound(page, figures=1)
 
 
 def assert_shows(page: Page, plan: Plan) -> None:
-    """The page says the sentence, the costs and the limits of ``plan``, and its table the numbers of its bill."""
+    """Check that the page shows the sentence, costs and limits of ``plan`` and that its table shows the bill."""
     expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(plan.sentence))
     main = spaced(page.get_by_test_id("stMain").inner_text())
     assert summary(plan) in main

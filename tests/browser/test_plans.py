@@ -1,4 +1,4 @@
-"""Simulate or repeat by the published laws of jets, then two saved plans side by side, moved by a slider."""
+"""Simulate or repeat by the published laws of jets, then two saved plans in one table, changed by a slider."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def card(name: str) -> Fit:
 
 
 def numbers(page: Page) -> dict[str, str]:
-    """The first two cells of every line of the first table."""
+    """Return the first cell of each row of the first table with its second cell."""
     rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
     cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_inner_texts()] for row in rows]
     return {line[0]: line[1] for line in cells}
@@ -72,7 +72,7 @@ def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
 
 
 def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, page: Page, tmp_path: Path) -> None:
-    """Inputs that the link leaves out, because they hold what the page opens with, are asked again too."""
+    """Inputs that the link omits because they have their default values are restored too."""
     visit(page, server, "amplitude?n_f=5&scale=a+run+of+mine&x1=1e4&loss1=2e-6")
     heading = page.get_by_role("heading", level=2).first
     first = heading.inner_text()

@@ -1,4 +1,4 @@
-"""The recommender's story: a recipe for what is served, another metric that lacks a curve, and the user's own runs."""
+"""The recommender's use case: a recipe for the served metric, a metric without a curve, and the user's own runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWN = "Your runs"
 
 
 def assert_recipe(page: Page, expected: Recommendation) -> None:
-    """The sentence and the table are those of the Python API."""
+    """Check that the sentence and the table are those of the Python API."""
     heading = page.get_by_role("heading", level=2).first
     expect(heading).to_have_text(sentence(expected))
     rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()

@@ -1,4 +1,4 @@
-"""Every page's link makes the round trip: a fresh browser that opens it shows the same values, numbers and figures."""
+"""Round trip of every page's link: a new browser shows the same values, numbers and figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DETAILS = "Refits, seed, fixed parameters"
 
 
 def change_data(page: Page) -> None:
-    """Another table, a condition and another tab."""
+    """Choose another table, a condition and another tab."""
     select(page, "Run table", DEMOS[1].name)
     tab(page, "Runs")
     enter(page, "Only rows where", '"budget" > 1e18')
@@ -30,7 +30,7 @@ def change_data(page: Page) -> None:
 
 
 def change_fit(page: Page) -> None:
-    """A table, another target, objective and number of refits, and the fit that they give."""
+    """Choose a table, another target, objective and number of refits, and fit."""
     select(page, "Run table", DEMOS[0].name)
     select(page, "Describe", "R_top")
     page.get_by_text(DETAILS).click()
@@ -48,7 +48,7 @@ def slide(page: Page) -> None:
 
 
 def change_explore(page: Page) -> None:
-    """A law, a view of it and a target, after a law that has none of them."""
+    """Choose a law, one of its views and a target, after a law that has neither."""
     select(page, "Fit", AXIS)
     slide(page)
     select(page, "Fit", SURFACE)
@@ -58,7 +58,7 @@ def change_explore(page: Page) -> None:
 
 
 def change_plan(page: Page) -> None:
-    """A budget in words."""
+    """Enter a budget in words."""
     select(page, "Fit", SURFACE)
     enter(page, BUDGET, "3 ZFLOP")
     expect(page.get_by_role("heading", level=2).first).to_contain_text("× 10²¹ FLOPs")

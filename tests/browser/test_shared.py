@@ -1,4 +1,4 @@
-"""A server that is shared: the link with its token lets a browser in, WebSocket and upload included."""
+"""A shared server: the link with its token gives a browser access, including WebSocket and upload."""
 
 from __future__ import annotations
 

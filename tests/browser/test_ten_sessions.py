@@ -19,7 +19,7 @@ REFITS = 20
 
 
 def table(session: int) -> bytes:
-    """A small grid of runs on a law of its own, with a loss column whose name says nothing."""
+    """Return a small grid of runs on the session's own law, with an uninformative name of the loss column."""
     rows = [
         f"{N:.6g},{D:.6g},{1.5 + session / 10 + 400 * N**-0.34 + 900 * D**-0.3:.6f}"
         for N in (1e6, 1e7, 1e8, 1e9)
@@ -29,7 +29,7 @@ def table(session: int) -> bytes:
 
 
 def upload(page: Page, session: int) -> None:
-    """Begin to send the table of ``session``."""
+    """Start the upload of the table of ``session``."""
     file = FilePayload(name=f"runs {session}.csv", mimeType="text/csv", buffer=table(session))
     page.locator("input[type=file]").first.set_input_files(file)
 
@@ -42,7 +42,7 @@ def say_loss(page: Page) -> None:
 
 
 def few_refits(page: Page) -> None:
-    """Ask for few refits."""
+    """Set a small number of refits."""
     page.get_by_text("Refits, seed, fixed parameters").click()
     box = page.get_by_label("Refits", exact=True)
     box.fill(str(REFITS))

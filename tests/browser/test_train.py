@@ -1,4 +1,4 @@
-"""A grid from the page to a fit: typed, launched, watched, its worker killed on the way, every cell once a row."""
+"""A grid from the page to a fit: typed, launched, watched, its worker killed. Every cell becomes one row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = {"Width": "8, 16, 32", "Samples": "8192, 32768, 131072"}
 
 
 def points(page: Page) -> int:
-    """How many points the curves on the page have."""
+    """Return the number of points of the curves on the page."""
     return int(page.evaluate(_POINTS))
 
 
@@ -30,7 +30,7 @@ _POINTS = """
 
 
 def worker(queue: Queue, records: dict[str, Record]) -> int:
-    """The process of a cell that runs now; 0 where none does."""
+    """Return the process id of a running cell of more than 8192 samples, or 0 if there is none."""
     for record in records.values():
         beat = beat_of(queue.folder(record.name), record.number)
         if record.state == "running" and record.cell["samples"] > 8192 and beat.exists():

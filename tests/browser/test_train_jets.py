@@ -1,4 +1,4 @@
-"""Jets from a newcomer's click to a law: simulated, trained, fitted, and fitted again when the terminal adds a cell."""
+"""Jets from the first click to a law: simulated, trained, fitted, and fitted again after the terminal adds a cell."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
         lambda: len(found := queue.scan()) == 9 and all(r.state == "done" for r in found.values()), server.workspace
     )
     expect(page.get_by_text("9 done", exact=False).first).to_be_visible()
-    page.wait_for_timeout(2 * LOOK * 1000)  # by then the server has made a row of the last one
+    page.wait_for_timeout(2 * LOOK * 1000)  # by then the server has added the last cell as a row
     settle(page)
     assert_sound(page, figures=1)
 

@@ -1,4 +1,4 @@
-"""The whole way in the browser: upload, correct, fit, look, ask; and the terminal gives the same numbers."""
+"""The complete path in the browser: upload, correct, fit, explore, plan. The terminal gives the same numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NUMBER = re.compile(rf"{POWER}|(?<![\d.])([+-]?\d[\d,]*(?:\.\d+)?)(?: ?([kMBT])\
 
 
 def numbers(text: str) -> list[tuple[float, float]]:
-    """Every number of ``text`` with half a unit of its last digit that counts: ``9.1 B`` is 9.1e9 and 0.05e9."""
+    """Return every number of ``text`` with half a unit of its last significant digit: ``9.1 B`` is 9.1e9 and 0.05e9."""
     found = []
     for part in NUMBER.finditer(text.replace("\xa0", " ")):
         if part[1]:
@@ -54,7 +54,7 @@ def numbers(text: str) -> list[tuple[float, float]]:
 
 
 def assert_shows(text: str, *values: float) -> None:
-    """``text`` holds these numbers, each as exact as it is written."""
+    """Check that ``text`` contains exactly these numbers, to the digits that it shows."""
     found = numbers(text)
     assert len(found) == len(values), text
     for (number, half), value in zip(found, values, strict=True):
@@ -62,13 +62,13 @@ def assert_shows(text: str, *values: float) -> None:
 
 
 def cells(page: Page) -> list[list[str]]:
-    """The cells of the table on the page, row by row."""
+    """Return the cells of the first table on the page, row by row."""
     rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
     return [[cell.strip() for cell in row.locator("td").all_inner_texts()] for row in rows]
 
 
 def downloaded(page: Page, name: str) -> dict[str, Any]:
-    """The JSON that a download button of the page hands over."""
+    """Return the JSON that the download button ``name`` saves."""
     with page.expect_download() as waiting:
         button(page, name).click()
     found: dict[str, Any] = json.loads(Path(waiting.value.path()).read_text())
@@ -76,7 +76,7 @@ def downloaded(page: Page, name: str) -> dict[str, Any]:
 
 
 def terminal(*arguments: str) -> str:
-    """What ``isoplan`` prints."""
+    """Run ``isoplan`` and return its output."""
     ran = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -84,7 +84,7 @@ def terminal(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def printed(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same fit and plan in the terminal."""
+    """Return the same fit and plan, computed in the terminal."""
     table = shared / "runs" / "chinchilla_epoch.csv"
     roles = 'N="Model Size",C="Training FLOP",loss=loss'
     options = ("--law", "chinchilla", "--map", roles, "--where", CONDITION, "--bootstrap", "1000", "--seed", "0")
@@ -139,7 +139,9 @@ def test_from_a_file_to_the_compute_of_a_target(
 
 
 def assert_same(one: Any, other: Any, where: str) -> None:
-    """The same words and numbers; numbers to six digits, since compiled kernels and numpy add up in another order."""
+    """Check that two JSON values are equal, numbers to six digits: compiled kernels and numpy sum in different
+    orders.
+    """
     if isinstance(other, dict):
         assert one.keys() == other.keys(), where
         for key in other:
@@ -153,7 +155,7 @@ def assert_same(one: Any, other: Any, where: str) -> None:
 
 
 def assert_parameters(rows: list[list[str]], fit: dict[str, Any]) -> None:
-    """The table of the fit shows the parameters that the terminal printed, value, error and intervals."""
+    """Check that the table of the fit shows the values, errors and intervals that the terminal printed."""
     parameters = fit["parameters"]
     for row, (name, p) in zip(rows, parameters.items(), strict=False):
         _, value, ci68, ci95, _ = row
@@ -169,7 +171,7 @@ def assert_parameters(rows: list[list[str]], fit: dict[str, Any]) -> None:
 
 
 def assert_plan(rows: list[list[str]], plan: dict[str, Any]) -> None:
-    """The table of the plan shows what the terminal printed."""
+    """Check that the table of the plan shows the numbers that the terminal printed."""
     asked = {**plan["allocation"], **plan["derived"]}
     assert len(rows) == len(asked)
     for row, (name, quantity) in zip(rows, asked.items(), strict=True):

@@ -1,4 +1,4 @@
-"""Fits of the bundled tables and cards, for tests that walk over all of them."""
+"""Fits of the bundled tables and law cards, for tests over all of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEMOS = {demo.name: demo for demo in BUNDLED}
 
 @lru_cache
 def runs_of(name: str) -> Runs:
-    """The runs of a bundled table, with the roles that it comes with."""
+    """Return the runs of a bundled table with its bundled roles."""
     demo = DEMOS[name]
     with memory() as db:
         info = tables.add(db, Path(str(path(demo.file))), demo.name)
@@ -33,7 +33,7 @@ def runs_of(name: str) -> Runs:
 
 @lru_cache
 def fitted(name: str) -> Fit | None:
-    """The law that a bundled table opens with; None where its groups share a parameter or it needs curves."""
+    """Fit the bundled law of a table; None if its groups share a parameter or it needs curves."""
     demo = DEMOS[name]
     if demo.spec.share:
         return None
@@ -45,7 +45,7 @@ def fitted(name: str) -> Fit | None:
 
 @lru_cache
 def planned() -> tuple[Fit, ...]:
-    """Every bundled fit and card that a plan can be made of."""
+    """Return every bundled fit and law card from which a plan can be made."""
     own = [made for name in DEMOS if (made := fitted(name)) is not None]
     cards = [read_fit(json.loads(path(card.file).read_text(encoding="utf-8"))) for card in CARDS]
     return tuple(one for one in (*own, *cards) if one.law.least_compute is not None)

@@ -18,11 +18,11 @@ BUDGETS = (1e11, 3e11, 1e12)
 SHARES = (0.018, 0.036, 0.09, 0.15, 0.3, 0.47)
 NEGATIVES = (0, 16, 64, 256, 1024, 4096)
 BATCHES = {16: 14460, 32: 6835, 64: 3081, 128: 1287, 256: 484, 512: 162}
-"""Batches of the grid with the updates that its budget pays for."""
+"""Batch sizes of the grid with the numbers of updates that its budget allows."""
 WIDTHS = (9e3, 1.5e4, 6e4, 1.1e5, 3.5e5, 8.2e5)
 S_STAR = {"loss": 0.06, "entropy": 0.05, "recall@10": 0.04, "NDCG@10": 0.08, "NDCG@100": 0.07, "MRR@10": 0.1}
 K_STAR = {"recall@10": 300.0, "NDCG@10": 200.0, "NDCG@100": 250.0, "MRR@10": 100.0}
-"""Optima; loss, entropy and coverage get better all the way to the largest K, coverage to the largest share."""
+"""Optima. Loss, entropy and coverage improve up to the largest K, coverage up to the largest share."""
 B_CRIT = {"loss": 100.0, "entropy": np.inf, "recall@10": 60.0, "NDCG@10": 30.0, "MRR@10": np.inf}
 N_AT, EXPONENT = 6e4, 0.6
 """N* = N_AT (C / 3e11)^EXPONENT for every metric."""
@@ -35,7 +35,7 @@ Law = Callable[[str, Any], float]
 
 
 def write_sweeps(folder: Path, noise: float = 0.0, sweeps: tuple[str, ...] = EVERY) -> Path:
-    """Tables of ``sweeps`` with relative ``noise`` of one seed, beside the grids that come along; the folder."""
+    """Write tables of ``sweeps`` with relative ``noise`` (seed 0) and their bundled grids; return the folder."""
     rng = np.random.default_rng(0)
     make = {"share": _share, "batch": _batch, "allocation": _allocation, "negatives": _negatives}
     for sweep in sweeps:
@@ -47,7 +47,9 @@ def write_sweeps(folder: Path, noise: float = 0.0, sweeps: tuple[str, ...] = EVE
 
 
 def _row(rng: np.random.Generator, noise: float, run: str, law: Law, **known: Any) -> dict[str, Any]:
-    """A cell: what ``law`` says of each metric on the scale of a loss, smaller being better."""
+    """Return the row of a cell with metrics from ``law``, which gives each on the scale of a loss (smaller is
+    better).
+    """
     stage = int(known.get("stage", 1))
     row: dict[str, Any] = {"run": run, "data": "synthetic", "seed": 0, "stage": stage, "share": 0.02, "batch": 64}
     row |= {"negatives": 0, "softmax": "mean", "schedule": "cosine", "N": 1e5, "D": 1e6, "s": 0.02, "seconds": 60}
@@ -57,7 +59,7 @@ def _row(rng: np.random.Generator, noise: float, run: str, law: Law, **known: An
     other = "full" if stage == 1 else "local"
     row |= {f"{other}_{name}": row[name] for name in WAY}
     row |= {f"recall@10/ctx_{k}": row["recall@10"] * (1 if k < 10 else -1) for k in (3, 5, 10)}
-    row[f"{other}_loss"] = 20 - row["loss"]  # the two losses rank all cells the other way round
+    row[f"{other}_loss"] = 20 - row["loss"]  # the two losses rank all cells in opposite order
     return row | {"train_loss": row["loss"] + 0.1, "train_in_batch": 20 - row["loss"]}
 
 
@@ -111,7 +113,10 @@ def _batch(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
 
 
 def _curves(rng: np.random.Generator, noise: float) -> list[dict[str, Any]]:
-    """A metric falls with updates / (1 + B_crit / B), so that any target takes S_min (1 + B_crit / B) of them."""
+    """Return points of curves. A metric falls with updates / (1 + B_crit / B).
+
+    Every target therefore takes S_min (1 + B_crit / B) updates.
+    """
     points = []
     for B, steps in BATCHES.items():
         looks = np.unique(np.round(steps * np.arange(1, 241) / 240))[1:]

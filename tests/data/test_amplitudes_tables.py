@@ -1,4 +1,4 @@
-"""The tables of amplitude cells that are listed: columns that the trainer writes, and the law of each process."""
+"""Tables of amplitude cells: columns that the trainer writes, and the law of each process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path)
 
 
 def test_the_hours_in_the_document_are_those_of_the_tables() -> None:
-    """docs/amplitudes.md: hours of a core by file, and all of them."""
+    """The core hours in docs/amplitudes.md, by file and in total, are those of the tables."""
     text = (Path(__file__).parents[2] / "docs" / "amplitudes.md").read_text(encoding="utf-8")
     found: dict[str, list[float]] = defaultdict(list)
     for grid in sorted(GRIDS.glob("amplitudes_*.csv")):

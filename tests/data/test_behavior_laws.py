@@ -1,4 +1,4 @@
-"""The page on our own recommender cells, and their rank correlations, from tables that are known."""
+"""Page on Isoplan's recommender cells, and their rank correlations, from tables with known results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells_of(page: str, head: str) -> dict[str, list[str]]:
-    """The lines of the first table below a heading, by their first cell."""
+    """Return the rows of the first table below the heading ``head``, by their first cell."""
     below = page.split(f"{head}\n", 1)[1].split("\n#")[0]
     lines = [line.strip("| ").split(" | ") for line in below.splitlines() if line.startswith("|")]
     return {first: rest for first, *rest in lines[2:]}
@@ -43,7 +43,7 @@ def test_both_kinds_of_candidates_rank_cells_as_they_were_written(folder: Path) 
 
 
 def test_two_neighbours_that_change_places_among_six_leave_a_known_correlation(tmp_path: Path) -> None:
-    """Spearman's 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 1 twice and n = 6: 1 - 12 / 210."""
+    """Spearman's 1 - 6 sum d^2 / (n (n^2 - 1)) with two differences d of 1 and n = 6 is 1 - 12 / 210."""
     path = write_sweeps(tmp_path, sweeps=("negatives",)) / "behavior_negatives.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     first = sorted((row for row in rows if float(row["budget"]) == BUDGETS[0]), key=lambda row: float(row["NDCG@10"]))
@@ -126,7 +126,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 @pytest.mark.parametrize("log", list(trained.LOGS))
 def test_the_bundled_pages_are_what_the_bundled_tables_give(log: str) -> None:
-    """The committed text word for word; numbers to 2 %, because another processor may round another way."""
+    """Text is equal word for word; numbers agree to 2 %, since processors may round differently."""
     stem = laws.PAGES[log]
     made, kept = write(trained.LOGS[log], log, stem), (laws.DOCS / f"{stem}.md").read_text("utf-8")
     lines = zip(made.splitlines(), kept.splitlines(), strict=True)

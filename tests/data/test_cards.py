@@ -96,7 +96,7 @@ def test_loss_along_the_allocation_is_that_of_the_papers() -> None:
 
 
 def test_the_81_amplitude_fits_give_back_their_curves() -> None:
-    """amplitudes, Tables 2 to 15: each card against L = K + (X_c / X)^alpha of its printed row."""
+    """Each card agrees with L = K + (X_c / X)^alpha of its printed row (amplitudes, Tables 2 to 15)."""
     table = records("papers/amplitudes/tables02_15_fits.csv")
     assert [sum(r["x"] == x for r in table) for x in "DCN"] == [42, 36, 3]
     for row in table:

@@ -1,4 +1,4 @@
-"""Which way is better is asked of the table, also of a map that describes a metric as it is."""
+"""Direction of a metric: it is read from the table, also for a map that describes the metric itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_best_run_of_a_metric_is_the_one_in_its_direction(demo: Demo, metric
 
 
 def _read(table: Path, y: str, mapping: str = "") -> Runs:
-    """The runs as ``isoplan fit --y`` reads them."""
+    """Read the runs as ``isoplan fit --y`` does."""
     column, direction = read_metric(y)
     return read_table(table, read_map([mapping] if mapping else [], column), (column, direction), "", ComputeRule(),
                       repeats="all", convert=None, sheet=None, inner=None)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The grids that our trainers ran: complete, reproducible, and with the floor that is known."""
+"""Grids trained by Isoplan: complete, reproducible, and with a known floor."""
 
 from __future__ import annotations
 
@@ -61,13 +61,17 @@ def test_the_known_floor_lies_in_the_interval_of_the_fit() -> None:
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 JETS = sorted(GRIDS.glob("jets_*.toml"))
 EVENTS = {"synthetic": 14.9, "games": 6.24}
-"""Of a window that is trained on, in the mean: long histories are cut at 32 and 50, two events of each are held out."""
+"""Mean number of events in a training window. Histories are cut at 32 and 50 events; two events of each are held out.
+"""
 PARTICLES, SCATTER = 42, 17
-"""Of our jets, docs/jets.md."""
+"""Mean and standard deviation of the number of particles in Isoplan's jets (docs/jets.md)."""
 
 
 def particles(inputs: str) -> float:
-    """The mean of what is left of a jet, the number of whose particles is normal, where at most so many are read."""
+    """Return the mean number of particles that are read from a jet.
+
+    The number of particles is normal and cut at the maximum in ``inputs``.
+    """
     most = int(inputs.split("x")[1])
     x = (most - PARTICLES) / SCATTER
     return float(most - SCATTER * (x * norm.cdf(x) + norm.pdf(x)))
@@ -95,7 +99,9 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
 
 
 def test_the_law_of_our_jets_predicts_the_largest_compute_fifth() -> None:
-    """At most half the error of the best baseline, and four of five cells inside their 95 % prediction interval."""
+    """The law has at most half the error of the best baseline, and 4 of 5 cells lie inside their 95 % prediction
+    interval.
+    """
     found = hold_out()
     held = len(found.outcomes)
     assert found.fitted + held == len(records("grids/jets_one_pass.csv"))

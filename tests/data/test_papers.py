@@ -1,4 +1,4 @@
-"""The typed tables against the papers' own text: every number printed in a table, in its order, and none besides."""
+"""Typed tables compared with the papers' text: every number printed in a table, in order, and no others."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.data.paper_text import numbers, table_after, table_before
 
 Rows = list[list[Decimal]]
 
-# Table -> files that hold it, each as (file, columns of the row's label, columns that no data row of the table prints).
-# A label is compared where the paper prints it as a number (a budget, a depth), else it only groups rows.
+# Table -> its files, each as (file, columns of the row's label, columns that no data row of the table prints). A label
+# is compared if the paper prints it as a number (a budget, a depth); otherwise it only groups rows.
 BEHAVIOR: dict[int, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = {
     2: (
         ("table02_embedder_share", ("budget_flops",), ()),
@@ -65,7 +65,7 @@ def texts(shared: Path) -> dict[str, str]:
 
 
 def typed(file: str, label: Sequence[str], left_out: Sequence[str]) -> dict[tuple[str, ...], list[Decimal]]:
-    """Label -> every number typed for it in order, empty cells skipped."""
+    """Return every number typed for each label, in order, without empty cells."""
     skipped = {*label, *left_out} | TEXT_COLUMNS
     return {
         key: [Decimal(v) for row in rows for k, v in row.items() if k not in skipped and v]
@@ -74,7 +74,7 @@ def typed(file: str, label: Sequence[str], left_out: Sequence[str]) -> dict[tupl
 
 
 def printed(table: list[list[str]], words_first: bool) -> Rows:
-    """The numbers of the data rows: those that hold a number outside a first cell of words and outside headers."""
+    """Return the numbers of each row, without its first cell if ``words_first``."""
     body = [[numbers(c) for c in (row[1:] if words_first else row)] for row in table]
     return [[x for cell in row for x in cell] for row in body]
 
@@ -143,7 +143,10 @@ def test_jets_widths_and_efficiencies(texts: dict[str, str]) -> None:
 
 
 def measured(cell: str) -> list[Decimal | None]:
-    """Value, upper and lower error of an amplitude cell in its full scale; a floor of about zero has no errors."""
+    """Return value, upper error and lower error of an amplitude cell, with its power of ten applied.
+
+    A floor of about zero has no errors.
+    """
     if "simeq" in cell:
         return [Decimal(0), None, None]
     m = re.search(r"([\d.]+)\^\{\+([\d.]+)\}_\{-([\d.]+)\}\)?(?:\s*\\times 10\^\{?(-?\d+)\}?)?", cell)
@@ -152,7 +155,7 @@ def measured(cell: str) -> list[Decimal | None]:
 
 
 def amplitude_rows(text: str, number: int) -> list[list[object]]:
-    """[x, fixed value, X_c and errors, alpha, its error, K and errors] for each fit of a table."""
+    """Return [x, fixed value, X_c and errors, alpha, its error, K and errors] for each fit of a table."""
     out: list[list[object]] = []
     x = ""
     for first, second, *cells in table_before(text, number)[1:]:
@@ -192,7 +195,7 @@ def test_amplitude_ranges(texts: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("paper", ["jets", "behavior", "amplitudes"])
 def test_constants_are_printed_in_their_paper(texts: dict[str, str], paper: str) -> None:
-    # Written as a word or as 2^k in the text.
+    # Numbers written as a word or as 2^k in the text.
     words = {"validation_fraction": "one fourth", "batch_min": "2^6", "batch_max": "2^{16}"}
     found = set(numbers(re.sub(r"\\text\{(\w)\}", r"\1", texts[paper])))
     for row in records(f"papers/{paper}/{paper}_constants.csv"):

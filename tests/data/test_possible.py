@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever bundled law: no number that a plan prints is one that cannot be."""
+"""Questions of all kinds to all bundled laws: no plan prints an impossible number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BUDGETS = [10.0**k for k in range(0, 41, 4)]
 
 
 def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity, float]]:
-    """Each value and each end of an interval that is a number, with the quantity it belongs to."""
+    """Yield each finite value and interval end with its quantity and the quantity's name."""
     for name, q in quantities.items():
         for x in (q.value, *(q.ci68 or ()), *(q.ci95 or ())):
             if x is not None and math.isfinite(x):
@@ -36,13 +36,15 @@ def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity
 
 
 def _farthest(q: Quantity, span: Interval | None) -> float:
-    """Decades from the runs to what a row states: its value, or without one the finite ends of its intervals."""
+    """Return the decades between the runs and the numbers of a row: its value, or else the finite ends of its
+    intervals.
+    """
     stated = [q.value] if q.value is not None else [x for ends in (q.ci68, q.ci95) for x in ends or ()]
     return max((beyond(x, span) for x in stated), default=0.0)
 
 
 def _refused(plan: Plan) -> None:
-    """No output of a plan that the runs do not support states a number of it."""
+    """Check that no output of a plan that the runs do not support contains its numbers."""
     assert not plan.sentence.startswith(("With", "To reach"))
     assert plan.support is not None
     raw = planned_json(plan)
@@ -60,7 +62,7 @@ def _refused(plan: Plan) -> None:
 
 
 def check(fit: Fit, plan: Plan) -> None:
-    """What holds for every plan: in its numbers, its JSON, and its sentence."""
+    """Check the numbers, JSON and sentence of a plan for properties that all plans have."""
     least, most = possible(fit)
     unit = fit.data.ranges.get
     for name, q, x in _numbers({**plan.allocation, **plan.derived}):
@@ -110,7 +112,7 @@ def test_no_budget_gives_a_number_that_cannot_be(C: float) -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9])
 def test_no_target_below_the_runs_gives_a_number_that_cannot_be(share: float) -> None:
-    """A harder target is never answered where an easier one is refused."""
+    """A harder target is never answered if an easier one is refused."""
     for fit in bundled.planned():
         best = fit.best_run
         if best is None or fit.larger_is_better:

@@ -1,4 +1,4 @@
-"""The bundled CSV files as files, and against the papers' own arithmetic (numbers typed here from the papers)."""
+"""The bundled CSV files: their format, and the papers' own arithmetic (numbers typed here from the papers)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def column(rows: list[dict[str, str]], name: str) -> Floats:
 
 
 def loglog(x: Floats, y: Floats) -> tuple[float, float]:
-    """k and b of y = k x^b by least squares of logs."""
+    """Return k and b of y = k x^b, fitted by least squares of logs."""
     b, log_k = np.polyfit(np.log(x), np.log(y), 1)
     return math.exp(log_k), b
 
@@ -67,8 +67,8 @@ def test_csv_is_tidy(file: Path) -> None:
     assert len({tuple(r) for r in rows}) == len(rows)
     for name, *cells in zip(header, *rows, strict=True):
         numeric = [bool(NUMBER.fullmatch(c)) for c in cells if c]
-        # A column is a number column throughout or a text column throughout; of the hexadecimal names of runs, some few
-        # in a thousand look like numbers.
+        # A column contains only numbers or only text. Of the hexadecimal names of runs, a few in a thousand look like
+        # numbers.
         assert all(numeric) or not any(numeric) or (name == "run" and sum(numeric) < 0.01 * len(cells)), name
 
 

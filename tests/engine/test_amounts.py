@@ -1,4 +1,4 @@
-"""Amounts with their unit: what belongs to a field is converted, what does not is refused in one sentence."""
+"""Amounts with a unit: units of a field are converted, and others are refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workspaces with programs of the tests' own, and a runner in a process of its own."""
+"""Workspaces with test programs, and a runner in a separate process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COUNTER = Path(__file__).with_name("counter.py")
 
 
 def workspace(root: Path) -> Path:
-    """A workspace whose only program of its own counts steps."""
+    """Return a workspace whose only program of the user counts steps."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "programs.toml").write_text(PROGRAMS.replace("PROGRAM", str(COUNTER)))
     return root
@@ -48,12 +48,12 @@ def workspace(root: Path) -> Path:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a fresh workspace."""
+    """Return the folder of a new workspace."""
     return workspace(tmp_path / "space")
 
 
 def add(root: Path, *cells: dict[str, Any], family: str = "counter") -> list[str]:
-    """Queue cells of the counter, and give their names."""
+    """Queue cells of the counter and return their names."""
     found = find_family(family, root)
     return Queue(root).add(found, [read_cell(found, cell) for cell in cells])
 
@@ -67,9 +67,9 @@ def start(
     more: tuple[str, ...] = (),
     before: tuple[Path, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """A runner on two cores, or where ``cluster.toml`` says; the first process to get to ``die_at`` is killed there.
+    """Start a runner on ``cores`` cores or, if None, on the workers of ``cluster.toml``; return its process.
 
-    Modules in the folders ``before`` are imported rather than others.
+    The first process that reaches ``die_at`` is killed there. Modules in the folders ``before`` are imported first.
     """
     death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
     command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--workspace", str(root)]
@@ -86,7 +86,7 @@ def start(
 
 @contextmanager
 def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A runner that is ended with the context."""
+    """Run a runner that is killed at the end of the context."""
     process = start(root, **how)
     try:
         yield process
@@ -96,7 +96,7 @@ def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for(done: Callable[[dict[str, Record]], bool], root: Path) -> dict[str, Record]:
-    """Return the cells once ``done`` is true of them."""
+    """Wait until ``done`` is true of the cells and return them."""
     queue = Queue(root)
 
     def look() -> dict[str, Record] | None:
@@ -112,7 +112,7 @@ def wait_for(done: Callable[[dict[str, Record]], bool], root: Path) -> dict[str,
 
 
 def run_all(root: Path, **how: Any) -> dict[str, Record]:
-    """All cells, run to their end."""
+    """Run all cells to their end and return them."""
     with running(root, **how) as process:
         progress.end(process, root)
     return Queue(root).scan()

@@ -1,4 +1,4 @@
-"""A program that counts: the loss falls by a known law, and ``how`` says what goes wrong."""
+"""Program that counts: the loss decreases by a known law, and ``how`` selects a failure."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A family that trains in the worker's own process, for tests: a sum that takes checkpoints through its stream."""
+"""A family that trains in the worker's own process, for tests: a sum that saves checkpoints through its stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.trainers.cell import Cell, Family, RunContext, Sizes
 
 
 class Sum(Cell):
-    """How many terms to add, how long each takes, and what goes wrong."""
+    """Number of terms, seconds for each term, and the failure ``how``."""
 
     terms: int = 10
     wait: float = 0.0
@@ -18,7 +18,7 @@ class Sum(Cell):
 
 
 def train(cell: Sum, stream: RunContext) -> dict[str, float]:
-    """Add the terms, from the checkpoint on."""
+    """Add the terms, starting from the checkpoint if there is one."""
     first, total = 0, 0.0
     if stream.resume is not None:
         first, total = json.loads(stream.resume.read_text())
@@ -38,5 +38,5 @@ def train(cell: Sum, stream: RunContext) -> dict[str, float]:
 
 
 def families(root: Path) -> tuple[Family[Sum], ...]:
-    """The one family of this module."""
+    """Return the family of this module."""
     return (Family("sum", "Sum", Sum, train, lambda cell: Sizes(D=float(cell.terms))),)

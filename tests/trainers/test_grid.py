@@ -1,4 +1,4 @@
-"""Grids from files and forms: which cells they hold, and what is said of those that cannot be read."""
+"""Grids from files and forms: their cells, and messages about grids that cannot be read."""
 
 from __future__ import annotations
 

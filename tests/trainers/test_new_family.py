@@ -66,7 +66,7 @@ def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[Path]:
-    """A workspace whose runner ends with the test."""
+    """Return a workspace and terminate its runner after the test."""
     space = tmp_path / "space"
     yield space
     status = runner_status(space)

@@ -1,4 +1,4 @@
-"""What is said of a PyTorch that is not there, that is broken, and of the GPUs that it sees."""
+"""Messages about a missing or broken PyTorch, and about the GPUs that it detects."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ BROKEN = f"PyTorch is installed, but it cannot be imported ({CAUSE}). Install it
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """Forget the import of earlier tests, and of this one."""
+    """Clear the cached result of importing torch before and after the test."""
     pytorch._failure.cache_clear()
     yield
     pytorch._failure.cache_clear()
 
 
 def broken(folder: Path) -> Path:
-    """A folder with a PyTorch that lacks the libraries of CUDA."""
+    """Write a PyTorch package that lacks the CUDA libraries and return its folder."""
     (folder / "torch").mkdir(parents=True)
     (folder / "torch" / "__init__.py").write_text(f"raise ImportError({CAUSE!r})\n")
     return folder
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, gpus: list[str]) -> None:
-    """A PyTorch that sees these GPUs."""
+    """Replace torch by one that detects ``gpus``."""
     cuda = SimpleNamespace(
         is_available=lambda: bool(gpus), device_count=lambda: len(gpus), get_device_name=lambda i: gpus[i]
     )
@@ -47,7 +47,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, gpus: list[str]) -> None:
 
 
 def said(monkeypatch: pytest.MonkeyPatch, family: str, folder: Path, device: str = "cpu") -> str:
-    """The error of a cell of ``family``."""
+    """Return the error of a cell of ``family``."""
     found = find_family(family, folder)
     stream: Any = Silent(folder)
     monkeypatch.setattr(stream, "device", device, raising=False)

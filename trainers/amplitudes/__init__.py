@@ -1,4 +1,4 @@
-"""Amplitude surrogates: squared matrix elements at tree level, where they are taken, and what learns them."""
+"""Amplitude surrogates: squared matrix elements at tree level, phase-space sampling, and networks that learn them."""
 
 from __future__ import annotations
 

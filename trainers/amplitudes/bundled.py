@@ -1,4 +1,4 @@
-"""What comes along of the cells of the grids of amplitudes."""
+"""Bundled cells of the amplitude grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of the amplitudes family: what one asks for, and what follows from it before anything is trained."""
+"""Cells of the amplitudes family: their fields, and the quantities that follow from them before training."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import Cell, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""
+"""Number of outputs per point: the target and, for the heteroscedastic loss, log sigma (eq. 15)."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Points and test points of a cell of about a second, at most."""
+"""Maximum numbers of training points and test points of a short cell (about one second)."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
-"""FLOPs of such a cell, as far as they come to so many iterations."""
+"""FLOPs of a short cell, and the limits (minimum, maximum) of its number of iterations."""
 PROCESS = 0.6e9
-"""Bytes that a process takes with torch and nothing to train."""
+"""Memory in bytes of a process that has imported torch and trains nothing."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class AmplitudeCell(Cell):
-    """A surrogate, trained on so many points of phase space; zeros are taken by rule."""
+    """An amplitude surrogate trained on a given number of phase-space points; fields set to zero follow from a rule."""
 
     data: Annotated[
         str,
@@ -133,50 +133,59 @@ class AmplitudeCell(Cell):
     @field_validator("rate")
     @classmethod
     def _of_the_network(cls, rate: float, info: ValidationInfo) -> float:
-        """As asked, else that of the network: the cell says with what it is trained."""
+        """Return the learning rate of the cell or, if it is zero, the default of its network.
+
+        The stored cell then contains the rate that is used.
+        """
         return rate or NETWORKS[info.data.get("network", "mlp")].rate
 
     @property
     def source(self) -> Source:
-        """Where the events come from."""
+        """Source of the events."""
         return Source(self.data, self.process, self.sqrt_s)
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Events to train, to validate and to test on."""
+        """Numbers of training, validation and test events."""
         return self.points, self.validation, self.tests
 
     @property
     def points_a_batch(self) -> int:
-        """As asked, at most all points."""
+        """Batch size, at most the number of training points."""
         return min(self.batch, self.points)
 
     @property
     def validation(self) -> int:
-        """A quarter of the training points (amplitudes, Sec. 3.2)."""
+        """Number of validation points: a quarter of the training points (amplitudes, Sec. 3.2)."""
         return max(self.points // 4, 1)
 
     @property
     def outputs(self) -> int:
-        """Numbers that the surrogate says of a point."""
+        """Number of outputs of the surrogate per point."""
         return OUTPUTS[self.objective]
 
     @property
     def architecture(self) -> Architecture:
-        """The size that the cell asks for."""
+        """Requested size of the network."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property
     def start(self) -> Start:
-        """How the model of the cell begins."""
+        """Settings of the initialisation of the model."""
         return Start(self.activation, self.parametrization, self.seed)
 
     def shape(self, facts: Facts) -> Size:
-        """The surrogate. Raises PlannerError where N is too small for one, or where there is none of the width."""
+        """Return the size of the surrogate.
+
+        Raises PlannerError if N is too small for a surrogate or if no surrogate has the requested width.
+        """
         return NETWORKS[self.network].size(self.architecture, facts)
 
     def updates(self, facts: Facts) -> int:
-        """Iterations: those that spend the budget, or as many as asked. Raises PlannerError for less than one."""
+        """Return the number of iterations: the number that spends the budget, or ``iterations`` if there is no budget.
+
+        Raises PlannerError if the budget is less than one iteration.
+        """
         if not self.budget:
             return self.iterations
         step = self.shape(facts).training_flops * self.points_a_batch
@@ -189,7 +198,10 @@ class AmplitudeCell(Cell):
 
 
 def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
-    """N, D and C exactly, where the events are known. D counts the training points, as the paper's D_train does."""
+    """Return the exact N, D and C of a cell whose events are available.
+
+    D is the number of training points, as D_train in the paper.
+    """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     seen = float(cell.points_a_batch * cell.updates(facts))
@@ -197,15 +209,16 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
 
 
 def needs(root: Path, cell: AmplitudeCell) -> Resources:
-    """Cores, and memory for the weights, the events, and the largest batch."""
+    """Return the cores and the memory that a cell needs (weights, events and the largest batch)."""
     took = memory(root, cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Bytes beside the process: vectors of N, events with their inputs, activations of a block of points.
+    """Return the memory in bytes that a cell needs in addition to the process.
 
-    A file is read whole, however few of its events are asked for.
+    It consists of vectors of length N, the events with their inputs, and the activations of a block of points. A file
+    is always read whole, even if the cell uses few of its events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -219,7 +232,7 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 
 
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """The same model on a few points that need no simulation, for a few iterations."""
+    """Return a short version of a cell: the same model, few points without simulation, and few iterations."""
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     least, most = SHORT_ITERATIONS
@@ -234,7 +247,7 @@ def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
 
 
 def check(root: Path, cell: AmplitudeCell) -> None:
-    """Raises PlannerError for fields that do not go together, and for events that there are not."""
+    """Check that the fields of a cell are consistent and that its events are available. Raises PlannerError if not."""
     if not cell.layers and not cell.parameters:
         raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
     NETWORKS[cell.network].check(cell.parametrization)
@@ -251,7 +264,7 @@ def check(root: Path, cell: AmplitudeCell) -> None:
 
 
 def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
-    """Raises PlannerError for a file with too few events, or with some that the network cannot read or learn."""
+    """Check that a file has enough events and that the network can learn all of them. Raises PlannerError otherwise."""
     check_enough(cell.source, facts.events, cell.counts)
     if why := facts.unfit.get(cell.target) or NETWORKS[cell.network].unfit(facts):
         raise PlannerError(f"{FOLDER}/{cell.data}: {why}")

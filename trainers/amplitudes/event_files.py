@@ -1,4 +1,4 @@
-"""The files of events of a workspace: which there are, and another one that is brought in."""
+"""Event files of a workspace: list them and import new ones."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from isoplan.trainers.backend.store.files import replace, sweep, writing
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 MOST_BYTES = 200 * 1024**2
-"""Of a file that comes in through a page; larger ones are copied into the folder."""
+"""Maximum size in bytes of a file that is uploaded through a page. Larger files are copied into the folder."""
 LOCK, PATIENCE = ".lock", 10.0
-"""Held by whoever brings a file in, and the seconds for which others wait."""
+"""Lock that is held while a file is imported, and the time in seconds that other processes wait for it."""
 
 
 def list_files(root: Path) -> list[str]:
-    """The names of the files of events of the workspace ``root`` that a cell may have as its data, in order."""
+    """Return the sorted names of the event files in the workspace ``root`` that a cell can use as data."""
     folder = root / FOLDER
     there = (path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else ()
     return sorted(path.name for path in there if re.fullmatch(NAME, path.name) and path.suffix.lower() in FORMATS)
 
 
 def import_file(root: Path, name: str, sent: bytes) -> None:
-    """Put the file ``name`` with the bytes ``sent`` among those of the workspace ``root``, once it has been read.
+    """Validate the uploaded bytes ``sent`` and store them as the file ``name`` in the workspace ``root``.
 
-    It is there whole or not at all. Raises PlannerError, one sentence, for a name that no data can have, or that of a
-    file that is there already; for more than ``MOST_BYTES``; and as ``read_events``, with the name of the file.
+    The file is stored completely or not at all. Raises PlannerError (one sentence) if the name is invalid or already
+    used, if the file is larger than ``MOST_BYTES``, or if ``read_events`` raises it; the message gives the name of the
+    file.
     """
     if not re.fullmatch(NAME, name):
         raise PlannerError(
@@ -56,7 +57,7 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
 
 
 def _write(place: Path, name: str, sent: bytes) -> None:
-    """The bytes, where they are events. Raises PlannerError, which calls the file ``name``."""
+    """Write the bytes to ``place`` and check that they are events. PlannerError names the file as ``name``."""
     place.write_bytes(sent)
     try:
         read_events(place)

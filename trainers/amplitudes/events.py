@@ -1,4 +1,4 @@
-"""Events that surrogates learn from: momenta, squared amplitude, weight; and what makes a set of them one."""
+"""Events that surrogates learn from (momenta, squared amplitude, weight), and checks of a set of events."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta, row_of
 
 LEAST = 4
-"""Particles of an event at least: two that come in and two that go out."""
+"""Minimum number of particles of an event: two incoming and two outgoing ones."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """``n`` points of phase space of one process.
+    """A set of ``n`` phase-space points of one process.
 
-    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first; ``amplitude`` (n,) is
-    |M|^2 in the user's units (built-in processes: GeV^(8 - 2 particles)); ``weight`` (n,) is 1 for unweighted events
-    and otherwise what an event counts for; ``process`` names a built-in process and is empty for one of the user's own.
+    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first. ``amplitude`` (n,) is
+    |M|^2 in the user's units (built-in processes: GeV^(8 - 2 particles)). ``weight`` (n,) is the statistical weight of
+    each event, 1 for unweighted events. ``process`` names a built-in process and is empty for a user-defined process.
 
-    Raises PlannerError for arrays whose shapes do not fit together and for a process that there is not. Values are
-    looked at by ``check_events``.
+    Raises PlannerError if the shapes of the arrays are inconsistent or if the process is unknown. ``check_events``
+    checks the values.
     """
 
     momenta: Floats
@@ -48,12 +48,15 @@ class Events:
         return len(self.momenta)
 
     def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Events:
-        """Those of them in ``rows``."""
+        """Return the events of ``rows``."""
         return Events(self.momenta[rows], self.amplitude[rows], self.weight[rows], self.process)
 
 
 def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]]) -> None:
-    """Raises PlannerError where arrays of such shapes are no events: ``columns`` have one number an event, by name."""
+    """Check that arrays of these shapes can be events; ``columns`` contains the shapes of the (n,) arrays by name.
+
+    Raises PlannerError otherwise.
+    """
     if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
         raise PlannerError(
             f"The momenta have the shape {momenta}: give (events, particles, 4) as (E, px, py, pz) in GeV, two "
@@ -67,7 +70,7 @@ def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]
 
 
 def check_process(name: str) -> None:
-    """Raises PlannerError for a name that is no built-in process and not empty."""
+    """Check that ``name`` is empty or a built-in process. Raises PlannerError otherwise."""
     if name and name not in PROCESSES:
         raise PlannerError(
             f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or no name for a process of your own."
@@ -75,10 +78,11 @@ def check_process(name: str) -> None:
 
 
 def check_events(events: Events) -> None:
-    """Raises PlannerError that names the first row that is no event, and by how much it fails.
+    """Check the values of all events.
 
-    Momenta are finite, conserved and on shell (of a process of the user's own: not faster than light, and with one mass
-    for each particle); amplitudes are finite, weights finite and positive.
+    Momenta must be finite, conserved and on shell. For a user-defined process they must not be faster than light, and
+    each particle must have the same mass in all rows. Amplitudes must be finite; weights must be finite and positive.
+    Raises PlannerError, which names the first invalid row and the size of the deviation.
     """
     if events.process:
         check_momenta(events.momenta, PROCESSES[events.process].particles)
@@ -90,7 +94,7 @@ def check_events(events: Events) -> None:
 
 
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:
-    """Raises PlannerError that names the first of ``values`` (n,) that is ``bad``."""
+    """Raise PlannerError for the first of ``values`` (n,) that is marked in ``bad``, if any."""
     if bad.any():
         row = int(np.argmax(bad))
         raise PlannerError(f"{row_of(row, bad.sum())} has the {name} {values[row]:g}, which is {why}.")

@@ -46,7 +46,7 @@ PRESETS = {
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Surrogates of squared amplitudes on the events of the workspace ``root``."""
+    """Return the family of amplitude surrogates that uses the events of the workspace ``root``."""
     return (
         Family(
             name="amplitudes",
@@ -65,7 +65,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and as the surrogate's ``training.train``."""
+    """Train a cell. Raises CellError if ``check_torch`` or ``training.train`` of the surrogate does."""
     check_torch("Amplitude surrogates", stream.device)
     from isoplan.trainers.amplitudes.surrogate import training
 

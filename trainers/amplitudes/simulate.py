@@ -37,15 +37,15 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import RunContext, Stopped
 
 AHEAD = 2
-"""Parts that each process is asked for before they are taken."""
+"""Number of parts per process that are submitted in advance."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """``n`` events of the built-in ``process``, at ``sqrt_s`` GeV or, where it is None, with the parton luminosity.
+    """A request for ``n`` events of a built-in process, at ``sqrt_s`` GeV or (None) with the parton luminosity.
 
-    Raises PlannerError for a process that there is not, an energy that none of its events has, no events, more than fit
-    into memory, and a negative seed.
+    Raises PlannerError if the process is unknown, no event has this energy, ``n`` is less than one, the events do not
+    fit into memory, or the seed is negative.
     """
 
     process: str
@@ -66,10 +66,10 @@ class Request:
 
 
 def adapt(request: Request, said: Callable[[int], None] = lambda rounds: None) -> Ready:
-    """What these events are drawn from: the same for every seed and number.
+    """Return the adapted sampler for a request; it is the same for every seed and number of events.
 
-    ``said`` is told how many rounds of ``ROUNDS`` are done. Raises PlannerError where vegas is not installed and where
-    no point passes the cuts.
+    ``said`` is called with the number of completed rounds of ``ROUNDS``. Raises PlannerError if vegas is not installed
+    or no point passes the cuts.
     """
     need_vegas()
     return Ready.of(Sampler(request.mapping).adapted(said=said))
@@ -82,17 +82,17 @@ def simulate(
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
-    """The events of ``request`` from what ``adapt`` made, by ``cores`` processes.
+    """Simulate the events of ``request`` with the result of ``adapt`` on ``cores`` processes.
 
-    ``said`` is told how many there are, and ``stop`` asked, after every part. Raises Stopped, and PlannerError where a
-    process dies; KeyboardInterrupt after Ctrl+C. The processes have ended by then.
+    After every part ``said`` is called with the number of events, and ``stop`` is called. Raises Stopped if ``stop``
+    returns True, PlannerError if a process dies, and KeyboardInterrupt after Ctrl+C. All processes have ended by then.
     """
     with closing(_parts(partial(make_part, ready, request.seed), cores)) as parts:
         return gather(parts, request.n, ready, said, stop)
 
 
 def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, None]:
-    """All parts in their order, without end."""
+    """Yield all parts in order, without end."""
     if cores == 1:
         yield from map(make, count())
         return
@@ -113,7 +113,7 @@ def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, Non
 
 
 def _begin() -> None:
-    """In each process: it leaves Ctrl+C to the first one, and ends where that one has died."""
+    """Initialise a worker process: it ignores Ctrl+C and exits if the main process has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
 
@@ -127,22 +127,22 @@ def _follow() -> None:
 
 Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
-"""Sets of events that share none, and their seeds, which nobody types by chance."""
+"""Seeds of the disjoint sets of events, chosen so that users are unlikely to use them."""
 SEEDS = 100_000
-"""Chunks of a stream at most."""
+"""Maximum number of chunks of a stream."""
 FIRST, CHUNK = 1_000, 8_000
-"""Events of the first chunk and at most; each has twice as many as the one before, so that small cells wait little."""
+"""Events of the first chunk, and maximum per chunk. Each chunk is twice as large as the previous one up to there."""
 SAMPLER, READY = 1, "ready.npz"
-"""To be raised where the same seed gives other events; and the file of what those of a process are drawn from."""
+"""Version of the sampler (increase it if the same seed gives other events), and the file of the adapted sampler."""
 PAUSE = 0.2
-"""Seconds between two looks at what another cell makes."""
+"""Seconds between two checks for a file that another cell is writing."""
 
 
 def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: RunContext) -> Events:
-    """The first ``count`` events of the stream ``name``; those that are missing are made, by all who wait for them.
+    """Return the first ``count`` events of the stream ``name``; waiting cells make the missing ones together.
 
-    ``sqrt_s`` in GeV, 0 for that of partons in protons. Raises Stopped where the cell must end, and PlannerError where
-    vegas is not installed or no event has that energy.
+    ``sqrt_s`` in GeV, 0 for the energies of partons in protons. Raises Stopped if the cell must end, and PlannerError
+    if vegas is not installed or no event has this energy.
     """
     home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
     place = home / name
@@ -161,13 +161,13 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
 
 
 def _made(request: Request, ready: Ready, stream: RunContext) -> Columns:
-    """A chunk. Raises Stopped where the cell must end."""
+    """Make a chunk. Raises Stopped if the cell must end."""
     events = simulate(request, ready, said=lambda _: stream.step(0)).events
     return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
 
 
 def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
-    """What the events of a process are drawn from, adapted by whoever comes first."""
+    """Return the adapted sampler of a process. The first cell that needs it adapts it."""
     path = home / READY
 
     def make() -> Columns:
@@ -181,7 +181,7 @@ def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Number, events before it, and events of each chunk."""
+    """Yield the number of each chunk, the number of events before it, and its number of events."""
     before = 0
     for index in itertools.count():
         size = min(FIRST * 2**index, CHUNK)
@@ -194,7 +194,7 @@ def _file(place: Path, index: int) -> Path:
 
 
 def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
-    """Write the file ``path``, unless it is there or another cell is at it. Raises Stopped where the cell must end."""
+    """Write the file ``path`` unless it exists or another cell is writing it. Raises Stopped if the cell must end."""
     if stream.stopping:
         raise Stopped
     with hold_lock(path.with_suffix(".lock")) as mine:
@@ -206,7 +206,7 @@ def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
 
 
 def _write(place: Path, columns: Columns) -> None:
-    with place.open("wb") as file:  # by its name numpy gives it another end
+    with place.open("wb") as file:  # open file: numpy changes the name of a path
         np.savez(file, allow_pickle=False, **columns)
 
 

@@ -21,13 +21,13 @@ from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
 from isoplan.trainers.cell import RunContext
 
 SPREAD = 1e-5
-"""Of p1.p2: what rounding to seven digits leaves of one that is constant."""
+"""Relative spread of a constant p1.p2 that remains after rounding to seven digits."""
 
 
 def fixed_energy(momenta: NDArray[np.float64]) -> bool:
-    """Whether all events have one sqrt(s): p1.p2 of the incoming particles is constant.
+    """Return whether all events have the same sqrt(s), that is, whether p1.p2 of the incoming particles is constant.
 
-    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first; a single event counts as
+    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first. A single event counts as
     fixed.
     """
     one, two = momenta[:, 0], momenta[:, 1]
@@ -36,13 +36,14 @@ def fixed_energy(momenta: NDArray[np.float64]) -> bool:
 
 
 LOWEST, HIGHEST = 1.5, 2000.0
-"""sqrt(s), where it varies, from so many times the masses (300 GeV at least) to so many GeV, even in the logarithm."""
+"""Range of a varying sqrt(s): from LOWEST times the sum of masses (at least 300 GeV) to HIGHEST GeV, flat in log."""
 
 
 def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Events:
-    """``n`` events, flat in the phase space of a built-in process, whose amplitude is s / ((p1 . p3) (p2 . p3)).
+    """Return ``n`` events, flat in the phase space of a built-in process, with an artificial amplitude.
 
-    ``sqrt_s`` in GeV, 0 where it varies. The weights, which flat phase space has, are left out.
+    The amplitude is s / ((p1 . p3) (p2 . p3)). ``sqrt_s`` in GeV, 0 if it varies. The weights of flat phase space are
+    left out.
     """
     rng, masses = np.random.default_rng(seed), find_process(process).masses
     low = max(LOWEST * sum(masses), 300.0)
@@ -56,12 +57,15 @@ def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Eve
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104
-"""Seed of the order in which events of a file are given out, the same for all cells."""
+"""Seed of the shuffle of the events of a file, the same for all cells."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Events by the fields of a cell: ``data`` is simulated, toy, or a file; the others are of what is made here."""
+    """Source of events, from the fields of a cell.
+
+    ``data`` is simulated, toy, or a file name; the other fields apply to simulated and toy events.
+    """
 
     data: str
     process: str
@@ -69,19 +73,21 @@ class Source:
 
     @property
     def made(self) -> bool:
-        """Whether they are made here, as many as are asked for."""
+        """Whether Isoplan makes the events, in any number."""
         return self.data in (SIMULATED, TOY)
 
     def path(self, root: Path) -> Path:
-        """Their file in the workspace ``root``."""
+        """Return the path of the file in the workspace ``root``."""
         return root / FOLDER / self.data
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The ``kinds`` of external particles (a number each, the same for identical ones), whether sqrt(s) is ``varying``,
-    how many ``events`` there are, 0 for any number, why the amplitudes are ``unfit`` for kinds of targets, if so, and
-    why invariants have no logarithms, as those of ``collinear`` particles, if so.
+    """Properties of events that are available before a cell runs.
+
+    ``kinds``: one integer per external particle, equal for identical particles. ``varying``: whether sqrt(s) varies.
+    ``events``: number of events, 0 for any number. ``unfit``: for each kind of target that the amplitudes do not allow,
+    the reason. ``collinear``: the reason why the invariants have no logarithm, or empty.
     """
 
     kinds: tuple[int, ...]
@@ -92,13 +98,13 @@ class Facts:
 
     @property
     def particles(self) -> int:
-        """How many external ones."""
+        """Number of external particles."""
         return len(self.kinds)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The events that a cell trains on, those that choose its best weights, and those that it is tested on."""
+    """Events for training, for the choice of the best weights (validation), and for the test."""
 
     train: Events
     validation: Events
@@ -106,7 +112,7 @@ class Data:
 
 
 def facts_of(root: Path, source: Source) -> Facts:
-    """What is known of the events. Raises PlannerError for a file that is not there or cannot be read."""
+    """Return the properties of the events. Raises PlannerError if the file is missing or cannot be read."""
     if source.made:
         return Facts(kinds_of(find_process(source.process).particles), not source.sqrt_s)
     path = source.path(root)
@@ -121,7 +127,7 @@ def facts_of(root: Path, source: Source) -> Facts:
 
 @lru_cache(maxsize=64)
 def _facts(path: Path, size: int, changed: int) -> Facts:
-    """Those of a file as it was when it had that size and was changed then."""
+    """Return the properties of a file. Size and modification time are part of the cache key."""
     events = read_events(path)
     own = [str(place) for place in range(events.momenta.shape[1])]
     names = find_process(events.process).particles if events.process else own
@@ -132,16 +138,17 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
-    """The kind of each particle, in the order in which its name comes first."""
+    """Return an integer for each particle, equal for equal names, in the order of first occurrence."""
     different = list(dict.fromkeys(names))
     return tuple(different.index(name) for name in names)
 
 
 def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data:
-    """So many events to train, validate and test on; simulated ones are made as far as they are missing.
+    """Return the requested numbers of training, validation and test events; missing simulated events are made.
 
-    Those of a file are shuffled once and for all: the first are for tests, the next to train on, and the last to
-    validate, so that larger training sets hold smaller ones. Raises PlannerError where a file holds too few.
+    Events of a file are shuffled with a fixed seed: the first ones are for tests, the next ones for training, and the
+    last ones for validation, so larger training sets contain smaller ones. Raises PlannerError if a file has too few
+    events.
     """
     train, validation, test = counts
     if not source.made:
@@ -159,7 +166,7 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
 
 
 def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:
-    """Raises PlannerError where a file holds fewer events than are asked for."""
+    """Check that a file has at least the requested number of events. Raises PlannerError otherwise."""
     if sum(counts) > there:
         train, validation, test = counts
         raise PlannerError(

@@ -1,4 +1,4 @@
-"""What comes along of the cells of the grids of recommenders."""
+"""Metrics that are bundled with the cells of the recommender grids."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from isoplan.trainers.behavior.scores.metrics import HISTORIES, directions
 from isoplan.trainers.bundle import Columns
 
 KEPT = tuple(directions(histories=()))
-"""Of the candidates that a stage is judged by."""
+"""Metrics of the candidates by which a stage is judged."""
 OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
-"""Of the other kind of candidates: what the rank correlations of the paper (Tables 15 to 17) are between."""
+"""Metrics of the other kind of candidates, for the rank correlations of the paper (Tables 15 to 17)."""
 BY_HISTORY = ("loss", "recall@10", "NDCG@10", "MRR@10")
-"""Also of the events with so many before them: whether short histories prefer the same cells (Sec. 7 (e))."""
+"""Metrics by length of the history, to test whether short histories prefer the same cells (Sec. 7 (e))."""
 
 COLUMNS = Columns(
     fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),

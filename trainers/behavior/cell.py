@@ -1,4 +1,4 @@
-"""The cells of the behavior family: what one asks for, and what follows from it before anything is trained."""
+"""Cells of the behavior family: their fields, and the values that follow from them before training."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from isoplan.trainers.cell import Cell, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
-"""Of a cell of about a second."""
+"""Size of a cell that takes about one second."""
 UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
-"""What a log is taken for that no cell has read yet."""
+"""Assumed facts of a log that no cell has read yet."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class BehaviorCell(Cell):
-    """A two-part model trained on a log of events; zeros are sized by the budget or taken by rule."""
+    """A two-part model trained on an event log. A zero means that the budget or a rule sets the value."""
 
     data: Annotated[
         str,
@@ -137,27 +137,27 @@ class BehaviorCell(Cell):
 
     @property
     def world(self) -> World:
-        """The synthetic log, the same for all cells of a grid that say so many items and users."""
+        """The synthetic log. It is the same for all cells of a grid with equal items, users and events per user."""
         return World(users=self.users, items=self.items, mean_length=self.user_events)
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate that was asked for, else one by batch."""
+        """The learning rate of the cell, or the default for its batch if it is 0."""
         return self.rate or learning_rate(self.batch)
 
     @property
     def tried_rates(self) -> tuple[float, ...]:
-        """The learning rates that each stage tries, the smallest first."""
+        """The learning rates that each stage tries, in rising order."""
         return tuple(self.peak_rate * 2.0 ** (k - (self.rates - 1) / 2) for k in range(self.rates))
 
     @property
     def backbone(self) -> BehaviorCell:
-        """The cell of stage 1 whose embedder this one freezes: what stage 2 alone reads is left out."""
+        """The cell of stage 1 whose embedder is frozen in this one. Fields that only stage 2 uses are reset."""
         alone = {"stage": 1, "negatives": 0, "softmax": "mean", "judge": "validation", "looks": 0, "rivals": 0}
         return self.model_copy(update={**alone, "pool": 2})
 
     def asked(self, facts: Facts) -> Asked:
-        """What the cell is sized for."""
+        """Return the inputs of the sizing."""
         return Asked(
             budget=self.budget, fields=facts.fields, batch=self.batch, t=facts.t, ratio=self.ratio,
             share=0.0 if self.h else self.share, h=self.h, width=self.width, layers=self.layers,
@@ -165,13 +165,13 @@ class BehaviorCell(Cell):
         )  # fmt: skip
 
     def sized(self, facts: Facts) -> Sized:
-        """Model and steps of stage 1. Raises PlannerError where a budget is too small for them."""
+        """Return the model and the steps of stage 1. Raises PlannerError if the budget is too small."""
         asked = self.asked(facts)
         found = size(asked) if self.budget else Sized(given(asked), self.batch, self.steps, facts.t, asked.reads)
         return replace(found, shape=replace(found.shape, dropout=self.dropout))
 
     def more_steps(self, facts: Facts) -> int:
-        """Steps of stage 2: those that spend its budget, or as many as asked for."""
+        """Return the steps of stage 2: those of its budget, or the field ``steps`` without a budget."""
         if not self.budget:
             return self.steps
         sized = self.sized(facts)
@@ -179,13 +179,13 @@ class BehaviorCell(Cell):
 
 
 def name_of(cell: BehaviorCell, data: int) -> str:
-    """The name of what a cell of stage 1 trains on data of that fingerprint."""
+    """Return the name of the result of a stage 1 cell on data with the fingerprint ``data``."""
     whole = [VERSION, cell.model_dump(mode="json", exclude={"threads", "device"}), data]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def sizes(root: Path, cell: BehaviorCell) -> Sizes:
-    """N, D, U and C as for typical batches where the data are known; what a cell reports in the end is exact."""
+    """Return N, D, U and C for typical batches if the data are known. A finished cell reports exact values."""
     facts = facts_of(root, cell)
     if facts is None:
         return Sizes(C=cell.budget or None)
@@ -196,7 +196,7 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
 
 
 def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
-    """C of a typical step: sequences of mean length, texts of mean length, and targets that are all different."""
+    """Return C of a typical step: sequences and texts of mean length, and distinct targets."""
     lengths = np.full(cell.batch, facts.events)
     unique = min(lengths.sum(), facts.items)
     if cell.stage == 2:
@@ -206,7 +206,9 @@ def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
 
 
 def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
-    """What is known of a cell's data before it runs, of a synthetic log nearly; None for a folder not read yet."""
+    """Return the known facts of a cell's data, or None if the folder has not been read. Approximate for a synthetic
+    log.
+    """
     if cell.data == SYNTHETIC:
         world = cell.world
         targets = round(cell.users * max(cell.user_events - 3, 1))  # two are held out, and the first is not predicted
@@ -222,7 +224,7 @@ def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
 
 
 def check(root: Path, cell: BehaviorCell) -> None:
-    """Raises PlannerError for fields that do not go together, and for a log that is not there."""
+    """Check the fields of a cell. Raises PlannerError if they are incompatible or the log does not exist."""
     if not cell.budget and not cell.width:
         raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
     if cell.split == "last-one" and cell.judge == "validation":
@@ -245,7 +247,7 @@ def check(root: Path, cell: BehaviorCell) -> None:
 
 
 def check_batch(cell: BehaviorCell, windows: int) -> None:
-    """Raises PlannerError where there are fewer sequences to train on than a batch has, or none."""
+    """Check the number of training sequences. Raises PlannerError if it is 0 or less than the batch."""
     if not windows:
         raise PlannerError(
             f"{cell.data} leaves nothing to train on: no user has two events beside those that the split {cell.split} "
@@ -259,7 +261,7 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
 
 
 def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
-    """Raises PlannerError where more items are to be drawn than there are."""
+    """Check the number of negatives. Raises PlannerError if it is larger than the number of items."""
     if cell.negatives > facts.items:
         raise PlannerError(
             f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: ask for "
@@ -268,7 +270,7 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
 
 
 def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
-    """The same model on a small synthetic log; a few updates, and little that is judged."""
+    """Return a short cell: the same model on a small synthetic log, with few steps and a short evaluation."""
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)
     few = {

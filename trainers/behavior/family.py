@@ -19,10 +19,10 @@ from isoplan.trainers.cell import Family, Preset, RunContext
 from isoplan.trainers.pytorch import check_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
-"""A synthetic log on which small models do not see events twice."""
+"""A synthetic log that is large enough for small models to see each event at most once."""
 BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
-"""Each cell by the best of three learning rates on the training loss, as in the paper (Secs. 3.1 and 5)."""
+"""Each cell tries three learning rates and keeps that with the best training loss (Secs. 3.1 and 5)."""
 
 PRESETS = {
     "example": Preset(
@@ -49,7 +49,7 @@ PRESETS = {
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Two-part behavioural models on the event logs of the workspace ``root``."""
+    """Return the families of two-part behavioural models on the event logs of the workspace ``root``."""
     return (
         Family(
             name="behavior",
@@ -68,7 +68,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and as ``cell_training.train``."""
+    """Train a cell. Raises CellError as ``check_torch`` and ``cell_training.train`` do."""
     check_torch("Recommender cells", stream.device)
     from isoplan.trainers.behavior.training import cell_training
 

@@ -1,4 +1,4 @@
-"""The memory that a cell takes, in bytes, before it is trained."""
+"""The memory of a cell in bytes, estimated before training."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_byt
 from isoplan.trainers.cell import CellError, Resources
 
 PROCESS = 0.6e9
-"""Bytes that a process takes with torch and nothing to train."""
+"""Memory in bytes of a process that has imported torch and trains nothing."""
 ADAM = 16
-"""Of a parameter with its gradient and both moments."""
+"""Bytes of a parameter with its gradient and both moments."""
 FLOAT, PLACE = 4, 8
-"""Of a number, and of the place of an item."""
+"""Bytes of a number, and of an index of an item."""
 A_LAYER = 22 * FLOAT
-"""That a token takes in each layer while it trains, for each number of its embedding, as measured."""
+"""Bytes per token, layer and width during training, as measured."""
 EMBEDDED = 14 * FLOAT * 2048
-"""That each number of a word takes while a catalogue is embedded, so many items at a time."""
+"""Bytes per word and width while a catalogue is embedded, for one block of items."""
 SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
-"""Of the scores that are there at once, and of what is made of them."""
+"""Bytes of the scores that are in memory at once, with the arrays derived from them."""
 JUDGED = 4 * PLACE * 2**22
-"""Of judging a few sequences at a time, at least, as measured."""
+"""Minimum bytes of an evaluation of a few sequences at a time, as measured."""
 
 
 def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
-    """Bytes beside the process: weights with their moments, activations of a batch, scores, embeddings of all items."""
+    """Return the bytes in addition to those of the process.
+
+    They are weights with their moments, activations of a batch, scores, and embeddings of all items.
+    """
     shape = cell.sized(facts).shape
     rows = cell.batch * facts.events
     context = (
@@ -48,7 +51,7 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
 
 
 def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
-    """Of judging a pool: its queries with their best items, and the scores of some of them among all items."""
+    """Return the bytes of the evaluation of a pool: its queries with their best items, and a block of scores."""
     queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
     at_once = min(queries, QUERIES)
     kept = queries * (FLOAT * h + 3 * PLACE * TOP)
@@ -56,19 +59,19 @@ def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
 
 
 def catalogue_bytes(items: int, h: int) -> float:
-    """Of the embeddings of all items, which stage 2 reads and full-catalogue metrics score."""
+    """Return the bytes of the embeddings of all items, for stage 2 and metrics over the full catalogue."""
     return float(FLOAT * items * h)
 
 
 def needs(root: Path, cell: BehaviorCell) -> Resources:
-    """Cores, and memory; for a log that no cell has read yet as if it were ``UNREAD``."""
+    """Return the cores and the memory of a cell. A log that no cell has read has the facts ``UNREAD``."""
     facts = facts_of(root, cell) or UNREAD
     took = [PROCESS + memory(cell, facts, device) for device in ("cpu", "cuda")]
     return Resources(cell.threads, took[0], 0.0 if cell.device == "cpu" else took[1])
 
 
 def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:
-    """Raises CellError for a catalogue whose embeddings take more than the ``there`` bytes of memory."""
+    """Check the catalogue. Raises CellError if its embeddings need more than ``there`` bytes of memory."""
     h = cell.sized(facts).shape.h
     takes = catalogue_bytes(facts.items, h)
     if takes > there:

@@ -1,8 +1,8 @@
-"""How a cell sizes itself: model, events and steps out of a budget, by the step formula (behavioural, eq. 1).
+"""Sizing of a cell: model, events and steps from a budget, with the step formula (behavioural, eq. 1).
 
-With a ratio D / N the formula has one N that spends the budget (Sec. 3.1); the share s fixes h, and the layers or the
-width of the contextualiser follow. With a contextualiser that is given, the budget fixes D instead (Sec. 5). Widths are
-whole, so that what comes out lies a little beside what was asked: it is said as it is.
+For a given ratio D / N, one N spends the budget (Sec. 3.1). The share s then fixes h, and the layers or the width of
+the contextualiser follow. For a given contextualiser, the budget fixes D (Sec. 5). Widths are whole numbers, so the
+result differs slightly from the request; the actual values are reported.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from isoplan.trainers.behavior.model.shape import (
 )
 
 ASPECT = 32
-"""Width over layers where the layers are free; Table 8 has 16 to 51."""
+"""Width over layers if the layers are free. Table 8 has 16 to 51."""
 MOST_LAYERS = 64
 NARROWEST = 4
-"""Of h and d: the text encoder is never removed, so that a share of nothing is a small one (Sec. 3.1)."""
+"""Minimum h and d. The text encoder is never removed, so that a share of 0 becomes a small share (Sec. 3.1)."""
 STEP = 4
-"""Widths of the contextualiser are multiples of it, so that heads divide them."""
+"""Widths of the contextualiser are multiples of this number, so that heads divide them."""
 LEAST, MOST = 1e2, 1e14
-"""Parameters among which N is sought."""
+"""Range of parameters in which N is searched."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a cell is sized for: ``budget`` FLOPs of stage 1 with ``batch`` sequences a step and ``t`` tokens an event.
+    """Inputs of the sizing: ``budget`` FLOPs of stage 1, ``batch`` sequences a step, ``t`` tokens an event.
 
-    Zero leaves a number free. ``share`` s = p_e / N or ``h``, one of them, fixes the embedder. Without ``width`` the
-    ``ratio`` D / N fixes N; with it, the contextualiser is as given and D is what the budget leaves. A sequence has
-    ``events`` on average, ``length`` where that is zero.
+    Zero means that a number is free. Either the ``share`` s = p_e / N or ``h`` fixes the embedder. Without ``width``
+    the ``ratio`` D / N fixes N. With it, the contextualiser is given and D follows from the budget. A sequence has
+    ``events`` on average, or ``length`` if that is 0.
     """
 
     budget: float
@@ -59,13 +59,13 @@ class Asked:
 
     @property
     def reads(self) -> int:
-        """Events of a sequence, a whole number of them."""
+        """The number of events of a sequence, rounded."""
         return max(round(self.events or self.length), 1)
 
 
 @dataclass(frozen=True)
 class Sized:
-    """A model and how long it is trained. ``C`` is what eq. 1 says of it, in FLOPs."""
+    """A model and the length of its training. ``C`` is that of eq. 1, in FLOPs."""
 
     shape: Shape
     batch: int
@@ -75,35 +75,34 @@ class Sized:
 
     @property
     def parts(self) -> TwoPart:
-        """The model as eq. 1 reads it."""
+        """The model for eq. 1."""
         return two_part(self.shape, self.batch, self.t, self.events)
 
     @property
     def N(self) -> int:
-        """Parameters without vocabulary."""
+        """The number of parameters without vocabulary."""
         return sum(parameters(self.shape))
 
     @property
     def share(self) -> float:
-        """s = p_e / N."""
+        """The share s = p_e / N."""
         return self.parts.s
 
     @property
     def D(self) -> float:
-        """Events: T B L, with so many events a sequence as there are on average."""
+        """The number of events T B L, with the mean number of events of a sequence as L."""
         return self.steps * self.parts.events
 
     @property
     def C(self) -> float:
-        """T times F_step of eq. 1."""
+        """The compute T F_step of eq. 1."""
         return float(self.parts.stage1.flops(np.asarray(float(self.N)), np.asarray(self.D)))
 
 
 def size(asked: Asked) -> Sized:
-    """The cell whose steps spend the budget to half a step.
+    """Return the cell whose steps spend the budget to within half a step.
 
-    Raises PlannerError where both or none of share and h are given, and where the budget is too small for a model or a
-    step.
+    Raises PlannerError if both or none of share and h are given, or if the budget is too small for a model or a step.
     """
     if (asked.share > 0) == (asked.h > 0):
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
@@ -115,16 +114,16 @@ def size(asked: Asked) -> Sized:
 
 
 def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -> int:
-    """Steps of stage 2 that spend ``budget`` FLOPs on ``batch`` sequences of ``events`` with ``K`` extra negatives.
+    """Return the steps of stage 2 for ``budget`` FLOPs and ``batch`` sequences with ``K`` extra negatives.
 
-    Raises PlannerError where the budget is less than half of one.
+    A sequence has ``events`` events. Raises PlannerError if the budget is less than half a step.
     """
     parts = two_part(shape, batch, 1, events, K)
     return steps_of(budget, float(parts.stage2.flops(_N(shape), np.asarray(parts.events))))
 
 
 def steps_of(budget: float, step: float) -> int:
-    """The whole number of steps of ``step`` FLOPs that is nearest to ``budget``. Raises PlannerError for none."""
+    """Return the number of steps of ``step`` FLOPs nearest to ``budget``. Raises PlannerError if it is 0."""
     steps = round(budget / step)
     if steps < 1:
         raise PlannerError(
@@ -143,7 +142,7 @@ def _once(asked: Asked) -> Floats:
 
 
 def given(asked: Asked) -> Shape:
-    """The contextualiser of ``width`` with the embedder of ``h``, or of the share beside it: p_e (1 - s) = s p."""
+    """Return the contextualiser of ``width`` with an embedder of width ``h``, or of the share: p_e (1 - s) = s p."""
     layers = asked.layers or max(round(asked.width / ASPECT), 1)
     if asked.h:
         return _shape(asked, asked.h, asked.width, layers)
@@ -160,7 +159,7 @@ def given(asked: Asked) -> Shape:
 
 
 def _at_ratio(asked: Asked) -> Shape:
-    """The model of that N which spends the budget at D = ratio N."""
+    """Return the model whose N spends the budget at D = ratio N."""
     p_e = float(embedder_parameters(asked.fields, asked.h, asked.text_layers)) if asked.h else 0.0
 
     def excess(log_N: Floats, log_C: Floats) -> Floats:
@@ -202,29 +201,29 @@ def _shape(asked: Asked, h: int, width: int, layers: int) -> Shape:
 
 
 def _of_h(asked: Asked) -> tuple[float, float]:
-    """(a, b) of p_e = a h^2 + b h."""
+    """Return (a, b) of p_e = a h^2 + b h."""
     one, two = (embedder_parameters(asked.fields, h, asked.text_layers) for h in (1, 2))
     a = (two - 2 * one) / 2
     return a, one - a
 
 
 def _width_of_embedder(asked: Asked, p_e: Floats) -> Floats:
-    """h of an embedder of ``p_e`` parameters, before it is made whole."""
+    """Return h of an embedder with ``p_e`` parameters, before rounding."""
     a, b = _of_h(asked)
     return (np.sqrt(b * b + 4 * a * p_e) - b) / (2 * a)
 
 
 def _width_of_context(asked: Asked, p: float, h: int, layers: int) -> float:
-    """d of a contextualiser of ``p`` parameters, before it is made whole."""
+    """Return d of a contextualiser with ``p`` parameters, before rounding."""
     return _root(12 * layers, 13 * layers + 2 * h + asked.length + 3, h - p)
 
 
 def _root(a: float, b: float, c: float) -> float:
-    """The positive root of a x^2 + b x + c; zero where there is none."""
+    """Return the positive root of a x^2 + b x + c, or 0 if there is none."""
     return max((math.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a), 0.0)
 
 
 def _around(x: float) -> tuple[int, int]:
-    """The whole widths below and above."""
+    """Return the next whole widths below and above."""
     low = max(math.floor(x), NARROWEST)
     return low, low + 1

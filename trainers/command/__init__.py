@@ -1,4 +1,4 @@
-"""Any program of the user's: it reads a cell as JSON, writes metrics as JSON lines, and knows nothing of Isoplan."""
+"""Programs of users. A program reads a cell as JSON, writes metrics as JSON lines, and needs no Isoplan code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The environment variables that a program gets: a short list, what its description names, and what its cell needs.
+"""The environment variables of a program: a short list, names in its description, and those of its cell.
 
-The rest of the environment stays with Isoplan: it may hold keys of services, passwords in addresses of proxies, and
-settings that are Isoplan's own.
+Other variables are not passed. They may contain keys of services, passwords in addresses of proxies, and settings of
+Isoplan.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import isoplan
 
 PASSED = frozenset(
     {
-        # Where programs, libraries and environments are.
+        # Paths of programs, libraries and environments.
         *("PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH"),
-        # Who runs it, in which language, time zone and temporary folder.
+        # User, language, time zone and temporary folder.
         *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
-        # Which GPUs it may use.
+        # Visible GPUs.
         *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
     }
 )
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
-"""Beginnings of names that are passed too: languages, placement of threads, the batch job."""
+"""Prefixes of names that are passed too: languages, placement of threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""What a prefix would pass and is a key."""
+"""Names with such a prefix that contain a key and are not passed."""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
-"""Libraries whose ``..._NUM_THREADS`` is the number of threads of the cell."""
+"""Libraries whose ``..._NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PATHS = "PYTHONPATH"
 
@@ -37,9 +37,9 @@ PATHS = "PYTHONPATH"
 def environment_of(
     command: Sequence[str], named: Sequence[str], threads: int, given: Mapping[str, str], source: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables for ``command``: those of ``source`` that are passed or ``named``, and those that are ``given``.
+    """Return the variables for ``command``: those of ``source`` that are passed or ``named``, and ``given`` ones.
 
-    ``threads`` are those of the cell. A name in ``named`` that ``source`` lacks is left out.
+    ``threads`` are those of the cell. A name in ``named`` that ``source`` lacks is ignored.
     """
     passed = {name: value for name, value in source.items() if name in named or _is_passed(name)}
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
@@ -51,9 +51,9 @@ def _is_passed(name: str) -> bool:
 
 
 def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
-    """Where Python looks for modules: without the folder of Isoplan, whose ``data`` would hide the program's.
+    """Return the module path of Python without the folder of Isoplan, whose ``data`` would hide the program's.
 
-    A program that Isoplan's own Python runs finds Isoplan's modules last.
+    If the program runs with Isoplan's Python, the folder of Isoplan comes last.
     """
     own = str(Path(isoplan.__file__).parents[1])
     paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]

@@ -1,9 +1,9 @@
 """The bundled example: an MLP student learns a fixed random teacher from noisy labels, in numpy.
 
-The floor of its loss is known: the variance of the noise, which no model can predict. Inputs are Gaussian; the teacher
-has two hidden layers of 64 GELU neurons and unit variance of output; the student has two of ``width``. Every sample is
-seen once, by Adam with a cosine schedule. The loss is the mean squared error to the clean teacher on fixed test inputs,
-plus the variance of the noise.
+The floor of its loss is known: the variance of the noise, which no model can predict. Inputs are Gaussian. The teacher
+has two hidden layers of 64 GELU neurons and an output of unit variance; the student has two of ``width``. Adam with a
+cosine schedule sees every sample once. The loss is the mean squared error relative to the teacher without noise on
+fixed test inputs, plus the variance of the noise.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ TEACHER, TEACHER_SEED, TESTS = 64, 20_260_101, 4096
 STEEP, CUBIC = np.sqrt(2 / np.pi), 0.044715
 BETAS, EPS = (0.9, 0.999), 1e-8
 SAVE_EVERY, SAY_EVERY = 2.0, 0.25
-"""Seconds between two checkpoints, and between two lines."""
+"""Seconds between two checkpoints, and between two output lines."""
 
 ending = False
 
 
 def gelu(x: Floats) -> tuple[Floats, Floats]:
-    """GELU by its tanh approximation (Hendrycks and Gimpel 2016, sec. 2), and its slope."""
+    """Return GELU in its tanh approximation (Hendrycks and Gimpel 2016, sec. 2), and its derivative."""
     t = np.tanh(STEEP * (x + CUBIC * x * x * x))
     return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * STEEP * (1 + 3 * CUBIC * x * x)
 
 
 def network(rng: np.random.Generator, dim: int, width: int) -> list[Floats]:
-    """Weights and biases of two hidden layers and a linear output."""
+    """Return random weights and zero biases of two hidden layers and a linear output."""
     shapes = [(dim, width), (width, width), (width, 1)]
     return [x for shape in shapes for x in (rng.normal(0, 1 / np.sqrt(shape[0]), shape), np.zeros(shape[1]))]
 
 
 def forward(p: list[Floats], x: Floats) -> Floats:
-    """The output of a network (n,) on inputs (n, dim)."""
+    """Return the output of a network (n,) for inputs (n, dim)."""
     return ((gelu(gelu(x @ p[0] + p[1])[0] @ p[2] + p[3])[0]) @ p[4] + p[5])[:, 0]
 
 
 def gradient(p: list[Floats], x: Floats, y: Floats) -> tuple[float, list[Floats]]:
-    """Mean squared error and its gradient."""
+    """Return the mean squared error and its gradient."""
     a, slope_a = gelu(x @ p[0] + p[1])
     b, slope_b = gelu(a @ p[2] + p[3])
     off = (b @ p[4] + p[5])[:, 0] - y
@@ -59,7 +59,7 @@ def gradient(p: list[Floats], x: Floats, y: Floats) -> tuple[float, list[Floats]
 
 
 class Teacher:
-    """The function to learn, scaled to unit variance."""
+    """The target function, scaled to unit variance."""
 
     def __init__(self, dim: int) -> None:
         rng = np.random.default_rng(TEACHER_SEED)
@@ -74,7 +74,7 @@ class Teacher:
 
 
 def learning_rate(cell: dict[str, Any], updates: int) -> float:
-    """The peak learning rate of a cell: as given, or by a power law of width and updates."""
+    """Return the peak learning rate of a cell: the given one, or a power law of width and steps."""
     return float(cell["rate"] or 0.0054 * (cell["width"] / 64) ** -0.37 * (updates / 2048) ** -0.6)
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     if given["resume"]:
         try:
             first, p, moments = _load(Path(given["resume"]), p, moments)
-        except Exception as error:  # whatever a damaged file raises in numpy and zipfile
+        except Exception as error:  # numpy and zipfile raise various errors
             print(f"The checkpoint cannot be read ({error}). The cell begins again.", file=sys.stderr)
     peak, floor = learning_rate(cell, updates), cell["noise"] ** 2
     saved = said = time.monotonic()
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: float, step: int) -> None:
-    """One update in place (Kingma and Ba 2014, algorithm 1)."""
+    """Take one step of Adam in place (Kingma and Ba 2014, algorithm 1)."""
     half = len(p)
     for i, slope in enumerate(slopes):
         m, v = moments[i], moments[half + i]
@@ -128,7 +128,7 @@ def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: fl
 
 
 def _load(place: Path, p: list[Floats], moments: list[Floats]) -> tuple[int, list[Floats], list[Floats]]:
-    """What a checkpoint holds: updates, weights, moments. Raises ValueError where they are not shaped as here."""
+    """Load steps, weights and moments from a checkpoint. Raises ValueError if their shapes differ."""
     with np.load(place, allow_pickle=False) as kept:
         step = int(kept["step"])
         weights = [kept[f"p{i}"] for i in range(len(p))]

@@ -1,4 +1,4 @@
-"""One run of a program: the cell goes in as JSON, JSON lines come out, and it ends when it must."""
+"""One run of a program: write the cell as JSON, read JSON lines, and end the program if necessary."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from isoplan.trainers.cell import Cell, CellError, Died, RunContext, Stopped
 from isoplan.trainers.command.environment import environment_of
 
 GRACE = 4.0
-"""Seconds that a program has for a last checkpoint after SIGTERM."""
+"""Seconds after SIGTERM in which a program can save a last checkpoint."""
 LINE = 1_000_000
-"""Bytes of the longest line that is read; a longer one is no line."""
+"""Maximum number of bytes of a line. A longer one is not parsed."""
 LOG = 10_000_000
-"""Bytes of other output that the log keeps."""
+"""Maximum number of bytes of other output in the log."""
 CHUNK = 65_536
 MARK = "ISOPLAN_CELL"
-"""The variable by which processes of a cell are known again."""
+"""Environment variable that marks the processes of a cell."""
 CHECKPOINT = "checkpoint"
 
 
 @dataclass(eq=False)
 class Said:
-    """What a program has said so far: its last values, its result, and when it last said anything."""
+    """Output of a program so far: its last values, its result, and the time of its last line."""
 
     loss: str
     values: dict[str, float] = field(default_factory=dict)
@@ -50,16 +50,16 @@ def train(
 ) -> dict[str, float]:
     """Run ``command`` on a cell until it ends.
 
-    It gets the variables of ``environment_of`` and those that ``environment`` names. It reads one JSON object from
-    standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (where it may keep its state, written
-    beside and renamed) and ``resume`` (that place, where an attempt left something, else null). It writes JSON objects,
-    a line each: ``step`` and ``total`` with what it measures, and at the end ``result``. SIGTERM asks it to stop.
-    Raises CellError for a program that is missing, fails, hangs, or says nothing that can be read, Died for one that a
-    signal ended, OSError for one that fails while the disk is full, and Stopped.
+    The program gets the variables of ``environment_of`` and those in ``environment``. It reads one JSON object from
+    standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (the path of its saved state, to be
+    written under a temporary name and renamed) and ``resume`` (the same path if an earlier attempt saved a state, else
+    null). It writes JSON objects, one per line: ``step`` and ``total`` with measured values, and at the end ``result``.
+    SIGTERM asks it to stop. Raises CellError if the program is missing, fails, hangs, or writes no readable line, Died
+    if a signal ended it, OSError if it fails while the disk is full, and Stopped.
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
-        "device": "cuda:0" if stream.device.startswith("cuda:") else stream.device,  # the only one that it sees
+        "device": "cuda:0" if stream.device.startswith("cuda:") else stream.device,  # the program sees only this GPU
         "folder": str(stream.folder),
         "checkpoint": str(stream.folder / CHECKPOINT),
         "resume": str(stream.resume) if stream.resume else None,
@@ -100,7 +100,7 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
 def _started(
     command: Sequence[str], environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The program in a session of its own, which is ended whole, children of the program included."""
+    """Start the program in its own session, so that it can be ended together with its children."""
     device = {"CUDA_VISIBLE_DEVICES": _gpu(stream.device)} if stream.device.startswith("cuda:") else {}
     program = shutil.which(command[0])
     if program is None:
@@ -117,7 +117,7 @@ def _started(
         )
     except OSError as error:
         raise CellError(f"The program {command[0]!r} cannot be started: {error.strerror}.") from error
-    except ValueError as error:  # an argument with a NUL, which no program can get
+    except ValueError as error:  # raised for an argument with a NUL byte
         raise CellError(f"The program {command[0]!r} cannot be started: {error}. Correct programs.toml.") from error
     try:
         yield process
@@ -126,21 +126,21 @@ def _started(
 
 
 def _gpu(device: str) -> str:
-    """The name of a GPU for a process of its own: ``cuda:1`` is the second of those that this process sees."""
+    """Return the name of a GPU for another process: ``cuda:1`` is the second one that this process sees."""
     index = device.partition(":")[2]
     names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     return names[int(index)] if names and int(index) < len(names) else index
 
 
 def _tied() -> list[str]:
-    """How to start a program that ends with its worker, where the system can."""
+    """Return a command prefix that ends the program with its worker, if the system supports it."""
     tie = shutil.which("setpriv")
     return [tie, "--pdeathsig", "KILL", "--"] if tie and sys.platform == "linux" else []
 
 
 def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # a program that does not care for its cell
+    with contextlib.suppress(BrokenPipeError):  # the program may not read its cell
         process.stdin.write(json.dumps(given).encode() + b"\n")
         process.stdin.close()
 
@@ -148,7 +148,7 @@ def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> No
 def _lines(
     process: subprocess.Popen[bytes], stream: RunContext, said: Said, silence: float
 ) -> Iterator[tuple[str, bytes]]:
-    """Lines of standard output and standard error as they come, until both end; raises Stopped and CellError."""
+    """Yield lines of standard output and standard error until both end. Raises Stopped and CellError."""
     assert process.stdout is not None
     assert process.stderr is not None
     rest = {"out": bytearray(), "err": bytearray()}
@@ -181,7 +181,7 @@ def _lines(
 
 
 def _drained(process: subprocess.Popen[bytes]) -> bool:
-    """Whether nothing is left to read of a program that has ended, though a child may keep its output open."""
+    """Return whether all output of an ended program is read. A child may keep the output open."""
     import select
 
     assert process.stdout is not None
@@ -191,7 +191,7 @@ def _drained(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _take(name: str, line: bytes, said: Said, stream: RunContext) -> None:
-    """One line: an event, the result, or something for the log. Raises CellError for a loss that is no number."""
+    """Process one line: an event, the result, or text for the log. Raises CellError if the loss is not a number."""
     said.at = time.monotonic()
     event = _event(line) if name == "out" else None
     if event is None:
@@ -236,7 +236,7 @@ def _log(line: bytes, said: Said) -> None:
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, and the time for a last checkpoint; what it still prints is passed over."""
+    """Send SIGTERM and wait for a last checkpoint. Output is discarded."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     until = time.monotonic() + GRACE
@@ -264,7 +264,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_left_over(folder: Path) -> None:
-    """End what an attempt before this one left running: its worker was killed, and its children lived on."""
+    """Kill processes that an earlier attempt left running after its worker was killed."""
     import psutil
 
     own = os.getpid()

@@ -1,6 +1,6 @@
-"""The programs that the operator of a workspace allows, each of them a family: ``programs.toml``.
+"""The programs that the operator of a workspace allows in ``programs.toml``. Each is a family.
 
-A browser user chooses among them and never types one; a command is a list and never passes a shell.
+A browser user selects a program and never types a command. A command is a list and is never passed to a shell.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from isoplan.trainers.command.process import train
 
 FILE = "programs.toml"
 EXAMPLE = Path(__file__).with_name(FILE)
-"""What comes along: the example that the documentation walks through."""
+"""The bundled example program of the documentation."""
 PYTHON = "{python}"
-"""In a command: the Python that runs Isoplan."""
+"""Placeholder in a command for the Python that runs Isoplan."""
 EARLIER = {"isoplan.trainers.command.example": ".".join(("trainers", "command", "example"))}
 """Name of the bundled program -> its name up to version 0.1, which programs.toml of older workspaces may contain."""
 Formula = Callable[[Mapping[str, ArrayLike]], Any]
@@ -34,7 +34,7 @@ KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice"
 
 
 class FieldOf(BaseModel):
-    """A field of a program's cells, as the operator describes it."""
+    """A field of a program's cells, as described by the operator."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["integer", "number", "text", "choice", "boolean"]
@@ -47,12 +47,12 @@ class FieldOf(BaseModel):
 
 
 class Program(BaseModel):
-    """A program: its ``command``, the fields of its cells, what it measures, and what it takes.
+    """A program: its ``command``, the fields of its cells, its metrics, and its resources.
 
-    ``sizes`` are formulas of the fields for N, D, U and C (FLOPs); ``silence`` is after how many seconds without a line
-    it counts as hanging; ``short`` are fields that make a cell of about a second, by which its speed is measured;
-    ``example`` is a grid as one types it into the fields, for those who want to see something run; ``environment`` are
-    names of variables that the program gets beside those that every program gets.
+    ``sizes`` are formulas of the fields for N, D, U and C (FLOPs). ``silence`` is the number of seconds without a line
+    after which it counts as hanging. ``short`` are fields of a cell of about one second, to measure its speed.
+    ``example`` is an example grid, as typed into the fields. ``environment`` are names of additional variables that the
+    program gets.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -93,9 +93,9 @@ class Program(BaseModel):
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """The programs of the workspace ``root``, and the bundled example where the operator has none of that name.
+    """Return the programs of the workspace ``root``, and the bundled example unless the operator replaced it.
 
-    Raises PlannerError that names what is wrong in the file.
+    Raises PlannerError with the error in the file.
     """
     own = root / FILE
     found = {**_read(EXAMPLE, EXAMPLE.stat().st_mtime_ns)}
@@ -147,18 +147,18 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _formula(text: str) -> Formula:
-    """A formula of the fields of a cell. Raises PlannerError where it cannot be read."""
+    """Parse a formula of the fields of a cell. Raises PlannerError if it is invalid."""
     return ComputeRule(rule="formula", formula=text).parsed
 
 
 def _sizes(formulas: dict[str, Formula], cell: Cell) -> Sizes:
-    """N, D, U and C of a cell by the operator's formulas."""
+    """Return N, D, U and C of a cell from the operator's formulas."""
     fields = {name: float(x) for name, x in cell.model_dump().items() if isinstance(x, (int, float))}
     return Sizes(**{size: float(formula(fields)) for size, formula in formulas.items()})
 
 
 def _cell_of(name: str, program: Program) -> type[Cell]:
-    """The cell model of a program."""
+    """Return the cell model of a program."""
     fields: dict[str, Any] = {}
     for field, described in program.fields.items():
         kind: Any = KINDS[described.kind]

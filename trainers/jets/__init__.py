@@ -1,4 +1,4 @@
-"""Jets: the set Transformer of the jet paper, on JetClass files or on jets simulated here."""
+"""Jets: the set Transformer of the jet paper, on JetClass files or on jets simulated by Isoplan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes along of the cells of the grids of jets."""
+"""Columns that are bundled with the cells of the jet grids."""
 
 from __future__ import annotations
 

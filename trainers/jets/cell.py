@@ -1,4 +1,4 @@
-"""The cells of the jets family: what one asks for, and what follows from it before anything is trained."""
+"""Cells of the jets family: their fields, and the values that follow from them before training."""
 
 from __future__ import annotations
 
@@ -15,20 +15,26 @@ from isoplan.trainers.jets.shape import Shape, learning_rate, parameters, traini
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
 ONCE, AGAIN = 8.0, 1.5
-"""A batch is the root of the jets over one of these, for one pass and for several: more jets make more updates, and
-larger ones; where jets come again updates are many, and less noisy ones stop at a lower loss."""
+"""Divisors of the square root of the number of jets that give the batch, for one pass and for several passes.
+
+In one pass, more jets allow more steps and larger batches. With repeated jets there are many steps, and larger batches,
+which are less noisy, reach a smaller loss.
+"""
 SHORT = 2_560
-"""Jets of a cell of about a second."""
+"""Number of jets of a cell of about one second."""
 TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
-"""Particles of a jet by the most that are read: quarters of the jets simulated here, as far as they are not known."""
+"""Typical numbers of particles by the maximum that is read, one per quarter of simulated jets.
+
+They are used for jets whose lengths are unknown.
+"""
 BYTES_A_TOKEN = 34 * 4
-"""Of memory that a token takes in each layer while it trains, for each number of its embedding."""
+"""Bytes per token, layer and width during training."""
 PROCESS = 0.6e9
-"""Bytes that a process takes with torch and nothing to train."""
+"""Memory in bytes of a process that has imported torch and trains nothing."""
 
 
 class JetCell(Cell):
-    """A set Transformer of one size, trained on so many jets; the defaults are those of the jet paper (Sec. 2)."""
+    """A set Transformer of one size, trained on ``jets`` jets. Defaults are those of the jet paper (Sec. 2)."""
 
     data: Annotated[
         str,
@@ -92,34 +98,36 @@ class JetCell(Cell):
 
     @property
     def configuration(self) -> Configuration:
-        """What is read of a jet."""
+        """The features and particles of a jet that are read."""
         return CONFIGURATIONS[self.inputs]
 
     @property
     def shape(self) -> Shape:
-        """The Transformer. Raises PlannerError for one that cannot be."""
+        """The shape of the Transformer. Raises PlannerError if it is invalid."""
         features = len(self.configuration.features)
         return Shape(features, self.width, self.layers, self.heads, self.hidden, len(KINDS), self.dropout)
 
     @property
     def jets_a_batch(self) -> int:
-        """By the root of the jets, at most 128 as in the paper, and fewer where that gives less than 250 updates."""
+        """The batch: proportional to the root of the jets, at most 128 as in the paper, and small enough for 250
+        steps.
+        """
         enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
         return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)
 
     @property
     def updates_a_pass(self) -> int:
-        """The last one of a pass may have fewer jets."""
+        """The number of steps of one pass. The last one may have fewer jets."""
         return -(-self.jets // self.jets_a_batch)
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate that was asked for, else one by width."""
+        """The learning rate of the cell, or the default for its width if it is 0."""
         return self.rate or learning_rate(self.width)
 
 
 def sizes(cell: JetCell) -> Sizes:
-    """N exactly, U, D of one pass, and C as for typical jets; what a cell reports in the end is counted exactly."""
+    """Return N (exact), U, D of one pass, and C for typical jets. A finished cell reports exact values."""
     flops = float(training_flops(cell.shape, TYPICAL[cell.configuration.particles]).mean())
     seen = cell.jets * cell.epochs
     return Sizes(
@@ -128,13 +136,13 @@ def sizes(cell: JetCell) -> Sizes:
 
 
 def needs(cell: JetCell) -> Resources:
-    """Cores, and memory for the weights, their moments, and the largest batch."""
+    """Return the cores, and the memory for the weights, their moments, and the largest batch."""
     took = memory(cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(cell: JetCell) -> float:
-    """Bytes that training takes beside the process itself: four copies of N, and the activations of a batch."""
+    """Return the bytes of training in addition to the process: four copies of N and the activations of a batch."""
     shape, tokens = cell.shape, cell.configuration.particles + 1
     rows = cell.jets_a_batch * tokens
     attention = 3 * 4 * rows * tokens * shape.heads
@@ -142,13 +150,13 @@ def memory(cell: JetCell) -> float:
 
 
 def calibration_cell(cell: JetCell) -> JetCell:
-    """The same model on a few jets that need no simulation."""
+    """Return a short cell: the same model on a few jets without simulation."""
     few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
     return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})
 
 
 def check(root: Path, cell: JetCell) -> None:
-    """Raises PlannerError for fields that do not go together, and for jets that are not there."""
+    """Check the fields of a cell. Raises PlannerError if they are incompatible or the jets do not exist."""
     _ = cell.shape
     if cell.schedule == "cosine" and cell.epochs > 1:
         raise PlannerError("A cosine needs a known end: with more than one epoch use schedule constant.")

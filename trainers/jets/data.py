@@ -1,6 +1,6 @@
-"""The jets that a cell trains on: a set on disk, the ones of it that are asked for, and what the model sees of them.
+"""Jets of a cell: a set on disk, the selected jets, and the inputs of the model.
 
-Every jet lies there once, with all features; smaller inputs read less of the same set.
+Every jet is stored once with all features. Smaller inputs read a part of the same set.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
 
 WHOLE = CONFIGURATIONS["21x128"]
 STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
-"""Sets of jets that share none, and their seeds, which nobody types by chance."""
+"""Seeds of the disjoint sets of jets. Users are unlikely to choose these values."""
 PREPARED = "prepared"
 SIGNALS = 100
-"""Of the test jets each signal has so many times fewer than QCD."""
+"""Ratio of QCD to signal jets, for each signal, in the test set."""
 
 
 @dataclass(frozen=True, eq=False)
 class Jets:
-    """Jet i is jet ``order[i]`` of the set ``whole``, seen as ``configuration`` says."""
+    """Jet i is jet ``order[i]`` of the set ``whole``, with the inputs of ``configuration``."""
 
     whole: JetSet
     order: Ints
@@ -42,27 +42,27 @@ class Jets:
 
     @cached_property
     def labels(self) -> Ints:
-        """Places of the classes, (jets,)."""
+        """The indices of the classes, (jets,)."""
         return np.asarray(self.whole.labels[self.order])
 
     @cached_property
     def lengths(self) -> Ints:
-        """Particles that are read of each jet, (jets,)."""
+        """The number of particles that are read of each jet, (jets,)."""
         return np.minimum(self.whole.lengths[self.order], self.configuration.particles)
 
     @cached_property
     def fingerprint(self) -> int:
-        """A number that other jets do not share: of their labels and lengths in their order."""
+        """A checksum of the labels and lengths of the jets in order."""
         return zlib.crc32(self.lengths.tobytes(), zlib.crc32(self.labels.astype(np.int64).tobytes()))
 
     def gather(self, chosen: Ints) -> tuple[Singles, Ints, Ints]:
-        """Particles (P, F) of the ``chosen`` jets (B,), one jet after the other, their lengths (B,) and labels (B,)."""
+        """Return particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,)."""
         particles, lengths, labels = gather(self.whole, self.order[chosen], self.configuration.particles)
         return (particles if self._columns is None else particles[:, self._columns]), lengths, labels
 
     @cached_property
     def _columns(self) -> Ints | None:
-        """Places of the features that are read among all of them; None for all."""
+        """The indices of the features that are read, or None for all."""
         names = [feature.name for feature in ALL]
         found = np.array([names.index(feature.name) for feature in self.configuration.features])
         return None if len(found) == len(names) else found
@@ -70,7 +70,7 @@ class Jets:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a cell trains on, what its loss is taken on, and its rejections where those are jets of their own."""
+    """Jets for training and validation, and separate jets for rejections if ``test`` is given."""
 
     train: Jets
     validation: Jets
@@ -78,9 +78,9 @@ class Data:
 
 
 def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
-    """The jets of a cell of the workspace ``root``; those of the set ``simulated`` are made as far as they are missing.
+    """Return the jets of a cell of the workspace ``root``. Missing jets of the set ``simulated`` are simulated.
 
-    Raises CellError where there are fewer jets than asked for, and PlannerError for files that hold none.
+    Raises CellError if there are fewer jets than requested, and PlannerError if files have none.
     """
     asked = _asked(cell)
     found = {name: _open(root, cell, name, counts, stream) for name, counts in asked.items()}
@@ -93,7 +93,7 @@ def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
 
 
 def _asked(cell: JetCell) -> dict[str, dict[str, int]]:
-    """Jets of each class that a cell needs, by the set."""
+    """Return the number of jets of each class that a cell needs, by set."""
     asked = {"train": _each(cell.jets), "validation": _each(cell.validation)}
     if cell.tests:
         few = max(cell.tests // SIGNALS, 1)
@@ -102,7 +102,7 @@ def _asked(cell: JetCell) -> dict[str, dict[str, int]]:
 
 
 def missing(root: Path, cells: Iterable[JetCell]) -> int:
-    """Count the jets that ``cells`` of the workspace ``root`` have to simulate before they train, each once."""
+    """Count the distinct jets that ``cells`` of the workspace ``root`` must simulate before they train."""
     wanted = {
         (root / FOLDER / cell.data / name / chunk.name, chunk.jets)
         for cell in cells
@@ -114,12 +114,15 @@ def missing(root: Path, cells: Iterable[JetCell]) -> int:
 
 
 def in_turn(labels: Ints) -> Ints:
-    """Jets (jets,) so that the classes take turns, each in the order of the set: the first n hold all evenly."""
+    """Return the order of jets (jets,) in which the classes alternate, so that the first n are balanced.
+
+    Within a class, the order is that of the set.
+    """
     return np.lexsort((labels, ranks(labels)))
 
 
 def ranks(labels: Ints) -> Ints:
-    """How many jets of its class come before each one, (jets,)."""
+    """Return the number of earlier jets of the same class for each jet, (jets,)."""
     order = np.argsort(labels, kind="stable")
     counts = np.bincount(labels, minlength=len(KINDS))
     found = np.empty(len(labels), np.int64)
@@ -128,7 +131,7 @@ def ranks(labels: Ints) -> Ints:
 
 
 def toy(counts: Sequence[int], seed: int) -> JetSet:
-    """Made-up jets, so many of each class: as many particles as real ones, and means that differ a little by class."""
+    """Return random jets, ``counts`` of each class, with realistic lengths and slightly different means by class."""
     labels = np.repeat(np.arange(len(KINDS)), counts)
     rng = np.random.default_rng([seed, len(labels)])
     lengths = np.clip(rng.gamma(7.0, 40 / 7.0, len(labels)), 1, WHOLE.particles).astype(np.int64)
@@ -153,7 +156,7 @@ def _open(root: Path, cell: JetCell, name: str, counts: Mapping[str, int], strea
 
 
 def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
-    """The parts with so many jets of each class at least; those of fewer jets are the first of those of more."""
+    """Return the parts with at least ``counts`` jets of each class. Smaller sets are the beginning of larger ones."""
     most = max(counts.values())
     rungs = list(itertools.takewhile(lambda rung: rung[1] < most, _ladder()))
     return [
@@ -165,7 +168,7 @@ def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Number, jets before it and jets of each part of a class: small ones first, so that a small cell waits little."""
+    """Yield index, earlier jets and jets of each part of a class. Small parts come first, for small cells."""
     before = 0
     for index in itertools.count():
         jets = min(50 * 2**index, CHUNK)
@@ -174,7 +177,7 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
 
 
 def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
-    """Make the parts that are missing; other cells that need them help."""
+    """Simulate missing parts. Other cells that need the same parts share the work."""
     if all((folder / chunk.name).exists() for chunk in wanted):
         return
     need_extra()
@@ -185,7 +188,7 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
     def said(_: int) -> None:
         nonlocal shown
         done = sum(chunk.jets for chunk in wanted if (folder / chunk.name).exists())
-        if done > 1.05 * shown:  # few points, so that none of the curve has to make room for them
+        if done > 1.05 * shown:  # few points, so that the curve keeps them all
             shown = float(done)
             stream.step(0, None, simulated=shown, to_simulate=whole)
         else:
@@ -195,7 +198,7 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
 
 
 def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
-    """The jets of these files as features, made once by whoever comes first. Raises Stopped where the cell must end."""
+    """Return the jets of the files as features. The first cell creates them. Raises Stopped if the cell must end."""
     while True:
         with hold_lock(folder / ".lock", patience=0.5) as mine:
             if mine:
@@ -205,7 +208,7 @@ def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
 
 
 def _each(jets: int) -> dict[str, int]:
-    """So many of each class that they are ``jets`` at least."""
+    """Return an equal number of each class with at least ``jets`` in total."""
     return dict.fromkeys(NAMES, -(-jets // len(NAMES)))
 
 

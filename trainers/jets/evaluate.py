@@ -1,7 +1,7 @@
-"""What a tagger is worth: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signals.
+"""Evaluation of a tagger: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signals.
 
-A jet is judged signal s by p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). Rejection is one over
-the share of QCD jets that survive the cut which keeps the signal efficiency of the jet paper (Sec. 4 and Fig. 5).
+The score of signal s is p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). Rejection is 1 over the
+share of QCD jets that survive the cut at the signal efficiency of the jet paper (Sec. 4 and Fig. 5).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.jets.features import KINDS
 
 FEWEST = 20
-"""Surviving QCD jets below which only a limit is said."""
+"""Number of surviving QCD jets below which only a limit is reported."""
 INTERVAL, LIMIT = 0.68, 0.95
 """Confidence of the two-sided interval of a rejection, and of its one-sided limit."""
 METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: "max" for kind in KINDS if kind.metric}}
-"""The metrics of a cell and the direction that is better, beside its loss."""
+"""Metrics of a cell in addition to its loss, with the direction that is better."""
 EFFICIENCIES = np.union1d(np.arange(0.01, 1.0, 0.01), 1 - np.logspace(-1, -4, 101)).round(6)
-"""Signal efficiencies at which ROC curves are kept: each percent, and closer and closer towards one."""
+"""Signal efficiencies of stored ROC curves: in steps of 0.01, and with decreasing steps towards 1."""
 BLOCK = 100_000
-"""Jets whose probabilities are worked out at once."""
+"""Number of jets whose probabilities are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """``metrics`` are finite numbers by name; ``curves`` are ROC curves (points, 2) by the name of the signal.
 
-    A point of a curve is the signal efficiency and the QCD efficiency of one cut. For each class with jets of it and of
-    QCD, with R its metric: ``R_survivors``, the QCD jets that pass; where these are at least ``FEWEST`` also ``R``
-    itself, ``R_low`` and ``R_high``, its 68 % interval, and ``R_error``, its relative standard error; where they are
-    fewer instead ``R_above``, its lower limit at 95 %. So a table has no R where it is only a limit, and what is fitted
-    to R leaves that row out.
+    A point of a curve is the signal efficiency and the QCD efficiency of one cut. The metrics of each class with jets
+    of it and of QCD, where R is its metric, are: ``R_survivors``, the number of QCD jets that pass; if this is at least
+    ``FEWEST``, also ``R``, its 68 % interval ``R_low`` and ``R_high``, and its relative standard error ``R_error``; if
+    it is smaller, ``R_above``, the lower limit at 95 %. A table has therefore no R if only a limit is known, and fits
+    of R omit that row.
     """
 
     metrics: dict[str, float]
@@ -49,10 +49,10 @@ class Evaluation:
 
 
 def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
-    """Everything that is said of a tagger with ``logits`` (jets, 10) for jets of ``labels`` (jets,), by class.
+    """Evaluate a tagger with ``logits`` (jets, 10) on jets of ``labels`` (jets,), by class.
 
     ``loss`` is the mean cross-entropy in nats, ``accuracy`` the share of jets whose own class has the largest logit.
-    Raises PlannerError where there are no jets and where a logit is not finite.
+    Raises PlannerError if there are no jets or a logit is not finite.
     """
     if logits.shape != (len(labels), len(KINDS)):
         raise ValueError(f"logits {logits.shape} for {len(labels)} jets")
@@ -82,14 +82,17 @@ def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
 
 
 def score(logits: NDArray[np.floating], signal: int) -> Floats:
-    """The log odds of p_s / (p_s + p_QCD), (jets,): the same order, and no ties where p is rounded to one."""
+    """Return the log odds of p_s / (p_s + p_QCD), (jets,).
+
+    The order is that of the probability, without ties from rounding to 1.
+    """
     return logits[:, signal].astype(np.float64) - logits[:, 0].astype(np.float64)
 
 
 def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple[Ints, Ints]:
-    """How many ``signal`` and ``background`` jets pass the hardest cut that keeps each share of the signal.
+    """Return the numbers of ``signal`` and ``background`` jets above the highest cut at each signal efficiency.
 
-    Jets of the same score pass together, as in ``sklearn.metrics.roc_curve``. (efficiencies,) each.
+    Jets of equal score pass together, as in ``sklearn.metrics.roc_curve``. (efficiencies,) each.
     """
     up, below = np.sort(signal), np.sort(background)
     wanted = np.ceil(efficiencies * len(up) - 1e-9).astype(np.int64).clip(1, len(up))
@@ -98,9 +101,9 @@ def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple
 
 
 def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
-    """Relative standard error of a rejection from the cut, which so many signal jets set.
+    """Return the relative standard error of a rejection from the cut, which the signal jets determine.
 
-    Half of how much it changes between efficiencies one standard error below and above.
+    It is half of the change between efficiencies one standard error below and above.
     """
     sigma = np.sqrt(efficiency * (1 - efficiency) / len(signal))
     around = np.clip(np.array([efficiency - sigma, efficiency + sigma]), 0.5 / len(signal), 1)
@@ -109,12 +112,11 @@ def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
 
 
 def rejection(name: str, passed: int, total: int, cut: float = 0.0) -> dict[str, float]:
-    """What is said of a rejection, called ``name``, where ``passed`` of ``total`` QCD jets survive.
+    """Return the metrics of a rejection called ``name`` if ``passed`` of ``total`` QCD jets survive.
 
-    ``cut`` is the relative error that the cut adds in quadrature to that of the count.
-
-    Interval and limit are those of Clopper and Pearson (Biometrika 26 (1934) 404) for the share of QCD jets that
-    survive; the cut, which the signal jets set, is taken as it is.
+    ``cut`` is the relative error of the cut, added in quadrature to that of the count. Interval and limit are those of
+    Clopper and Pearson (Biometrika 26 (1934) 404) for the share of surviving QCD jets, without the uncertainty of the
+    cut.
     """
     from scipy.stats import binomtest
 
@@ -132,7 +134,7 @@ def rejection(name: str, passed: int, total: int, cut: float = 0.0) -> dict[str,
 
 
 def write_roc(path: Path, curves: Mapping[str, Floats]) -> None:
-    """Keep ROC curves as CSV: class, signal efficiency, QCD efficiency; the file is there whole or not at all."""
+    """Write ROC curves atomically as CSV: class, signal efficiency, QCD efficiency."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(("class", "signal_efficiency", "qcd_efficiency"))

@@ -1,4 +1,4 @@
-"""The family of jets as the backend knows it. Nothing that trains or simulates is imported before a cell runs."""
+"""The family of jets for the backend. Code for training and simulation is imported only when a cell runs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ PRESETS = {
 }  # fmt: skip
 
 JETS_A_SECOND = 35.0
-"""Jets that a core simulates in a second, the classes mixed (docs/jets.md)."""
+"""Number of jets that a core simulates per second, averaged over the classes (docs/jets.md)."""
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Jet tagging on the jets of the workspace ``root``."""
+    """Return the family of jet tagging on the jets of the workspace ``root``."""
     return (
         Family(
             name="jets",
@@ -58,14 +58,14 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def simulation(root: Path, cells: Sequence[JetCell]) -> float:
-    """Core seconds that the jets of ``cells`` take which are not simulated yet."""
+    """Return the core seconds to simulate the missing jets of ``cells``."""
     from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND
 
 
 def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and as ``isoplan.trainers.jets.training.train``."""
+    """Train a cell. Raises CellError as ``check_torch`` and ``isoplan.trainers.jets.training.train`` do."""
     check_torch("Jets", stream.device)
     from isoplan.trainers.jets import training
 

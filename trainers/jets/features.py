@@ -24,10 +24,10 @@ MOST_PARTICLES = 128
 
 @dataclass(frozen=True)
 class JetKind:
-    """A class of jets: its ``name``, the branch of its label, how figures name it, and how rejection is quoted.
+    """A class of jets: its ``name``, the branch of its label, its ``title`` in figures, and its rejection metric.
 
-    ``metric`` is the name that tables give the rejection of QCD jets at the signal ``efficiency`` of the jet paper
-    (Sec. 4 and Fig. 5); empty for QCD itself.
+    ``metric`` is the name of the rejection of QCD jets at the signal ``efficiency`` of the jet paper (Sec. 4 and Fig.
+    5); empty for QCD itself.
     """
 
     name: str
@@ -56,11 +56,11 @@ PARTICLE_FLOATS = (
     "part_px", "part_py", "part_pz", "part_energy", "part_deta", "part_dphi",
     "part_d0val", "part_d0err", "part_dzval", "part_dzerr", "part_charge",
 )  # fmt: skip
-"""Momenta in GeV; impact parameters in mm; one float32 a particle, particles by falling pT."""
+"""Branches of momenta in GeV and impact parameters in mm. One float32 per particle, particles by falling pT."""
 PARTICLE_FLAGS = (
     "part_isChargedHadron", "part_isNeutralHadron", "part_isPhoton", "part_isElectron", "part_isMuon",
 )  # fmt: skip
-"""What the particle is: one of the five is true."""
+"""Branches of the type of the particle. One of the five is true."""
 JET_FLOATS = (
     "jet_pt", "jet_eta", "jet_phi", "jet_energy", "jet_nparticles", "jet_sdmass",
     "jet_tau1", "jet_tau2", "jet_tau3", "jet_tau4",
@@ -68,15 +68,15 @@ JET_FLOATS = (
 
 
 Columns = Mapping[str, Singles]
-"""Branches by name, one number a particle each; those of the jet are repeated for its particles."""
+"""Branches by name, one number per particle. Numbers of a jet are repeated for its particles."""
 
 MOMENTUM_UNIT = 100.0
-"""GeV."""
+"""Value in GeV."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One number of a particle: ``value`` of the ``branches`` that it needs, minus ``centre``, times ``scale``, cut."""
+    """A feature of a particle: ``value`` of its ``branches``, minus ``centre``, times ``scale``, clipped."""
 
     name: str
     branches: tuple[str, ...]
@@ -87,8 +87,8 @@ class Feature:
     high: float = np.inf
 
     def of(self, columns: Columns) -> Singles:
-        """The feature of each particle, (particles,)."""
-        with np.errstate(divide="ignore"):  # the log of a momentum of zero is cut below
+        """Return the feature of each particle, (particles,)."""
+        with np.errstate(divide="ignore"):  # the log of a momentum of zero is clipped below
             value = self.value(columns)
         scaled = (value - np.float32(self.centre)) * np.float32(self.scale)
         return np.clip(scaled, np.float32(self.low), np.float32(self.high))
@@ -107,7 +107,7 @@ def _log(name: str, branches: tuple[str, ...], value: Callable[[Columns], Single
 
 
 def _impact(way: str) -> tuple[Feature, Feature]:
-    """The impact parameter in one direction, in mm, and its error."""
+    """Return the impact parameter in one direction, in mm, and its error."""
     value, error = f"part_{way}val", f"part_{way}err"
     return (
         Feature(f"part_{way}", (value,), lambda c: np.tanh(c[value])),
@@ -140,7 +140,7 @@ KINEMATIC = (*DIRECTION, LOG_PT)
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is read of a jet: ``features`` of its ``particles`` hardest particles."""
+    """Inputs of a jet: ``features`` of its ``particles`` hardest particles."""
 
     name: str
     features: tuple[Feature, ...]
@@ -148,11 +148,11 @@ class Configuration:
 
     @property
     def branches(self) -> tuple[str, ...]:
-        """The branches that it needs, each once; always those of the transverse momentum, which orders particles."""
+        """The distinct branches that it needs, with those of the transverse momentum, which orders particles."""
         return tuple(dict.fromkeys((*_PT, *(branch for feature in self.features for branch in feature.branches))))
 
     def compute(self, columns: Columns) -> Singles:
-        """The features (particles, F) of particles whose branches are ``columns``, (particles,) each."""
+        """Return the features (particles, F) of particles from their branches ``columns``, (particles,) each."""
         out = np.empty((len(columns["part_px"]), len(self.features)), np.float32)
         for i, feature in enumerate(self.features):
             out[:, i] = feature.of(columns)
@@ -172,9 +172,10 @@ CONFIGURATIONS = {
 
 
 def hardest(pt: Singles, starts: Ints, most: int) -> tuple[Ints, Ints]:
-    """The places of the ``most`` hardest particles of each jet by falling ``pt`` (particles,), and the new starts.
+    """Return the indices of the ``most`` hardest particles of each jet by falling ``pt`` (particles,).
 
-    Particles of the same pT stay in their order. ``starts`` (jets + 1,) says where each jet begins.
+    Returns also the new starts. Particles of equal pT keep their order. ``starts`` (jets + 1,) are the offsets of the
+    jets.
     """
     lengths = np.diff(starts)
     jet = np.repeat(np.arange(len(lengths)), lengths)

@@ -26,7 +26,7 @@ from isoplan.trainers.packed import rectangles
 from isoplan.trainers.packed.rectangles import CALLS, runs
 
 TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
-"""The arrays of a set, each in a file of its name, and their numbers."""
+"""Data types of the arrays of a set. Each array is in a file of its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class JetSet:
         return np.diff(self.starts)
 
     def take(self, jets: slice) -> JetSet:
-        """Some neighbouring jets; their features are a view, so nothing is read until it is used."""
+        """Return consecutive jets. Their features are a view, so nothing is read until it is used."""
         first, last, step = jets.indices(len(self))
         if step != 1:
             raise ValueError("only jets that follow each other")
@@ -65,14 +65,14 @@ class JetSet:
         return JetSet(self.features[starts[0] : starts[-1]], starts - starts[0], self.labels[first:last])
 
     def save(self, folder: Path) -> JetSet:
-        """The same jets, mapped from ``folder``; raises as ``write``."""
+        """Write the jets to ``folder`` and return them mapped from there. Raises as ``write``."""
         return write([self], folder)
 
     @classmethod
     def open(cls, folder: Path) -> JetSet:
-        """The jets that were written to ``folder``, mapped for reading.
+        """Open the jets in ``folder``, mapped for reading.
 
-        Raises PlannerError where a file is missing, damaged, or of another kind.
+        Raises PlannerError if a file is missing, damaged, or of another type.
         """
         found = {}
         for name, kind in TYPES.items():
@@ -92,10 +92,10 @@ class JetSet:
 
 
 def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
-    """The jets of all ``pieces`` in their order, mapped from ``folder``; one piece is in memory at a time.
+    """Write the jets of all ``pieces`` in order to ``folder`` and return them mapped from there.
 
-    The folder is there whole or not at all, and takes the place of a set of jets that was there before. Raises
-    PlannerError where it holds something else, where it cannot be written, and where there are no jets.
+    One piece is in memory at a time. The write is atomic and replaces an existing set of jets. Raises PlannerError if
+    the folder has other content, if it cannot be written, or if there are no jets.
     """
     _check_place(folder)
     place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
@@ -111,13 +111,13 @@ def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
 
 
 def _check_place(folder: Path) -> None:
-    """Nothing but a set of jets is ever replaced."""
+    """Check that ``folder`` is new or a set of jets, so that nothing else is replaced. Raises PlannerError if not."""
     if folder.exists() and (not folder.is_dir() or {p.name for p in folder.iterdir()} - {f"{n}.npy" for n in TYPES}):
         raise PlannerError(f"{folder} exists and is not a set of jets: name another folder.")
 
 
 def _fill(pieces: Iterable[JetSet], place: Path) -> None:
-    """Append the pieces to growing .npy files; their headers, which numpy pads for this, are put right at the end."""
+    """Append the pieces to growing .npy files. The headers, padded by numpy for this, are corrected at the end."""
     jets = particles = width = 0
     with ExitStack() as files:
         out = {name: files.enter_context((place / f"{name}.npy").open("wb+")) for name in TYPES}
@@ -152,7 +152,7 @@ def _header(file: BinaryIO, name: str, shape: tuple[int, ...]) -> None:
 
 
 def _put(place: Path, folder: Path) -> None:
-    """Give a whole folder its name; a set of jets that has it makes room."""
+    """Rename a complete folder to its final name. An existing set of jets is removed."""
     sync_folder(place)
     while True:
         try:
@@ -168,9 +168,9 @@ def _put(place: Path, folder: Path) -> None:
 
 
 def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Singles, Ints, Ints]:
-    """The particles (P, F) of the ``chosen`` jets (B,) one jet after the other, their lengths (B,) and labels (B,).
+    """Return the particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,).
 
-    Of each jet the ``most`` first particles are read, which are its hardest.
+    The first ``most`` particles of each jet are read, which are its hardest.
     """
     starts = jets.starts[chosen]
     lengths = np.minimum(jets.starts[chosen + 1] - starts, most)
@@ -179,7 +179,7 @@ def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Sing
 
 @dataclass(frozen=True)
 class Layout(rectangles.Layout):
-    """Where the tokens of a batch lie, with ``particles`` (P,) the row of each particle of the batch as it came.
+    """Layout of the tokens of a batch. ``particles`` (P,) is the row of each particle, in the original order.
 
     ``filled`` counts [CLS] and particles; [CLS] comes first.
     """
@@ -193,10 +193,10 @@ class Layout(rectangles.Layout):
 
 
 def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
-    """Where the tokens of jets of ``lengths`` (B,) particles lie; B is at least 1.
+    """Return the layout of jets with ``lengths`` (B,) particles; B is at least 1.
 
-    A rectangle more costs as much time as ``calls`` rows of padding. Which jets a batch holds is never chosen by
-    length, which goes with the class.
+    An additional rectangle costs as much time as ``calls`` rows of padding. The jets of a batch are never selected by
+    length, because it is correlated with the class.
     """
     found = rectangles.lay_out(lengths + 1, calls)
     return Layout(**found.__dict__, particles=runs(found.begins + 1, lengths))

@@ -1,8 +1,8 @@
-"""The set Transformer of the jet paper (jets, Sec. 2), computed on rectangles of jets with hardly any padding.
+"""The set Transformer of the jet paper (jets, Sec. 2), computed on rectangles of jets with little padding.
 
-Logits, losses and gradients are those of ``torch.nn.TransformerEncoder`` with padding and a key-padding mask, to
-rounding, and the weights have its names and shapes. What is saved: padding, all of the last layer but what [CLS] needs
-of it, and nearly all random numbers of dropout.
+Logits, losses and gradients are equal to those of ``torch.nn.TransformerEncoder`` with padding and a key-padding mask,
+up to rounding, and the weights have its names and shapes. This saves the padding, all parts of the last layer that
+[CLS] does not need, and most random numbers of dropout.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from isoplan.trainers.jets.shape import Shape
 from isoplan.trainers.packed.layer import Block, Layer, add_dropped, blocks_of, drop
 
 CLS_SPREAD = 0.02
-"""Standard deviation of the first [CLS]; the paper does not say, BERT and vision Transformers use this."""
+"""Standard deviation of the initial [CLS]. The paper gives none; BERT and vision Transformers use this value."""
 
 
 class SetTransformer(nn.Module):
-    """Logits of jets out of their particles; no positions, so the order of the particles of a jet says nothing."""
+    """Logits of jets from their particles. Without positions, so the order of the particles has no effect."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class SetTransformer(nn.Module):
         self.head = nn.Linear(shape.width, shape.classes)
 
     def forward(self, particles: Tensor, lengths: Tensor) -> Tensor:
-        """Logits (B, classes) of the jets whose ``particles`` (P, F) come one jet after the other.
+        """Return logits (B, classes) of jets with concatenated ``particles`` (P, F).
 
-        ``lengths`` (B,) int64, on the CPU, is how many particles each has; a jet of none is its [CLS] alone.
+        ``lengths`` (B,) int64, on the CPU, are the numbers of particles. A jet without particles has only its [CLS].
         """
         layout = lay_out(lengths.numpy())
         blocks = blocks_of(layout, particles)
@@ -51,29 +51,32 @@ class SetTransformer(nn.Module):
         return self.head(self.norm(x)).index_select(0, place)
 
     def _tokens(self, particles: Tensor, at: Tensor, cls: Tensor, rows: int) -> Tensor:
-        """Embedded particles and [CLS] in their rows, (rows, d); padding is zero."""
+        """Return embedded particles and [CLS] in their rows, (rows, d). Padding is zero."""
         embedded = self.embed(particles).to(self.cls.dtype)
         tokens = torch.cat([embedded, self.cls.expand(len(cls), -1)])
         return tokens.new_zeros(rows, self.shape.width).index_copy(0, torch.cat([at, cls]), tokens)
 
 
 def loss_of(model: SetTransformer, particles: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross-entropy (nats) of a batch, with the ``labels`` (B,) where the particles are; bf16 on a GPU."""
+    """Return the mean cross-entropy (nats) of a batch.
+
+    ``labels`` (B,) are on the device of the particles. Uses bf16 on a GPU.
+    """
     with torch.autocast("cuda", torch.bfloat16, enabled=particles.is_cuda):
         return F.cross_entropy(model(particles, lengths), labels)
 
 
 class JetLayer(Layer):
-    """A layer that can also be computed for [CLS] alone."""
+    """A layer that can also be computed only for [CLS]."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape.width, shape.heads, shape.hidden, shape.dropout)
 
     def of_cls(self, x: Tensor, blocks: Sequence[Block], cls: Tensor) -> Tensor:
-        """The layer for [CLS] alone, in rows ``cls``: (rows, d) -> (B, d).
+        """Compute the layer only for [CLS], in rows ``cls``: (rows, d) -> (B, d).
 
-        With one query q a jet, q (W x) = (q W) x and sum a (W x) = W (sum a x): keys and values are never made. The
-        bias of the keys adds the same to all scores of a jet, which changes no weight.
+        With one query q per jet, q (W x) = (q W) x and sum a (W x) = W (sum a x), so keys and values are not computed.
+        The bias of the keys adds a constant to all scores of a jet, which does not change the weights.
         """
         attention, heads, d = self.self_attn, self.heads, self.width
         w_q, w_k, w_v = attention.in_proj_weight.view(3, heads, d // heads, d)
@@ -88,7 +91,10 @@ class JetLayer(Layer):
 
 
 def _pool(n: Tensor, asked: Tensor, blocks: Sequence[Block], p: float) -> tuple[Tensor, Tensor]:
-    """Means of each jet's tokens by the softmax of ``asked`` (B, heads, d), and the sums of its weights."""
+    """Return the means of each jet's tokens, weighted by the softmax of ``asked`` (B, heads, d).
+
+    Returns also the sums of the weights.
+    """
     pooled, shares = [], []
     parts = torch.split(n, [b.rows.stop - b.rows.start for b in blocks])
     for part, a, b in zip(parts, torch.split(asked, [len(b.mask) for b in blocks]), blocks, strict=True):

@@ -1,7 +1,7 @@
-"""Jets from ROOT files with the branches of JetClass: the public ones and those that are simulated here.
+"""Jets from ROOT files with the branches of JetClass, public or simulated by Isoplan.
 
-A file is read some thousand jets at a time. What is held besides is one basket of each branch, the piece in which ROOT
-compresses it; no file and no set is ever held whole.
+A file is read some thousand jets at a time. Memory also contains one basket of each branch, the unit of compression in
+ROOT, but never a whole file or set.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from isoplan.trainers.jets.features import LABELS, TREE, Configuration, hardest
 from isoplan.trainers.jets.jetset import JetSet, write
 
 STEP = 5_000
-"""Jets read at a time."""
+"""Number of jets that are read at a time."""
 POSITIVE = ("jet_pt", "jet_energy")
 VERSION = 1
-"""To be raised where the same files give other features."""
+"""Version of the features. Increase it if the same files give other features."""
 
 Paths = str | Path | Sequence[str | Path]
 
 
 def read_jets(paths: Paths, configuration: Configuration, most: int | None = None) -> Iterator[JetSet]:
-    """The jets of some files, a few thousand at a time, in the order of the files.
+    """Yield the jets of some files, a few thousand at a time, in the order of the files.
 
-    ``paths`` are files, folders (their *.root) and patterns. ``most`` takes the first jets of every file, as many of
-    each as there are, until they are ``most``; files often hold one class each, so whoever trains mixes them. Jets
-    without particles are kept, since a tagger must answer for them too. Every file is opened once before the first
-    jet is read. Raises PlannerError, which names file and branch, for anything that is no jet.
+    ``paths`` are files, folders (their *.root) and patterns. ``most`` limits the jets: the first jets of every file are
+    read, as evenly as possible, up to ``most`` in total. Files often have only one class, so training must mix them.
+    Jets without particles are kept, since a tagger must classify them too. Every file is opened once before the first
+    jet is read. Raises PlannerError, with file and branch, for invalid data.
     """
     if most is not None and most < 1:
         raise PlannerError(f"{most} jets cannot be read: ask for at least one.")
@@ -51,10 +51,10 @@ def read_jets(paths: Paths, configuration: Configuration, most: int | None = Non
 
 
 def prepare(paths: Paths, configuration: Configuration, folder: Path, most: int | None = None) -> JetSet:
-    """The jets of ``read_jets``, mapped from a folder inside ``folder``; read once and found there after that.
+    """Return the jets of ``read_jets``, mapped from a folder inside ``folder``. They are read only once.
 
-    Its name is a hash of the files (name, size, time of the last change), ``configuration`` and ``most``, so that other
-    jets never take the place of these. It takes 4 bytes a feature and particle. Raises as ``read_jets`` and ``write``.
+    The folder's name is a hash of the files (name, size, modification time), ``configuration`` and ``most``, so that
+    other jets never replace these. A feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write``.
     """
     features = [(f.name, f.branches, f.centre, f.scale, f.low, f.high) for f in configuration.features]
     files = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in find_files(paths)]
@@ -64,12 +64,12 @@ def prepare(paths: Paths, configuration: Configuration, folder: Path, most: int 
         try:
             return JetSet.open(place)
         except PlannerError:
-            pass  # damaged: written anew
+            pass  # damaged: rewrite
     return write(read_jets(paths, configuration, most), place)
 
 
 def find_files(paths: Paths) -> list[Path]:
-    """The files that ``paths`` name, each once: files, the *.root of folders by name, and what patterns match."""
+    """Return the distinct files of ``paths``: files, the *.root of folders by name, and matches of patterns."""
     found: dict[Path, Path] = {}
     for one in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(one).expanduser()
@@ -91,7 +91,7 @@ def find_files(paths: Paths) -> list[Path]:
 
 
 def shares(counts: Sequence[int], most: int | None) -> list[int]:
-    """How many jets of each file are read so that they are ``most`` in all: equal ones, as far as a file has them."""
+    """Return the number of jets to read of each file, ``most`` in total: equal ones, as far as files have them."""
     if most is None or most >= sum(counts):
         return list(counts)
     taken, left = [0] * len(counts), most
@@ -103,7 +103,7 @@ def shares(counts: Sequence[int], most: int | None) -> list[int]:
 
 @contextmanager
 def _tree(path: Path) -> Iterator[Any]:
-    """The tree of a file; whatever the file makes of uproot is one sentence."""
+    """Open the tree of a file. Errors of uproot become a PlannerError with one sentence."""
     try:
         import uproot
     except ImportError:
@@ -126,12 +126,12 @@ def _tree(path: Path) -> Iterator[Any]:
             yield file[TREE]
     except (PlannerError, MemoryError):
         raise
-    except Exception as error:  # a damaged file raises almost anything
+    except Exception as error:  # a damaged file can raise almost any exception
         raise PlannerError(f"{path} is damaged or cut short: copy it or simulate it again.") from error
 
 
 def _count(path: Path, branches: Sequence[str]) -> int:
-    """How many jets a file holds; raises PlannerError where there are none or where a branch is missing."""
+    """Return the number of jets of a file. Raises PlannerError if it has none or lacks a branch."""
     with _tree(path) as tree:
         if missing := [name for name in branches if name not in tree]:
             some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
@@ -142,7 +142,7 @@ def _count(path: Path, branches: Sequence[str]) -> int:
 
 
 def _arrays(path: Path, branches: Sequence[str], stop: int) -> Iterator[Any]:
-    """The first ``stop`` jets of a file as Awkward arrays, a step at a time."""
+    """Yield the first ``stop`` jets of a file as Awkward arrays, in steps."""
     if not stop:
         return
     with _tree(path) as tree:
@@ -150,7 +150,7 @@ def _arrays(path: Path, branches: Sequence[str], stop: int) -> Iterator[Any]:
 
 
 def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:
-    """One step as features; ``first`` is the place of its first jet in the file."""
+    """Return the jets of one step as features. ``first`` is the index of its first jet in the file."""
     lengths, flat = _flat(path, first, arrays, configuration.branches)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     order, new = hardest(np.hypot(flat["part_px"], flat["part_py"]), starts, configuration.particles)
@@ -160,7 +160,7 @@ def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> 
 
 
 def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple[Ints, dict[str, Singles]]:
-    """The particles of each jet, and every branch as one flat array of finite numbers."""
+    """Return the number of particles of each jet, and every branch as a flat array of finite numbers."""
     import awkward as ak
 
     lengths, flat = None, {}
@@ -185,7 +185,10 @@ def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple
 
 
 def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | None) -> Singles:
-    """One branch as float32, checked; ``lengths`` are the particles of each jet where it has a value a particle."""
+    """Check one branch and return it as float32.
+
+    ``lengths`` are the particles of each jet if the branch has one value per particle, else None.
+    """
     try:
         with np.errstate(over="ignore"):
             found = np.asarray(values).astype(np.float32)
@@ -204,7 +207,7 @@ def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | Non
 
 
 def _labels(path: Path, first: int, arrays: Any) -> NDArray[np.int64]:
-    """The class of each jet, (jets,): the one branch of ten that is 1."""
+    """Return the class of each jet, (jets,): the only one of the ten branches that is 1."""
     try:
         marks = np.stack([np.asarray(arrays[name]).astype(np.float64) for name in LABELS], axis=1)
     except (TypeError, ValueError):

@@ -22,10 +22,9 @@ HEAD_WIDTH = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """The set Transformer of the jet paper (jets, Sec. 2): ``features`` a particle, embedding ``width`` d.
+    """The set Transformer of the jet paper (jets, Sec. 2): ``features`` per particle, embedding ``width`` d.
 
-    ``heads`` 0 stands for the paper's max(1, d // 64) and ``hidden`` 0 for its 4 d. Raises PlannerError for numbers
-    that make no Transformer.
+    ``heads`` 0 means the paper's max(1, d // 64) and ``hidden`` 0 its 4 d. Raises PlannerError for invalid numbers.
     """
 
     features: int
@@ -49,14 +48,14 @@ class Shape:
 
 
 VERSION = 1
-"""Part of the name of a cell, to be raised with the numbers below."""
+"""Part of the name of a cell. Increase it if the numbers below change."""
 AT_ONE = 0.064
-"""The rate at width 1."""
+"""Learning rate at width 1."""
 LARGEST = 0.02
 
 
 def learning_rate(width: int) -> float:
-    """The rate of AdamW at embedding ``width``, for batches as cells choose them."""
+    """Return the rate of AdamW at embedding ``width``, for the default batches."""
     return min(AT_ONE / width, LARGEST)
 
 
@@ -65,7 +64,10 @@ ON_DATA = 2 * 2
 
 
 def parameters(shape: Shape) -> int:
-    """Trainable parameters N; with 21 features, 4 layers and 10 classes 48 d^2 + 87 d + 10 (jets, Sec. 2)."""
+    """Return the trainable parameters N.
+
+    With 21 features, 4 layers and 10 classes N is 48 d^2 + 87 d + 10 (jets, Sec. 2).
+    """
     d, h = shape.width, shape.hidden
     attention = 4 * d * d + 4 * d
     feed_forward = 2 * d * h + d + h
@@ -75,10 +77,10 @@ def parameters(shape: Shape) -> int:
 
 
 def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
-    """C of one pass over each jet of ``lengths`` (jets,) particles, in FLOPs (jets,): the C of every law and plan.
+    """Return C of one pass over each jet of ``lengths`` (jets,) particles, in FLOPs (jets,).
 
-    The paper's model: each token, [CLS] among them, goes through every layer, and to every token of its own jet in
-    each attention. Padding is never counted.
+    All laws and plans use this C. It is that of the paper's model: each token, including [CLS], passes through every
+    layer and attends to every token of its jet. Padding is not counted.
     """
     d, n = shape.width, np.asarray(lengths, np.float64)
     tokens = n + 1
@@ -88,10 +90,10 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
 
 
 def executed_flops(shape: Shape, lengths: ArrayLike) -> float:
-    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), padding included.
+    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), with padding.
 
-    The last layer is for [CLS] alone: its query and its values are mapped for one token a jet. This over the time of a
-    step is what the machine did; C over that time is what the model is worth.
+    The last layer is only for [CLS]: its query and its values are mapped for one token per jet. These FLOPs over the
+    time of a step are the speed of the machine; C over that time is the speed that counts for the model.
     """
     d, n = shape.width, np.asarray(lengths, np.int64)
     layout = lay_out(n)

@@ -1,4 +1,4 @@
-"""Training of a cell: batches of random jets, AdamW, the best pass of several, checkpoints that go on to the digit."""
+"""Training of a cell: random batches, AdamW, the best of several passes, and checkpoints for an exact resume."""
 
 from __future__ import annotations
 
@@ -26,29 +26,32 @@ from isoplan.trainers.jets.shape import parameters, training_flops
 from isoplan.trainers.training_loop import check_memory, set_determinism, warm_cosine
 
 UNTRAINED = 0.1
-"""A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""
+"""A cell whose loss is less than this below ln 10 has not trained."""
 POINTS = 200
-"""Times that a cell of one pass says how it goes."""
+"""Number of progress reports of a cell of one pass."""
 SILENCE = 30.0
-"""Seconds after which one of several says so between two passes; more often, and passes would have to make room."""
+"""Seconds between two progress reports within a pass, if there are several passes.
+
+More reports would remove points of complete passes from the curve.
+"""
 STRIDE = 0.25
-"""Validation waits until so many jets, as a share of its own, have been trained on."""
+"""Trained jets before the next validation, as a fraction of the validation jets."""
 STALL = 1000
-"""Updates without a better loss before a cell is over: a plateau of its first passes is not its end."""
+"""Minimum number of steps without a better loss before a cell ends, so that an early plateau does not end it."""
 AT_ONCE = 512
-"""Jets of one batch of an evaluation."""
+"""Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
 TURNED = 0.01
-"""A loss that ends so much of itself above its least has turned up."""
+"""Relative rise of the final loss above its minimum from which on it counts as rising."""
 SMOOTH, PART = 5, 3
-"""Validation losses whose median is a loss without luck; of few losses no more than one part in so many."""
+"""Window of the running median of validation losses: SMOOTH, or ceil(n / PART) of n losses if that is less."""
 
 
 @dataclass(frozen=True)
 class State:
-    """How far a cell is: updates made; the pass that was ``looked`` at last, and the last one that was ``checked``.
+    """Progress of a cell: its steps, the last completed pass ``looked``, and the last validated pass ``checked``.
 
-    ``losses`` are the validation losses so far, ``best`` is the pass with the least of them (0: none yet).
+    ``losses`` are the validation losses so far. ``best`` is the pass with the smallest one (0: none yet).
     """
 
     updates: int = 0
@@ -60,7 +63,7 @@ class State:
 
 
 class Trainer:
-    """The model of a cell with its optimiser, on a device, and where it stands; ``jets`` tells its jets from others."""
+    """The model of a cell with its optimiser and state, on a device. ``jets`` is the checksum of its jets."""
 
     def __init__(self, cell: JetCell, device: str, jets: int = 0) -> None:
         torch.manual_seed(cell.seed)
@@ -75,18 +78,18 @@ class Trainer:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether the device is one."""
+        """Whether the device is a GPU."""
         return self.device.type == "cuda"
 
     def logits(self, jets: Jets, chosen: Ints) -> Tensor:
-        """Logits (B, classes) of the ``chosen`` jets, in bf16 on a GPU."""
+        """Return logits (B, classes) of the ``chosen`` jets, in bf16 on a GPU."""
         particles, lengths, _ = jets.gather(chosen)
         with torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu):
             found: Tensor = self.run(torch.from_numpy(particles).to(self.device), torch.from_numpy(lengths))
         return found.float()
 
     def update(self, jets: Jets, chosen: Ints, rate: float) -> Tensor:
-        """One step of AdamW on the ``chosen`` jets; the loss before it."""
+        """Take one step of AdamW on the ``chosen`` jets. Returns the loss before it."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         particles, lengths, labels = map(torch.from_numpy, jets.gather(chosen))
@@ -98,7 +101,7 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, jets: Jets, stream: RunContext) -> NDArray[np.float32]:
-        """Logits (jets, classes) of all jets, without dropout. Raises Stopped where the cell was asked to."""
+        """Return logits (jets, classes) of all jets, without dropout. Raises Stopped if the cell was asked to stop."""
         self.model.eval()
         found = []
         for first in range(0, len(jets.labels), AT_ONCE):
@@ -110,16 +113,16 @@ class Trainer:
         return np.concatenate(found)
 
     def keep(self) -> None:
-        """Remember the weights as they are: they are the best so far."""
+        """Store the current weights as the best so far."""
         self.kept = {name: value.clone() for name, value in self.model.state_dict().items()}
 
     def save(self, place: Path) -> None:
-        """Everything that the next update depends on."""
+        """Save all state that the next iteration depends on."""
         whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
         training_loop.save_checkpoint(place, self.device, **whole, state=asdict(self.state), jets=self.jets)
 
     def load(self, place: Path) -> None:
-        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other jets."""
+        """Load a checkpoint. Raises CellError if it cannot be read or has other jets."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["jets"] != self.jets:
                 raise CellError("the jets have changed since")
@@ -129,9 +132,10 @@ class Trainer:
 
 
 def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell of the workspace ``root`` and evaluate it: loss, accuracy, rejections, and N, D, U, C as they were.
+    """Train and evaluate a cell of the workspace ``root``. Returns metrics and the actual N, D, U and C.
 
-    Raises CellError for a cell that is larger than the memory there is, and for jets that cannot be had.
+    The metrics are loss, accuracy and rejections. Raises CellError if the cell exceeds the memory, or if jets are
+    missing.
     """
     check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
@@ -145,7 +149,7 @@ def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
 
 
 def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext) -> None:
-    """Pass over the jets until they have been seen as often as asked, or the loss has turned up."""
+    """Train in passes over the jets up to the number of epochs, or until the loss rises or stays constant."""
     cell, per = trainer.cell, trainer.cell.updates_a_pass
     total = per * cell.epochs
     every, talked = max(total // POINTS, 1), time.monotonic()
@@ -170,7 +174,7 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext)
 
 
 def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
-    """The batches of a pass from number ``first`` on: all jets once, in an order of their own."""
+    """Yield the batches of a pass from number ``first`` on: all jets once, in a random order of the pass."""
     order = np.random.default_rng([cell.seed, epoch]).permutation(cell.jets)
     for k in range(first, cell.updates_a_pass):
         yield order[k * cell.jets_a_batch : (k + 1) * cell.jets_a_batch]
@@ -183,7 +187,7 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
-    """The mean loss of the last batches; where every jet is new, that is a fair estimate of the loss."""
+    """Report the mean loss of the last batches. If every jet is new, it is an unbiased estimate of the loss."""
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
@@ -193,7 +197,7 @@ def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
 
 
 def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
-    """The validation loss after a pass, unless the last one is too near; the weights are kept where it is the best."""
+    """Measure the validation loss after a pass, unless the last one is too recent. Keeps the best weights."""
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)
     if 0 < (epoch - state.checked) * cell.jets < STRIDE * cell.validation and epoch < cell.epochs and state.checked:
@@ -210,27 +214,30 @@ def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
 
 
 def _over(trainer: Trainer) -> bool:
-    """Whether the best pass is so long ago that the loss has turned up or stays where it is."""
+    """Return whether the best pass is so long ago that the loss rises or stays constant."""
     state = trainer.state
     return bool(state.best) and state.checked - state.best >= _waits(trainer)
 
 
 def _waits(trainer: Trainer) -> float:
-    """Passes without a better loss before the cell is over."""
+    """Return the number of passes without a better loss after which the cell ends."""
     cell = trainer.cell
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
     return max(cell.patience * trainer.state.best, 3 * stride, STALL / cell.updates_a_pass)
 
 
 def _end(trainer: Trainer) -> int:
-    """Updates after which the cell ends if no pass is better than the best so far: what its time left is said by."""
+    """Return the steps after which the cell ends if no pass is better than the best so far.
+
+    The remaining time is estimated from them.
+    """
     cell, state = trainer.cell, trainer.state
     passes = min(cell.epochs, math.ceil(state.best + _waits(trainer)))
     return max(passes * cell.updates_a_pass, state.updates)
 
 
 def rise(losses: Sequence[float]) -> float:
-    """By what share the validation loss ended above its least, both as medians of some looks."""
+    """Return the relative rise of the final validation loss above its minimum, both as running medians."""
     some = min(SMOOTH, -(-len(losses) // PART))
     shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), some)
     smooth = np.median(shown, axis=1)
@@ -245,7 +252,7 @@ def _seen(cell: JetCell, updates: int) -> int:
 def _measured(
     trainer: Trainer, train: Jets, validation: Jets, test: Jets | None, stream: RunContext
 ) -> dict[str, float]:
-    """What a finished cell is worth: of the weights of its best pass where there were several."""
+    """Return the metrics of a finished cell, with the weights of the best pass if there are several."""
     cell, state = trainer.cell, trainer.state
     if trainer.kept:
         trainer.model.load_state_dict(trainer.kept)

@@ -1,1 +1,1 @@
-"""Transformers on sets and sequences of many lengths, packed with hardly any padding: what several families share."""
+"""Transformers on sets and sequences of varying length, packed with little padding; shared by several families."""

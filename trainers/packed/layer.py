@@ -19,15 +19,15 @@ from torch.nn import functional as F
 from isoplan.trainers.packed.rectangles import Layout
 
 FEW = 16
-"""Columns of a product below which its transpose is made instead."""
+"""Number of columns of a product below which its transpose is computed instead."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle of sequences: ``rows`` of the tokens of the batch, ``tokens`` a sequence.
+    """A rectangle of sequences: ``rows`` of the tokens of the batch, ``tokens`` per sequence.
 
-    ``mask`` is 0 where a query (second axis) may look at a key (third axis) and -inf elsewhere: (sequences, 1, tokens)
-    against padding, (1, tokens, tokens) for a causal order.
+    ``mask`` is 0 where a query (second axis) can attend to a key (third axis) and -inf elsewhere: (sequences, 1,
+    tokens) against padding, (1, tokens, tokens) for a causal order.
     """
 
     rows: slice
@@ -37,9 +37,9 @@ class Block:
 
 
 def attend(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
-    """Attention of each token to those of its own sequence: queries, keys and values (rows, 3 d) -> (rows, d).
+    """Compute attention within each sequence: queries, keys and values (rows, 3 d) -> (rows, d).
 
-    ``p`` is the share of the attention weights that dropout takes.
+    ``p`` is the dropout rate of the attention weights.
     """
     if not qkv.is_cuda:
         return _Attention.apply(qkv, blocks, heads, p)  # type: ignore[no-untyped-call]
@@ -56,22 +56,22 @@ def _attend_by_torch(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float)
 
 
 def drop(x: Tensor, p: float) -> Tensor:
-    """Dropout: a share ``p`` of the elements is 0, the others are divided by 1 - p."""
+    """Apply dropout: a fraction ``p`` of the elements is set to 0, the others are divided by 1 - p."""
     return F.dropout(x, p) if x.is_cuda else _zeroed(x * (1 / (1 - p)), zeros(x.numel(), p))
 
 
 def gelu_dropped(x: Tensor, p: float) -> Tensor:
-    """GELU, then dropout without its factor 1 / (1 - p), which goes into the weights that come next."""
+    """Apply GELU, then dropout without the factor 1 / (1 - p); the following weights include that factor."""
     return F.dropout(F.gelu(x), p) * (1 - p) if x.is_cuda else _Gelu.apply(x, p)  # type: ignore[no-untyped-call]
 
 
 def add_dropped(x: Tensor, y: Tensor, p: float) -> Tensor:
-    """x + dropout(y)."""
+    """Return x + dropout(y)."""
     return x + F.dropout(y, p) if x.is_cuda else _Add.apply(x, y, p)  # type: ignore[no-untyped-call]
 
 
 def zeros(n: int, p: float) -> Tensor:
-    """The places among ``n``, rising, that dropout takes: each with probability ``p``, independently of the others."""
+    """Return the increasing positions among ``n`` that dropout sets to 0, each independently with probability ``p``."""
     if p == 0:
         return torch.empty(0, dtype=torch.int64)
     most = int(n * p + 10 * math.sqrt(n * p) + 20)  # ten standard deviations above the mean
@@ -80,18 +80,18 @@ def zeros(n: int, p: float) -> Tensor:
 
 
 def _zeroed(x: Tensor, at: Tensor) -> Tensor:
-    """``x``, which is changed, with zeros ``at`` places of its elements."""
+    """Set the elements of ``x`` at the positions ``at`` to zero in place, and return it."""
     x.view(-1).index_fill_(0, at, 0.0)
     return x
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """a @ b of each matrix. MKL takes three times as long for few columns as for few rows."""
+    """Return a @ b of each matrix. MKL takes three times as long for few columns as for few rows."""
     return torch.bmm(b.mT, a.mT).mT if b.shape[-1] < FEW else torch.bmm(a, b)
 
 
 class _Attention(Function):
-    """Reads and writes views of the rows. Products go through arrays of their own: only those are batched by torch."""
+    """Attention that reads and writes views of the rows. Products use contiguous arrays, which torch can batch."""
 
     @staticmethod
     def forward(ctx: Any, qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
@@ -132,7 +132,7 @@ class _Attention(Function):
 def _heads(
     qkv: Tensor, out: Tensor, blocks: Sequence[Block], heads: int
 ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]]:
-    """For each block and head the views (sequences, tokens, d / heads) of q, k, v and of the output, and the mask."""
+    """Yield the views (sequences, tokens, d / heads) of q, k, v and of the output, and the mask, per block and head."""
     width = out.shape[1] // heads
     for b in blocks:
         inputs = qkv[b.rows].view(-1, b.tokens, 3, heads, width)
@@ -171,14 +171,14 @@ class _Add(Function):
 
 
 class Layer(nn.TransformerEncoderLayer):
-    """A pre-norm layer of torch, its parameters and their first values, computed on the rows of a layout."""
+    """A pre-norm layer with torch's parameters and initialisation, evaluated on the rows of a layout."""
 
     def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
         super().__init__(width, heads, hidden, dropout, "gelu", norm_first=True)
         self.width, self.heads, self.p = width, heads, dropout
 
     def forward(self, x: Tensor, blocks: Sequence[Block]) -> Tensor:  # type: ignore[override]
-        """The layer on all tokens: (rows, d) -> (rows, d)."""
+        """Apply the layer to all tokens: (rows, d) -> (rows, d)."""
         attention = self.self_attn
         qkv = F.linear(self.norm1(x), attention.in_proj_weight, attention.in_proj_bias)
         seen = attend(qkv, blocks, self.heads, self._p)
@@ -194,7 +194,7 @@ class Layer(nn.TransformerEncoderLayer):
 
 
 def blocks_of(layout: Layout, like: Tensor) -> list[Block]:
-    """The rectangles of a layout with masks against padding, where and of the type that ``like`` is."""
+    """Return the rectangles of a layout with masks against padding, with the device and dtype of ``like``."""
     filled = torch.from_numpy(layout.filled)
     found = []
     for r in layout.rectangles:
@@ -205,7 +205,7 @@ def blocks_of(layout: Layout, like: Tensor) -> list[Block]:
 
 
 def causal_blocks(layout: Layout, like: Tensor) -> list[Block]:
-    """The rectangles of a layout in which a token sees itself and those before it, never the padding after them."""
+    """Return the rectangles of a layout with causal masks: a token attends to itself and to the tokens before it."""
     found = []
     for r in layout.rectangles:
         mask = torch.full((r.tokens, r.tokens), -math.inf, dtype=like.dtype).triu_(1)

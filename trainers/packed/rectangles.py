@@ -1,4 +1,4 @@
-"""How sequences of many lengths lie in memory: in rectangles one below the other, with hardly any padding."""
+"""Memory layout of sequences of varying length: stacked rectangles with little padding."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from isoplan.engine.arrays import Ints
 
 CALLS = 50.0
-"""Rows of padding that cost as much time as one rectangle more: measured at widths 4 to 128, where it is flat."""
+"""Cost of one more rectangle, in rows of padding. Measured at widths 4 to 128, where it is constant."""
 
 
 def runs(starts: Ints, lengths: Ints) -> Ints:
-    """start, start + 1, ... for each run, one after the other."""
+    """Return start, start + 1, ... for each run, concatenated."""
     before = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
 
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Sequences of similar length among the rows of a layout, ``tokens`` rows each, the last ones padding."""
+    """Sequences of similar length among the rows of a layout, ``tokens`` rows each; the last ones can be padding."""
 
     members: slice
     rows: slice
@@ -31,10 +31,10 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the tokens of a batch lie: its sequences by rising length, in rectangles one below the other.
+    """Positions of the tokens of a batch: its sequences sorted by length, in stacked rectangles.
 
-    ``order`` (B,) are the sequences in that order, ``filled`` (B,) their tokens and ``first`` (B,) the row of each
-    one's first token.
+    ``order`` (B,) are the sequences in that order, ``filled`` (B,) their numbers of tokens and ``first`` (B,) the row
+    of the first token of each.
     """
 
     order: Ints
@@ -45,16 +45,16 @@ class Layout:
 
     @property
     def begins(self) -> Ints:
-        """The row of each sequence's first token, (B,), as the sequences came."""
+        """Row of the first token of each sequence, (B,), in the original order."""
         found = np.empty_like(self.first)
         found[self.order] = self.first
         return found
 
 
 def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
-    """Where sequences of ``lengths`` (B,) tokens lie; B and every length are at least 1.
+    """Return the layout of sequences of ``lengths`` (B,) tokens; B and every length are at least 1.
 
-    A rectangle more costs as much time as ``calls`` rows of padding.
+    An additional rectangle costs as much time as ``calls`` rows of padding.
     """
     order = np.argsort(lengths, kind="stable")
     filled = lengths[order]
@@ -64,7 +64,10 @@ def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
 
 
 def _rectangles(filled: Ints, calls: float) -> Iterator[Rectangle]:
-    """The cuts of ``filled``, which rises, that cost least, by dynamic programming over its distinct values."""
+    """Yield the rectangles with the lowest cost for the sorted lengths ``filled``.
+
+    They are found by dynamic programming over the distinct lengths.
+    """
     tokens, counts = np.unique(filled, return_counts=True)
     ends = np.concatenate([[0], np.cumsum(counts)])
     least, cuts = np.zeros(len(ends)), []

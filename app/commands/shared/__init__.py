@@ -1,1 +1,1 @@
-"""What several commands share: options, readers of options, output, progress."""
+"""Shared parts of commands: options, readers of options, output, progress."""

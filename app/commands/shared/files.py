@@ -1,4 +1,4 @@
-"""What commands read back: the JSON that other commands printed."""
+"""Readers of the JSON that other commands printed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from isoplan.engine.fitting.types.result import Fit
 
 
 def read_fit_file(name: str, group: str = "") -> Fit:
-    """The fit in the file ``name``, or on standard input for ``-``; of one ``group`` where it holds several.
+    """Return the fit in the file ``name`` (``-`` for standard input), or that of ``group`` if there are several.
 
-    Raises PlannerError where there is none.
+    Raises PlannerError if there is none.
     """
     return read_fit(read_object(name, "isoplan fit --json"), group)
 
 
 def read_fits_file(name: str) -> list[Fit]:
-    """The fit in the file ``name``, or all of its groups where it holds several; raises PlannerError without any."""
+    """Return the fits in the file ``name``: one, or one per group. Raises PlannerError if there is none."""
     raw = read_object(name, "isoplan fit --json")
     groups = raw.get("groups")
     return [read_fit(raw, group) for group in groups] if isinstance(groups, dict) and groups else [read_fit(raw)]
 
 
 def read_object(name: str, command: str) -> dict[str, Any]:
-    """The JSON object that ``command`` printed into the file ``name``, or on standard input for ``-``.
+    """Return the JSON object that ``command`` printed to the file ``name`` (``-`` for standard input).
 
-    Raises PlannerError where there is none.
+    Raises PlannerError if there is none.
     """
     shown = "Standard input" if name == "-" else name
     try:

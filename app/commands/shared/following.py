@@ -1,4 +1,4 @@
-"""How a terminal follows a sweep: a line of progress until its end, and then what came of it."""
+"""Progress of a sweep on a terminal, and its outcome at the end."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from isoplan.trainers.backend.runner.runner_process import LOG, ensure_runner, l
 from isoplan.trainers.backend.store.record import Record
 
 LOOK = 0.25
-"""Seconds between two looks at the cells."""
+"""Seconds between two checks of the cells."""
 EVERY_TTY, EVERY = 1.0, 10.0
-"""Seconds between two lines, where somebody sees them appear and where they go to a file."""
+"""Seconds between two progress lines, on a terminal and in a file."""
 STARTS = 3
-"""Runners that may end without a cell having ended before one gives up."""
+"""Number of runners in a row that may end without any finished cell before the command gives up."""
 WORDS = {
     **{state: state for state in ("done", "failed", "cancelled", "held", "stopping", "running")},
     "waiting": "waiting for a worker",
     "queued": "queued",
 }
-"""States in the order in which they are named, and what each is called."""
+"""States in the order in which they are listed, and their names."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a sweep: for people, for scripts, and whether all of its cells are done."""
+    """Outcome of a sweep as text, as an object for scripts, and whether all cells are done."""
 
     text: str
     document: dict[str, Any]
@@ -43,11 +43,10 @@ class Outcome:
 
 
 def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
-    """Print how ``sweep`` goes on standard error until nothing of it will run any more, with a runner at work.
+    """Print the progress of ``sweep`` on standard error until none of its cells will run, and keep a runner at work.
 
-    ``options`` are those of a runner that has to be started.
-
-    Raises PlannerError where runners end again and again, KeyboardInterrupt after Ctrl+C.
+    ``options`` are passed to runners that are started. Raises PlannerError if runners end repeatedly, and
+    KeyboardInterrupt after Ctrl+C.
     """
     queue, cores, tty = Queue(root), this_machine().cores, sys.stderr.isatty()
     printed, starts, ended = 0.0, 0, -1
@@ -69,7 +68,7 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
 
 
 def _line(text: str, tty: bool, last: bool) -> None:
-    """One line: on a terminal in place of the one before it."""
+    """Print one line; on a terminal it replaces the previous line."""
     if tty:
         print(f"\r\033[K{text}", end="\n" if last else "", file=sys.stderr, flush=True)
     else:
@@ -77,7 +76,7 @@ def _line(text: str, tty: bool, last: bool) -> None:
 
 
 def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
-    """A sweep of a ``family`` as it stands, in one line; ``message`` is the runner's, unless it is at work."""
+    """Return the progress of a sweep of a ``family`` in one line; ``message`` is the runner's if none is at work."""
     parts = [
         ", ".join(f"{now.states[state]:,} {word}" for state, word in WORDS.items() if now.states.get(state))
         or "no cells"
@@ -98,13 +97,13 @@ def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str
 
 
 def simulating(made: float, whole: float | None, family: str) -> str:
-    """``simulating jets: 2,300 of 25,000``, for cells of a family."""
+    """Return ``simulating jets: 2,300 of 25,000`` for cells of a family."""
     what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
     return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:
-    """What came of ``sweep``, with a line for each failed cell."""
+    """Return the outcome of ``sweep``, with one line per failed cell."""
     sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
     now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
     failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
@@ -129,12 +128,12 @@ def outcome(root: Path, sweep: Sweep) -> Outcome:
 
 
 def why(record: Record) -> str:
-    """Why a cell ended as it did; empty where nothing was said."""
+    """Return the reason for the state of a cell; empty if there is none."""
     return str((record.result or {}).get("why", ""))
 
 
 def telling(records: Iterable[Record]) -> tuple[str, ...]:
-    """The fields that tell cells from one another; all of them where none does."""
+    """Return the fields in which cells differ; all fields if they do not differ."""
     found = list(records)
     fields = dict.fromkeys(name for record in found for name in record.cell)
     differ = [name for name in fields if len({record.cell.get(name) for record in found}) > 1]
@@ -142,12 +141,12 @@ def telling(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def fields_of(record: Record, names: Iterable[str]) -> str:
-    """Fields of a cell and their values."""
+    """Return fields of a cell and their values as text."""
     return ", ".join(f"{name} {record.cell[name]}" for name in names if name in record.cell)
 
 
 def as_rows(root: Path) -> None:
-    """Make rows of the finished cells, unless an app has the workspace open and does so itself."""
+    """Make rows of the finished cells, unless an open app does so itself."""
     from isoplan.app.ingest import ingest_if_free
 
     try:

@@ -1,4 +1,4 @@
-"""The options that commands over a table share: what each is called, takes and means."""
+"""Options shared by commands that read a table: names, types and help texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print: an answer on standard output, sentences beside it on standard error."""
+"""Output of commands: an answer on standard output, additional sentences on standard error."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.answer.document import Document
 
 FIRST, BETWEEN = 1.0, 3.0
-"""Seconds until a command says what it does, and between two lines of its progress."""
+"""Seconds until the first progress message of a command, and between two messages."""
 MANY = 5_000
 
 
 def say(text: str) -> None:
-    """Print an answer; where the terminal cannot show a character it gets an escape, and a closed pipe is no error."""
+    """Print an answer. Characters that the terminal cannot show are escaped, and a closed pipe is not an error."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         print(text, flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit of Python does not retry the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python does not retry the rest at exit
         if not isinstance(error, BrokenPipeError):
             raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None
 
@@ -42,7 +42,7 @@ def say_json(answer: Mapping[str, Any]) -> None:
 
 
 def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWarning]) -> None:
-    """Print an answer in that form, ``text`` for people; beside a file its ``warnings`` go to standard error."""
+    """Print an answer in the given form; for a form other than text, its ``warnings`` go to standard error."""
     if form == "text":
         say(text)
         return
@@ -59,10 +59,10 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 
 @contextmanager
 def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
-    """Say on standard error what a command does once it takes longer than a second, and then how far it is.
+    """Print on standard error what a command does if it takes longer than a second, and then its progress.
 
-    Yields what takes the share that is done, 0 to 1. Without a terminal nothing is said of a table of fewer than
-    ``MANY`` rows, so that scripts get the same text on a fast machine and on a slow one.
+    Yields a function of the completed fraction, 0 to 1. Without a terminal nothing is printed for tables with fewer
+    than ``MANY`` rows, so that scripts get the same text on fast and slow machines.
     """
     if rows < MANY and not sys.stderr.isatty():
         yield lambda _: None

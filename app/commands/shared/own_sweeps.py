@@ -1,4 +1,4 @@
-"""The sweeps of ``isoplan recipe``: table files as the evidence of a recipe, with progress on standard error."""
+"""Sweeps of ``isoplan recipe``: table files as evidence for a recipe, with progress on standard error."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from isoplan.engine.store.files.table_files import OpenTable
 
 FIRST, BETWEEN = 1.0, 2.0
-"""Seconds until the first line of progress, and between two lines."""
+"""Seconds until the first progress line, and between two lines."""
 OPTIONS: dict[Setting, str] = {"s": "share", "K": "negatives"}
 ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
 
 @dataclass
 class Progress:
-    """Tells on standard error which part of a sweep is fitted, once fitting takes longer than a second."""
+    """Progress of a fit on standard error, if fitting takes longer than a second."""
 
     table: Path
     next: float = field(default_factory=lambda: time.monotonic() + FIRST)
@@ -47,9 +47,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is fitted to a table: the ``metric`` that is served, with how many refits of which seed.
+    """What is fitted to a table: the serving ``metric``, and the number and seed of refits.
 
-    ``spelled`` is the metric as it was typed, which may name one of several columns of it.
+    ``spelled`` is the metric as typed, which can be the name of one of several columns of that metric.
     """
 
     metric: str
@@ -58,14 +58,14 @@ class Asked:
     spelled: str = ""
 
     def column(self, numeric: Sequence[str]) -> dict[str, str]:
-        """The column of a table with ``numeric`` columns that was asked for by its own name, by metric."""
+        """Return, by metric, the column that was requested by its own name, if it is among ``numeric`` columns."""
         known = self.spelled in numeric and metric_name(self.spelled) == self.metric
         return {self.metric: self.spelled} if known else {}
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How run tables are read: conversions, formulas, rows of a run, a condition, data sets that are pooled."""
+    """Options for reading run tables: conversions, formulas, rows of a run, a filter, and pooled datasets."""
 
     convert: Sequence[str] = ()
     derive: Sequence[str] = ()
@@ -79,7 +79,7 @@ AS_FOUND = ReadOptions()
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """The training curves of a table, and the mapping of their columns."""
+    """Training curves of a table, and the mapping of their columns."""
 
     file: Path | None = None
     roles: Sequence[str] = ()
@@ -124,9 +124,9 @@ def fit_runs(
     needed: bool,
     how: ReadOptions = AS_FOUND,
 ) -> Evidence:
-    """The evidence of a table that may hold several sweeps, sorted by what varies in it.
+    """Return the evidence of a table that can contain several sweeps, separated by the setting that varies.
 
-    Raises PlannerError where the evidence is ``needed`` and no setting varies in the table.
+    Raises PlannerError if the evidence is ``needed`` and no setting varies in the table.
     """
     if table is None:
         return Evidence()
@@ -163,7 +163,7 @@ def _numeric(opened: OpenTable) -> list[str]:
 
 
 def _left_out(table: Table) -> list[str]:
-    """What is not read of a table, and which of its data sets is, each with the options that change it."""
+    """Return sentences about what is not read of a table and which dataset is used, with the options that change it."""
     said = list(table.runs.notes)
     said += [f"{role} is not read: {why}." for role, why in table.waiting.items() if role in SIZES]
     if table.rivals is not None:

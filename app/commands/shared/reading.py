@@ -1,4 +1,4 @@
-"""What options say: each reader turns the text of one option into values, or raises PlannerError in a sentence."""
+"""Readers of options: each converts the text of an option to values, or raises PlannerError with a sentence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from isoplan.engine.schema import Curves, Metric, RowsOfRun, Runs
 
 Table = TypeVar("Table", Runs, Curves)
 _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
-"""An option with its value in a sentence, by which a note and an error are known to say the same."""
+"""An option with its value in a sentence; used to find notes that repeat an error."""
 
 
 def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
-    """The specification that the options name. Raises PlannerError for an unknown law and for the first bad option."""
+    """Return the specification that the options name. Raises PlannerError for an unknown law or an invalid option."""
     try:
         spec = FitSpec(law=law, axis=axis, **options)
     except ValidationError as error:
         raise _bad_option(error) from error
-    if law != "formula":  # which of its names are columns is known once the table is read
+    if law != "formula":  # which of its names are columns is only known after the table is read
         spec.find_law()
     return spec
 
@@ -54,7 +54,7 @@ def read_table(
     each: bool = False,
     pooled: tuple[str, ...] = (),
 ) -> Runs:
-    """The runs of a table file under the options that say how it is read; ``metric`` is a column and its direction."""
+    """Return the runs of a table file, read with the given options; ``metric`` is a column and its direction."""
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
     from isoplan.engine.store.files.table_files import read_runs
@@ -83,7 +83,7 @@ def read_table(
 
 @contextmanager
 def notes_of(runs: Runs) -> Iterator[None]:
-    """Print how ``runs`` were read where what is done with them fails, without what the error says itself."""
+    """Print the notes on how ``runs`` were read if the block fails, except those that the error repeats."""
     try:
         yield
     except PlannerError as error:
@@ -93,10 +93,10 @@ def notes_of(runs: Runs) -> Iterator[None]:
 
 
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
-    """Roles -> columns from ``N=params,D=tokens``; a column with a comma stands in double quotes.
+    """Return roles -> columns from ``N=params,D=tokens``; a column with a comma is in double quotes.
 
-    The ``metric`` that is fitted becomes one of the metrics; ``named`` are roles that have an option of their own,
-    empty where it is not given. Raises PlannerError for an entry without "=" and for a role that is named twice.
+    The fitted ``metric`` becomes one of the metrics. ``named`` contains roles with a separate option, empty if the
+    option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
     """
     found: dict[str, str] = {}
     for entry in (e for option in options for e in _split(option)):
@@ -118,7 +118,7 @@ def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, st
 
 
 def _split(option: str) -> list[str]:
-    """The entries of one --map: cut at commas outside double quotes, quotes taken off."""
+    """Split one --map into entries at commas outside double quotes, and remove the quotes."""
     quoted, entries = False, [""]
     for character in option:
         quoted ^= character == '"'
@@ -132,7 +132,7 @@ def _split(option: str) -> list[str]:
 
 
 def read_fixed(options: list[str]) -> dict[str, float]:
-    """Parameters held at a value, from ``E=0.32`` or ``alpha=0.3,beta=0.4``; raises PlannerError for anything else."""
+    """Return fixed parameters from ``E=0.32`` or ``alpha=0.3,beta=0.4``. Raises PlannerError if the text is invalid."""
     found = {}
     for option in (part for text in options for part in text.split(",")):
         name, equals, value = option.partition("=")
@@ -145,7 +145,7 @@ def read_fixed(options: list[str]) -> dict[str, float]:
 
 
 def read_bounds(options: list[str]) -> dict[str, tuple[float | None, float | None]]:
-    """Bounds from ``alpha=0:2,E=0:``, None where an end is open; raises PlannerError for anything else."""
+    """Return bounds from ``alpha=0:2,E=0:``, None for an open end. Raises PlannerError if the text is invalid."""
     found: dict[str, tuple[float | None, float | None]] = {}
     for option in (part for text in options for part in text.split(",")):
         name, equals, span = (part.strip() for part in option.partition("="))
@@ -160,7 +160,7 @@ def read_bounds(options: list[str]) -> dict[str, tuple[float | None, float | Non
 
 
 def read_priors(options: list[str]) -> dict[str, tuple[float, float]]:
-    """Mean and standard deviation by parameter, from ``alpha=0.34+-0.02``; raises PlannerError for anything else."""
+    """Return mean and standard deviation by parameter from ``alpha=0.34+-0.02``. Raises PlannerError if invalid."""
     found = {}
     for option in (part for text in options for part in text.split(",")):
         name, equals, value = option.partition("=")
@@ -177,12 +177,12 @@ def read_priors(options: list[str]) -> dict[str, tuple[float, float]]:
 
 
 def read_names(options: list[str]) -> tuple[str, ...]:
-    """The names in ``alpha,beta``, each once."""
+    """Return the names in ``alpha,beta``, each once."""
     return tuple(dict.fromkeys(name.strip() for text in options for name in text.split(",") if name.strip()))
 
 
 def read_error(option: str) -> float | str | None:
-    """A relative error: a number (0.1 or 10%), else the column that holds it; None where the option is empty."""
+    """Return a relative error (0.1 or 10%), or the name of the column that contains it; None if the option is empty."""
     text, share = (option[:-1], 0.01) if option.endswith("%") else (option, 1.0)
     try:
         return float(text) * share
@@ -191,13 +191,13 @@ def read_error(option: str) -> float | str | None:
 
 
 def read_metric(option: str) -> tuple[str, str]:
-    """Column and direction from ``accuracy:max``; the direction is empty where it is not said."""
+    """Return column and direction from ``accuracy:max``; the direction is empty if it is not given."""
     column, colon, direction = option.rpartition(":")
     return (column, direction) if colon and direction in ("min", "max") else (option, "")
 
 
 def read_rule(rule: str, n_p: str) -> ComputeRule:
-    """The compute rule that the options name: 6ND, 6npND (what --n-p alone means), NAME:FIELD=VALUE, or a formula."""
+    """Return the compute rule of the options: 6ND, 6npND (the default with --n-p), NAME:FIELD=VALUE, or a formula."""
     name, colon, numbers = rule.partition(":")
     if (colon or name != "6npND") and name in FIELDS:
         return rule_of(name, _numbers(name, numbers, n_p), {})
@@ -212,7 +212,7 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
 
 
 def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
-    """The numbers of a rule from ``s=2%,h=188``, with that of --n-p."""
+    """Return the numbers of a rule from ``s=2%,h=188``, including that of --n-p."""
     found = {"n_p": n_p} if n_p else {}
     for entry in (e for e in text.split(",") if e.strip()):
         field, equals, value = (part.strip() for part in entry.partition("="))
@@ -225,7 +225,7 @@ def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
 
 
 def read_budget(option: str) -> float:
-    """FLOPs from --budget; says how the text was read where it could mean something else."""
+    """Return the FLOPs of --budget, and print how an ambiguous text was read."""
     reading = parse_flops(option, "option --budget")
     note([f"{option} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else [])
     return reading.value
@@ -234,7 +234,7 @@ def read_budget(option: str) -> float:
 def read_training(
     file: Path, runs: Runs, roles: dict[str, str], metric: tuple[str, str], extra: tuple[str, ...]
 ) -> Curves:
-    """The training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
+    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
     from isoplan.engine.store.files.table_files import read_curves
 
     if file.is_dir():

@@ -1,4 +1,4 @@
-"""The compute rules of a question: what its options name, or a rule fitted to the measured C of a table."""
+"""Compute rules of a command: those that its options name, or a rule fitted to the measured C of a table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MEASURED = "measured"
 
 @dataclass(frozen=True)
 class Behind:
-    """The table of --runs, its --map-runs, and the fit whose columns and filter it is read with where there is one.
+    """The table of --runs, its --map-runs, and the fit whose columns and filter apply to it, if any.
 
-    ``convert``, ``derive`` and ``where`` are those options of a table that no fit has read.
+    ``convert``, ``derive`` and ``where`` are the options for a table without a fit.
     """
 
     table: Path | None = None
@@ -33,9 +33,9 @@ class Behind:
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> ComputeRule | None:
-    """The rule that ``option`` and --n-p name; None where neither is given.
+    """Return the rule that ``option`` and --n-p name; None if neither is given.
 
-    A rule that is fitted to the runs ``behind`` is told on standard error with their scatter.
+    A rule fitted to the runs ``behind`` is printed on standard error with its scatter.
     """
     name, _, form = rule.partition(":")
     if name != MEASURED:
@@ -50,21 +50,21 @@ def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> Co
 
 
 def read_second(rule: str, used: ComputeRule, behind: Behind) -> ComputeRule | None:
-    """The rule of --second-rule, None without; its tokens per sample are those of the rule that is ``used``."""
+    """Return the rule of --second-rule, or None; its tokens per sample are those of the rule ``used``."""
     name = rule.partition(":")[0]
     counts = rule == "6npND" or not (rule == "6ND" or name in (*FIELDS, MEASURED))
     return read_used(rule, f"{used.n_p:g}" if counts else "", behind, "--second-rule") if rule else None
 
 
 def check_runs(behind: Behind, *rules: str) -> None:
-    """Raise PlannerError where runs are named that none of the ``rules`` reads."""
+    """Check that runs are only given if one of the ``rules`` needs them. Raises PlannerError otherwise."""
     if (behind.table is not None or behind.roles) and MEASURED not in (rule.partition(":")[0] for rule in rules):
         option = "--runs" if behind.table is not None else "--map-runs"
         raise PlannerError(f"{option} says nothing without --rule measured: add it, or leave {option} out.")
 
 
 def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
-    """N, D and C of the table, each (n,), those that it has; C as it was measured and never by a rule."""
+    """Return the columns N, D and C of the table, each (n,), as far as they exist; C is measured, never from a rule."""
     data = behind.fit.data if behind.fit is not None else None
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     runs = reading.read_table(

@@ -21,13 +21,13 @@ from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
-"""By how much points stand left and right of their d, so that ours and the paper's do not hide each other."""
+"""Horizontal offset of points from their d, so that trained and published ones do not overlap."""
 
 
 def draw_exponents(
     published: Sequence[DataExponent], trained: Sequence[DataExponent] = (), theme: Theme = WEB
 ) -> Drawing:
-    """``published`` exponents and those of ``trained`` cells, with 68 % intervals, over d."""
+    """Draw ``published`` exponents and those of ``trained`` cells, with 68 % intervals, over d."""
     every = [*published, *trained]
     low, high = min(one.d for one in every) - 0.6, max(one.d for one in every) + 0.6
     d = np.linspace(low, high, 80)
@@ -84,7 +84,7 @@ TITLES = {"D": "Training points <i>D</i>"}
 
 
 def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
-    """The axis of ``need`` against the MSE that it reaches, tighter to the right, with the ``target`` and its range."""
+    """Draw the axis of ``need`` over the MSE, decreasing to the right, with the ``target`` and its range."""
     window = max(target.mse / 1.6, need.floor), need.start[1] * 1.6
     floor = f"floor {tick_text(need.floor, 2)}" if need.floor >= window[0] else ""
     slow = need.x, need.slow_loss
@@ -121,7 +121,7 @@ def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
 
 
 def _line(need: Need, target: Precision) -> tuple[Floats, Floats]:
-    """The curve of the optimistic exponent up to the target; empty without one."""
+    """Return the curve of the optimistic exponent up to the target; empty without one."""
     if need.least is None:
         return np.empty(0), np.empty(0)
     seen = need.fast_loss > target.mse
@@ -141,7 +141,7 @@ def _dot(theme: Theme, x: list[float], y: list[float], colour: str, name: str) -
 
 
 def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> Part:
-    """A word beside the middle of a line."""
+    """Return a label beside the middle of a line."""
     i = len(line[0]) // 2
     left = "left" in place
     return lines.note(

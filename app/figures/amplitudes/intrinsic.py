@@ -17,9 +17,9 @@ from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
-"""Axes that are called otherwise than of other cells: here D counts points, not samples seen."""
+"""Axis titles that differ from those of other cells: here D is the number of training points, not of samples seen."""
 ASIDE = 0.015
-"""The share of the axis by which points of the inputs stand to the right of those of the layer."""
+"""Offset of the points of the inputs from those of the layer, as a fraction of the axis."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a cell measured: ``events`` are what it was trained on and ``d`` the dimension of their phase space, if that
-    is known; ``inputs`` is None where only the ``layer`` is known.
+    """Measured dimensions of a cell.
+
+    ``events`` are its training events and ``d`` is the dimension of their phase space (None if unknown); ``inputs`` is
+    None if only that of the ``layer`` is known.
     """
 
     events: str
@@ -46,7 +48,10 @@ class Measured:
 
 
 def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
-    """``found`` over ``x``, N or D: the last hidden layer as dots, the inputs as open ones, each process a colour."""
+    """Draw ``found`` over ``x`` (N or D): filled dots for the last hidden layer, open dots for the inputs.
+
+    Each process has a colour.
+    """
     events = list(dict.fromkeys(one.events for one in found))
     low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)
     aside = (high / low) ** ASIDE
@@ -71,7 +76,7 @@ def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB)
 
 
 def _dots(theme: Theme, found: Sequence[Measured], x: str, aside: float, colour: str) -> list[Part]:
-    """Those of one kind of events: of the layer, and open ones of the inputs."""
+    """Return the dots of one kind of events: filled for the layer, open for the inputs."""
     name = literal(found[0].events)
     measured = [(one, one.inputs) for one in found if one.inputs is not None]
     layer = [(one, one.layer) for one in found]
@@ -94,7 +99,7 @@ def _points(
 
 
 def _dimensions(found: Sequence[Measured]) -> dict[float, list[str]]:
-    """The dimensions of phase spaces, and which events have each."""
+    """Return the dimensions of the phase spaces, and the events with each."""
     lines: dict[float, list[str]] = {}
     for one in found:
         if one.d is not None and one.events not in lines.setdefault(one.d, []):
@@ -103,13 +108,13 @@ def _dimensions(found: Sequence[Measured]) -> dict[float, list[str]]:
 
 
 def _named(theme: Theme, d: float) -> Part:
-    """What the line at ``d`` is, right of the plot."""
+    """Return the label of the line at ``d``, right of the plot."""
     text = f"<i>d</i> = {d:g}"
     return marks.note(theme, text, x=1, y=d, yref="y", xanchor="left", yanchor="middle", xshift=4, yshift=0)
 
 
 def _room(theme: Theme) -> Part:
-    """A legend, and room for the names of lines."""
+    """Return a layout with a legend and a margin for the labels of lines."""
     layout = legend(theme)
     return layout | {"margin": layout["margin"] | {"r": 52 if theme.width is None else 40}}
 
@@ -135,15 +140,17 @@ PULL_HEIGHT = 380
 BARS = 0.55
 """Opacity of the bars."""
 OFTEN = 0.002
-"""The share of points in the outermost bars from which on a remark says why."""
+"""Fraction of points in the outermost bars above which a note explains it."""
 TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
-"""What was learned, by the field ``target`` of a cell."""
+"""Learned quantity, by the field ``target`` of a cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pulls:
-    """A histogram of pulls: between ``edges`` (n + 1), in units of sigma, ``points`` (n), those beyond counted at its
-    ends, and as many, ``gaussian`` (n), as a unit Gaussian would give; ``target`` is what was learned, log or raw.
+    """A histogram of pulls.
+
+    ``edges`` (n + 1) are in units of sigma, ``points`` (n) are the counts, and ``gaussian`` (n) are those of a unit
+    Gaussian. The outermost bins contain the points beyond. ``target`` is the learned quantity, log or raw.
     """
 
     edges: Floats
@@ -153,22 +160,22 @@ class Pulls:
 
     @property
     def density(self) -> Floats:
-        """Share of the points per unit of the pull, (n,)."""
+        """Fraction of the points per unit of the pull, (n,)."""
         return np.asarray(self.points / self.points.sum() / np.diff(self.edges))
 
     @property
     def expected(self) -> Floats:
-        """The same of the unit Gaussian, (n,)."""
+        """The same for the unit Gaussian, (n,)."""
         return np.asarray(self.gaussian / self.gaussian.sum() / np.diff(self.edges))
 
     @property
     def ends(self) -> float:
-        """The share of the points in the first and the last bar."""
+        """Fraction of the points in the first and the last bar."""
         return float((self.points[0] + self.points[-1]) / self.points.sum())
 
 
 def draw_pulls(pulls: Pulls, theme: Theme = WEB) -> Drawing:
-    """Bars of the pulls' density and the unit Gaussian as a line."""
+    """Draw the density of the pulls as bars and the unit Gaussian as a line."""
     middle = (pulls.edges[1:] + pulls.edges[:-1]) / 2
     traces: list[Part] = [
         {

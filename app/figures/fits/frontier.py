@@ -1,4 +1,4 @@
-"""What compute buys: the least loss at each budget, with its bands, the runs behind it and the floor."""
+"""Compute-optimal loss against compute, with its bands, the runs and the floor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.schema import Runs
 def draw(
     path: Frontier, runs: Runs | None = None, y: str = "loss", floor: Quantity | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """The frontier of a law over compute."""
+    """Draw the frontier of a law over compute."""
     law = along.of_frontier(path, runs, y, floor)
     p = along.parts(theme, law, theme.text, dots.faint(theme))
     figure = compose(theme, along.HEIGHT, "frontier", p.traces, p.shapes, p.notes, clickmode="event+select", **p.axes)
@@ -22,7 +22,7 @@ def draw(
 
 
 def table(path: Frontier) -> pd.DataFrame:
-    """One row a budget: C, N*, D*, the law's value and the ends of their bands."""
+    """Return one row per budget: C, N*, D*, the law's value and the ends of their bands."""
     bands = {
         f"{name}_{end}": getattr(band, end)
         for name, band in (("N", path.N_band), ("D", path.D_band), ("value", path.loss_band))

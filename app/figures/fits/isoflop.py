@@ -1,4 +1,4 @@
-"""Loss against model size at each budget: runs as dots, law as lines, minima joined by the trajectory."""
+"""Loss against model size at each budget: runs as dots, laws as lines, minima connected by the trajectory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 520
 MOST_BANDS = 8
-"""Curves up to which bands are drawn; more would cover each other."""
+"""Maximum number of curves with bands; more would overlap."""
 PARABOLA_POINTS = 40
 
 
@@ -32,9 +32,9 @@ def draw(
     parabolas: Sequence[Parabola] = (),
     theme: Theme = WEB,
 ) -> Drawing:
-    """Curves of a law (``curves``), parabolas through single budgets, or both, each coloured by its compute.
+    """Draw curves of a law (``curves``), parabolas through single budgets, or both, coloured by compute.
 
-    ``path`` joins the minima. A minimum outside the sweep of its budget is an open star.
+    ``path`` connects the minima. A minimum outside the sweep of its budget is an open star.
     """
     budgets = [c.C for c in curves] + [p.C for p in parabolas]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
@@ -57,13 +57,13 @@ def draw(
 
 
 def _of_budgets(runs: Runs) -> Runs:
-    """The runs that belong to a budget; all where the table has none."""
+    """Return the runs that belong to a budget; all runs if the table has no budgets."""
     known = np.isfinite(runs["budget"]) if "budget" in runs else np.zeros(len(runs), bool)
     return runs.take(known) if np.any(known) else runs
 
 
 def _window(curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, y: str) -> tuple[Span, Span]:
-    """What the axes show at first: the runs (or the law where they were) and the minima, with room around them."""
+    """Return the initial axis ranges: the runs (or the law within their range) and the minima, with a margin."""
     best = np.array([(c.N_best, c.loss_best) for c in curves] + [(p.N_star, p.loss_star) for p in parabolas])
     best = best.reshape(-1, 2)
     if runs is not None and "N" in runs and y in runs:
@@ -87,14 +87,14 @@ def _curve(theme: Theme, c: Curve, y: str, span: Span) -> list[Part]:
 
 
 def _parabola(theme: Theme, p: Parabola, y: str, span: Span) -> Part:
-    """The parabola over its sweep; dotted where its optimum is not used."""
+    """Return the parabola over its sweep; dotted if its optimum is not used."""
     hover = f"C = {power10(p.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}<extra>parabola</extra>"
     dash = "solid" if p.located else "dot"
     return lines.line(theme, *_points(p), compute_colour(p.C, span), 2.0, dash, hovertemplate=hover)
 
 
 def _path(theme: Theme, path: Frontier | None, y: str) -> list[Part]:
-    """The minima joined by the compute-optimal trajectory."""
+    """Return the compute-optimal trajectory through the minima."""
     if path is None:
         return []
     where = f"N*  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}"
@@ -104,7 +104,7 @@ def _path(theme: Theme, path: Frontier | None, y: str) -> list[Part]:
 
 
 def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, span: Span) -> list[Part]:
-    """The minimum of each curve: a star where it lies in the sweep, an open one where it does not."""
+    """Return the minimum of each curve: a star inside the sweep, an open star outside."""
     points = [(c.C, c.N_best, c.D_best, c.loss_best, True) for c in curves]
     points += [(p.C, p.N_star, p.D_star, p.loss_star, p.inside) for p in parabolas if np.isfinite(p.N_star)]
     marker = {
@@ -123,7 +123,7 @@ def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola]
 
 
 def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
-    """Dots coloured by their compute as the lines are."""
+    """Return the marker of dots with the same colours for compute as the lines."""
     if runs is None:
         return {}
     C = runs["budget"] if "budget" in runs and np.any(np.isfinite(runs["budget"])) else runs["C"]
@@ -133,7 +133,7 @@ def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
 
 
 def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values: Span) -> Part:
-    """The budget of each curve, right of where it leaves the plot."""
+    """Return the budget labels of the curves, right of the point where each leaves the plot."""
     words: list[Word] = []
     for c in curves:
         N, loss = _points(c)
@@ -148,7 +148,7 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
 
 
 def _exit(N: Floats, loss: Floats, last: int, window: Span, values: Span) -> tuple[float, float]:
-    """Where a curve stops being seen: at the right edge of the plot, or at its ``last`` vertex in it."""
+    """Return the point where a curve leaves the plot: at the right edge, or at its ``last`` visible vertex."""
     if last + 1 < len(N) and N[last + 1] > window[1]:
         edge = window[1] * (1 - 1e-6)
         there = float(np.interp(np.log(edge), np.log(N), loss))
@@ -158,7 +158,7 @@ def _exit(N: Floats, loss: Floats, last: int, window: Span, values: Span) -> tup
 
 
 def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:
-    """N and loss along a curve."""
+    """Return N and loss along a curve."""
     if isinstance(c, Curve):
         return c.N, c.loss
     N = np.geomspace(c.N_low, c.N_high, PARABOLA_POINTS)
@@ -166,7 +166,7 @@ def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:
 
 
 def _table(curves: Sequence[Curve], parabolas: Sequence[Parabola]) -> pd.DataFrame:
-    """One row a vertex: budget, N, D, value of the law and the ends of its bands."""
+    """Return one row per vertex: budget, N, D, value of the law and the ends of its bands."""
     parts = []
     for c in curves:
         bands = {name: getattr(c.band, name) for name in ("low68", "high68", "low95", "high95")}

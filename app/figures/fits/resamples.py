@@ -24,9 +24,9 @@ GAP = 0.025
 
 
 def draw_pairs(fit: Fit, theme: Theme = WEB) -> Drawing | None:
-    """Each pair of free parameters against each other, the best fit as a star; None without resamples to show.
+    """Draw each pair of free parameters over the resamples, the best fit as a star; None without resamples.
 
-    A narrow slanted cloud says that only a combination of the two is known.
+    A narrow, slanted cloud shows that only a combination of the two parameters is determined.
     """
     names = [p.name for p in fit.parameters if not p.fixed][:MOST_PARAMETERS]
     draws = {n: fit.draws[n][np.isfinite(fit.draws[n])][:MOST_DRAWS] for n in names}
@@ -49,7 +49,7 @@ def _number(i: int) -> str:
 def _panel(
     theme: Theme, i: int, draws: dict[str, Floats], across: str, up: str, column: int, row: int, n: int
 ) -> dict[str, Part]:
-    """The axes of a panel; only those at the left and at the bottom are labelled."""
+    """Return the axes of a panel; only those at the left and at the bottom have labels."""
     size = (1 + GAP) / n
     x = _axis(theme, across, draws[across], row == n - 1)
     y = _axis(theme, up, draws[up], column == 0)
@@ -89,14 +89,14 @@ def _alt(fit: Fit, names: list[str]) -> str:
 
 
 SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))
-"""Minus one to plus one; tints of the page's own colour, so that words on them are read on either background."""
+"""Colour scale from -1 to 1. The tints are transparent, so that text on them is legible on light and dark pages."""
 CELL = 56
 
 
 def draw_correlations(fit: Fit, theme: Theme = WEB) -> Drawing | None:
-    """The correlation of each pair of free parameters; None where there are no two, or no resamples.
+    """Draw the correlation of each pair of free parameters; None with fewer than two of them or without resamples.
 
-    Ranks are compared, so an amplitude and its logarithm have the same correlations (Spearman).
+    Correlations are of ranks (Spearman), so an amplitude and its logarithm have the same ones.
     """
     names, matrix = correlations(fit)
     if len(names) < 2:
@@ -123,7 +123,7 @@ def draw_correlations(fit: Fit, theme: Theme = WEB) -> Drawing | None:
 
 
 def correlations(fit: Fit) -> tuple[list[str], Floats]:
-    """The free parameters that vary over the resamples, and the rank correlations (m, m) between them."""
+    """Return the free parameters that vary over the resamples, and the rank correlations (m, m) between them."""
     draws = {p.name: fit.draws[p.name] for p in fit.parameters if not p.fixed}
     names = [name for name, values in draws.items() if len(values) > 2 and np.ptp(values) > 0]
     if len(names) < 2:

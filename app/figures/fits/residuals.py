@@ -1,4 +1,4 @@
-"""How far every run lies from the law, against each axis: what a good fit leaves is noise around zero."""
+"""Residuals of every run against each axis; for a good fit they are noise around zero."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from isoplan.engine.schema import Runs
 
 
 def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, float], colour: str) -> Part:
-    """The number of points ``x`` (n), ``y`` (n) in every cell, darker where there are more, on a logarithmic scale.
+    """Return the number of points ``x`` (n), ``y`` (n) per bin as a heat map on a logarithmic scale.
 
-    Cells are even in log x where all of ``x`` is positive (the axis is logarithmic then), and in y between ``ends``.
+    More points give a darker colour. Bins are uniform in log x if all ``x`` are positive (the axis is logarithmic
+    then), and in y between ``ends``.
     """
     finite = np.isfinite(x) & np.isfinite(y)
     low, high = extent(x[finite])
@@ -49,19 +50,19 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
 
 HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300
-"""Runs from which on panels show how densely the runs lie and not each of them: dots take too long to draw."""
+"""Number of runs above which panels show a density instead of dots, which take too long to draw."""
 MOST_RINGED = 40
-"""Outliers ringed, the largest first."""
+"""Maximum number of ringed outliers, the largest first."""
 CELLS = (45, 27)
-"""Cells of a density along x and y."""
+"""Number of density bins along x and y."""
 MOST_NAMES = 8
 MOST_BINS, FEWEST_BINS = 60, 9
 MOST_AXES = 4
-"""Columns against which residuals are drawn, besides the law's own value."""
+"""Maximum number of columns against which residuals are drawn, without the law's own value."""
 PREDICTED = "predicted"
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
 ROWS = (((0.0, 1.0),), ((0.58, 1.0), (0.0, 0.42)))
-"""Where the rows of panels stand, of figures with one row and with two."""
+"""Vertical ranges of the rows of panels, for figures with one row and with two."""
 Ends = tuple[float, float]
 SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}
 
@@ -69,9 +70,9 @@ SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i>
 def draw(
     found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB, axes: Sequence[str] = ("N", "D", "C")
 ) -> Drawing:
-    """Residuals of ``runs`` against the ``axes`` of the law, N, D, C and the law's own value, outliers ringed.
+    """Draw residuals of ``runs`` against the ``axes`` of the law, N, D, C and the predicted value.
 
-    Beside them how they are distributed.
+    Outliers are ringed. The last panel shows the distribution of the residuals.
     """
     roles = [role for role in dict.fromkeys((*axes, "N", "D", "C")) if role in runs][:MOST_AXES]
     against = {role: runs[role] for role in roles} | {PREDICTED: found.predicted}
@@ -103,13 +104,13 @@ def draw(
 
 
 def _ringed_rows(found: Residuals) -> Ints:
-    """Positions of the outliers that are ringed, the largest first."""
+    """Return the positions of the ringed outliers, the largest first."""
     odd = np.flatnonzero(found.outlier)
     return odd[np.argsort(-np.abs(found.z[odd]))][:MOST_RINGED]
 
 
 def _top(found: Residuals) -> float:
-    """Where the y axis ends, above and below zero."""
+    """Return the end of the y axis, symmetric around zero."""
     sizes = np.abs(found.residual[np.isfinite(found.residual)])
     return 1.12 * float(np.max(sizes)) if sizes.size and np.max(sizes) > 0 else 1.0
 
@@ -121,14 +122,14 @@ def _number(i: int) -> str:
 def _panel(
     theme: Theme, i: int, names: tuple[str, str], x: Floats, top: float, log: bool, rows: Sequence[Ends]
 ) -> dict[str, Part]:
-    """The axes of panel ``i`` of ``names``, a column and y; every y axis follows the first one."""
+    """Return the axes of panel ``i`` for ``names`` (a column and y); every y axis follows the first one."""
     (row, column), (role, y) = divmod(i, 3), names
     low, high = extent(x, positive=role in SHORT)
-    # Margins that fit the labels need no second layout: with nine axes it takes longer than the drawing.
+    # Fixed margins avoid a second layout pass, which takes longer than the drawing with nine axes.
     place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}", "automargin": False}
     text = f"Predicted {'loss' if y == 'loss' else literal(y)}" if role == PREDICTED else SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
-    if 4 < high / low < 100 and low > 0:  # Plotly's own ticks crowd at the right of a narrow panel
+    if 4 < high / low < 100 and low > 0:  # Plotly's default ticks overlap at the right of a narrow panel
         across["dtick"] = "D2"
     across["nticks"] = min(across.get("nticks", 6), max(2, round(5 / theme.crowding)))
     up = axis(
@@ -143,9 +144,9 @@ def _unit(log: bool) -> str:
 
 
 def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
-    """The runs of a panel: each that is no outlier as a dot, or, where they are many, how densely they all lie.
+    """Return the runs of a panel without outliers as dots, or the density of all runs if there are many.
 
-    Of many runs of several data sets some are drawn as dots: a density has one colour.
+    For many runs of several datasets, a sample is drawn as dots, because a density has only one colour.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:
@@ -165,7 +166,7 @@ def _ringed(theme: Theme) -> Part:
 
 
 def _outliers(theme: Theme, runs: Runs, odd: Ints, x: Floats, found: Residuals, i: int) -> list[Part]:
-    """The outliers ringed; of several data sets each in the colour of its own."""
+    """Return the ringed outliers; with several datasets each has the colour of its dataset."""
     ring = _dots(runs, odd, x, found, i, _ringed(theme))
     filled = dots.by_group(runs.take(odd), _dots(runs, odd, x, found, i, _usual(theme)), runs)
     return [*filled, ring] if colouring(runs) is not None else [ring]
@@ -177,12 +178,12 @@ def _dots(runs: Runs, rows: Ints, x: Floats, found: Residuals, i: int, marker: P
 
 
 def _axes(i: int) -> dict[str, str]:
-    """Where a trace of panel ``i`` is drawn."""
+    """Return the axes of a trace of panel ``i``."""
     return {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
 
 
 def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top: float) -> Part:
-    """The worst outliers by name in the first panel, where they do not stand in each other's way."""
+    """Return the names of the largest outliers in the first panel, as far as they do not overlap."""
     names = runs.labels.get("run")
     words = [
         (float(x[i]), float(found.residual[i]), literal(str(names[i])) if names is not None else f"row {runs.ids[i]}")
@@ -193,7 +194,10 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
 
 
 def _histogram(found: Residuals, runs: Runs, i: int) -> list[Part]:
-    """Counted here: the residuals of a million runs are too much to send. Data sets are stacked."""
+    """Return the histogram of the residuals, stacked by dataset.
+
+    Counts are computed here, because the residuals of a million runs are too much data to send.
+    """
     there = np.isfinite(found.residual)
     residual = found.residual[there]
     edges = np.histogram_bin_edges(residual, min(max(FEWEST_BINS, 3 * math.isqrt(residual.size)), MOST_BINS))
@@ -220,7 +224,7 @@ def _bars(counts: Ints, edges: Floats, colour: str, i: int) -> Part:
 
 
 def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float, rows: Sequence[Ends]) -> dict[str, Part]:
-    """The rest of the last row belongs to the distribution."""
+    """Return the axes of the distribution, which fills the rest of the last row."""
     row, column = divmod(i, 3)
     text = f"{_unit(found.log)} of {int(np.isfinite(found.residual).sum()):,} runs"
     place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}", "automargin": False}

@@ -1,4 +1,4 @@
-"""The runs of a table, as they lie in the plane of model size and samples."""
+"""Runs of a table in the plane of model size and samples."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 440
 MOST = 10_000
-"""Runs drawn at most; a page that loads a million-row table has one second."""
+"""Maximum number of runs drawn, so that a page with a table of a million rows loads within one second."""
 MOST_BUDGETS = 15
 AXES = ("N", "D", "C")
 
 
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
-    """The runs over N and D (or the first two of N, D, C and ``y`` that the table has), coloured by ``y``.
+    """Draw the runs over N and D (or the first two of N, D, C and ``y`` in the table), coloured by ``y``.
 
-    Lines join the runs of a budget. Of more than ``most`` runs the same ``most`` are drawn each time; a note says so.
+    Lines connect the runs of a budget. Of more than ``most`` runs a fixed sample of ``most`` is drawn, with a note.
     """
     axes = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
     if len(axes) < 2:
@@ -44,7 +44,7 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
 
 
 def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
-    """A line through the runs of each budget, and its FLOPs at its upper end."""
+    """Return a line through the runs of each budget, and its FLOPs at the upper end."""
     nominal = runs["budget"] if "budget" in runs else np.empty(0)
     found = np.unique(nominal[np.isfinite(nominal)]).tolist()
     if not 1 <= len(found) <= MOST_BUDGETS:

@@ -27,7 +27,7 @@ GAP = 0.05
 
 
 def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """The slices beside each other over one scale of ``y``; runs move along the law to the values of the other axes."""
+    """Draw the slices side by side with one scale of ``y``; runs move along the law to the values of the other axes."""
     values = extent(*(s.y for s in found), *(s.y_runs for s in found))
     traces: list[Part] = []
     layout: dict[str, Any] = {}
@@ -90,7 +90,7 @@ def _runs(theme: Theme, one: Slice) -> list[Part]:
 
 
 def _table(found: Sequence[Slice]) -> pd.DataFrame:
-    """One row a vertex of a line: the axis, where the others stand, the law's value and the ends of its bands."""
+    """Return one row per vertex of a line: axis, values of the other axes, the law's value and its bands."""
     parts = []
     for one in found:
         ends = {name: getattr(one.band, name) for name in ("low68", "high68", "low95", "high95")}
@@ -105,7 +105,7 @@ def _alt(found: Sequence[Slice], y: str) -> str:
 
 
 def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """The law of ``curve`` over its axis with the runs that it was fitted to."""
+    """Draw the law of ``curve`` over its axis with the runs that it was fitted to."""
     law = along.of_axis(curve, runs, y)
     p = along.parts(theme, law, ACCENT, dots.filled(theme))
     name = f"{y}-against-{curve.axis}"
@@ -114,7 +114,7 @@ def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme
 
 
 def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
-    """``laws`` by the name of each, all over one axis; the axis of values is named for the first."""
+    """Draw ``laws`` by name over one axis; the axis of values has the name of the first law's quantity."""
     first = next(iter(laws.values()))
     shown = {name: None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS) for name, law in laws.items()}
     clouds = [runs[laws[name].y] for name, runs in shown.items() if runs is not None and laws[name].y in runs]
@@ -124,7 +124,7 @@ def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
         traces += _law(theme, i, name, law, values)
     for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        if runs is not None and colouring(runs) is not None:  # the outline says the fit, the filling the data set
+        if runs is not None and colouring(runs) is not None:  # the outline shows the fit, the fill the dataset
             marker["line"] = {"color": category(i), "width": theme.line(1.4)}
         traces += [{"showlegend": False} | dot for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
@@ -151,7 +151,7 @@ def _law(theme: Theme, i: int, name: str, law: Along, values: tuple[float, float
 
 
 def overlay_table(laws: Mapping[str, Along]) -> pd.DataFrame:
-    """One row a vertex of a line, with the name of its fit."""
+    """Return one row per vertex of a line, with the name of its fit."""
     return pd.concat([table_of(law).assign(fit=name) for name, law in laws.items()], ignore_index=True)
 
 

@@ -1,4 +1,4 @@
-"""The loss over model size and samples: iso-loss and iso-FLOP lines, runs, and the compute-optimal trajectory."""
+"""Loss over model size and samples: iso-loss and iso-FLOP lines, runs, and the compute-optimal trajectory."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 580
 SHADES = 20
-"""Steps of the colour behind the lines."""
+"""Number of colour steps behind the lines."""
 APART, INSETS = 0.035, (0.06, 0.15, 0.3)
-"""Shares of an axis: the least distance of two labels, and a label's from the end of its line, the first one best."""
+"""Minimum distance of labels, and distances of a label from the end of its line (best first), in axis fractions."""
 
 
 def draw(
     surface: Surface, runs: Runs | None = None, y: str = "loss", plan: Plan | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """The surface, the runs that it was fitted to and, where given, the allocation of a plan."""
+    """Draw the surface, the runs that it was fitted to and, if given, the allocation of a plan."""
     contours = contours_of(surface)
     better = runs.roles.direction(y) if runs is not None else "min"
     colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y), better)
@@ -50,12 +50,12 @@ def draw(
 
 
 def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:
-    """What the loss scale spans: the runs, else the surface where the runs of the law were."""
+    """Return the values of the colour scale: those of the runs, or the surface within the range of the runs."""
     return runs[y] if runs is not None and y in runs else surface.loss[surface.inside]
 
 
 def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
-    """The loss as steps of a faint colour, and what is hovered where no run is. (A smooth one takes twice as long.)"""
+    """Return the loss as faint colour steps, with hover values. (A smooth scale takes twice as long.)"""
     z, low, high = surface.loss.T, colours["cmin"], colours["cmax"]
     return {
         "type": "contour",
@@ -76,7 +76,7 @@ def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
 
 
 def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> list[Part]:
-    """Lines of equal loss, all in two traces, broken where their labels stand."""
+    """Return the lines of equal loss in two traces, interrupted at their labels."""
     if not contours:
         return []
     places = _label_places(theme, surface, contours)
@@ -90,7 +90,7 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> 
 
 
 def _broken(line: Contour, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
-    """The line with a gap of ``room``, a share of the axes, on either side of its label, and one at its end."""
+    """Return the line with a gap of ``room``, a fraction of the axes, around its label, and a gap at its end."""
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
         near = (_share(N, place[0], surface.N) < room) & (_share(D, place[1], surface.D) < room)
@@ -99,12 +99,12 @@ def _broken(line: Contour, place: tuple[float, float] | None, room: float, surfa
 
 
 def _share(x: Floats, at: float, axis: Floats) -> Floats:
-    """How far ``x`` lies from ``at``, as a share of a log axis."""
+    """Return the distance of ``x`` from ``at`` as a fraction of a log axis."""
     return np.asarray(np.abs(np.log(x / at)) / np.log(axis[-1] / axis[0]))
 
 
 def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> dict[int, tuple[float, float]]:
-    """Where each line carries its level: near its right end, or further in where another label stands there."""
+    """Return the label positions: near the right end of each line, or further in if another label is there."""
     places: dict[int, tuple[float, float]] = {}
     budgets = [(float(line.N[1]), float(line.D[1])) for line in surface.isoflops if len(line.N) > 1]
     for i, line in enumerate(contours):
@@ -124,7 +124,7 @@ def _apart(theme: Theme, N: float, D: float, other: tuple[float, float], surface
 
 
 def _iso_flop(theme: Theme, surface: Surface) -> list[Part]:
-    """Lines of equal compute, each labelled at its upper end."""
+    """Return the lines of equal compute, each labelled at its upper end."""
     lines = [line for line in surface.isoflops if len(line.N) > 1]
     if not lines:
         return []
@@ -139,9 +139,9 @@ def _budget(theme: Theme, surface: Surface, line: IsoFlop, colour: str) -> list[
 
 
 def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> list[Part]:
-    """Budgets above the plot where their line leaves it there, else inside at the left edge.
+    """Return the budget labels: above the plot if the line leaves it there, else inside at the left edge.
 
-    They stand at the second vertex: the first lies on the edge, where rounding decides whether it is drawn.
+    They are at the second vertex. The first is on the edge, and rounding determines whether it is drawn.
     """
     words: dict[str, list[Word]] = {"top center": [], "top right": []}
     for line in lines:
@@ -153,7 +153,7 @@ def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> li
 
 
 def _trajectory(theme: Theme, surface: Surface) -> list[Part]:
-    """The compute-optimal N and D with the bands of their uncertainty."""
+    """Return the compute-optimal trajectory of N and D with its uncertainty bands."""
     path = surface.path
     ribbons = ((surface.ribbon95, marks.TINT95), (surface.ribbon68, marks.TINT68))
     bands = [
@@ -186,13 +186,13 @@ def _allocated(plan: Plan | None) -> tuple[float | None, float | None]:
 
 
 def _inside(surface: Surface, N: Floats, D: Floats) -> Bools:
-    """Which points lie in the box of the runs."""
+    """Return which points are within the box of the runs."""
     (n_low, n_high), (d_low, d_high) = surface.region["N"], surface.region["D"]
     return np.asarray((N >= n_low) & (N <= n_high) & (D >= d_low) & (D <= d_high))
 
 
 def _beyond(surface: Surface) -> Part:
-    """Grey over everything that lies beyond the runs."""
+    """Return a grey shape over the region beyond the runs."""
     (n_low, n_high), (d_low, d_high) = surface.region["N"], surface.region["D"]
     outer = f"M{surface.N[0]},{surface.D[0]}H{surface.N[-1]}V{surface.D[-1]}H{surface.N[0]}Z"
     inner = f"M{n_low},{d_low}H{n_high}V{d_high}H{n_low}Z"
@@ -201,7 +201,7 @@ def _beyond(surface: Surface) -> Part:
 
 
 def _table(surface: Surface, contours: tuple[Contour, ...]) -> pd.DataFrame:
-    """Lines in long form, one row a vertex: kind, value (level or FLOPs), N, D."""
+    """Return the lines in long form, one row per vertex: kind, value (level or FLOPs), N, D."""
     path = surface.path
     parts = [pd.DataFrame({"line": "iso-loss", "value": c.level, "N": c.N, "D": c.D}) for c in contours]
     parts += [pd.DataFrame({"line": "iso-FLOP", "value": c.C, "N": c.N, "D": c.D}) for c in surface.isoflops]

@@ -1,4 +1,4 @@
-"""What was left out and predicted: predicted against observed, and how errors grow with the distance from the data."""
+"""Validation on held-out runs: predicted against observed, and errors against the distance from the data."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from isoplan.engine.mixtures import colouring
 
 HEIGHT = 420
 MOST_DOTS = 300
-"""Predictions drawn for each method."""
+"""Maximum number of predictions drawn for each method."""
 PANELS = ((0.0, 0.44), (0.58, 1.0))
 DASHES = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 
 
 def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, called: str = "") -> Drawing:
-    """Left the laws' predictions of every run that was left out; right the mean error of each method on each cut.
+    """Draw predictions of held-out runs (left) and the mean error of each method on each cut (right).
 
-    What is predicted may be ``called`` by another name than its column: updates are counted under that of a loss.
-    A law is a colour, a baseline grey with a dash of its own; the mean error is drawn at the largest distance of a cut.
+    ``called`` is the name of the predicted quantity if it differs from its column (training steps are in the column of
+    a loss). Laws have colours; baselines are grey with different dashes. The mean error of a cut is drawn at its
+    largest distance.
     """
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
     traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]
@@ -60,7 +61,7 @@ def _words(theme: Theme, text: str) -> Part:
 
 
 def _look(laws: list[str], method: str) -> tuple[str, str]:
-    """Colour and dash of a method."""
+    """Return the colour and dash of a method."""
     if method in laws:
         return category(laws.index(method)), "solid"
     return GREY, DASHES[1 + list(BASELINES).index(method)]
@@ -71,9 +72,9 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
 
 
 def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> list[Part]:
-    """Every prediction of a law, of all cuts, at most ``MOST_DOTS`` of them and always the same.
+    """Return the predictions of a law on all cuts, at most a fixed sample of ``MOST_DOTS``.
 
-    Of several data sets the filling is that of the set, and the outline that of the law.
+    With several datasets the fill shows the dataset, and the outline the law.
     """
     rows = _predictions(found, law, targets)
     if len(rows) > MOST_DOTS:
@@ -99,7 +100,7 @@ def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -
 
 
 def _predictions(found: Validation, method: str, targets: Targets) -> Floats:
-    """Observed, predicted, decades beyond, error and position among the runs (m, 5) of a method over all cuts."""
+    """Return observed, predicted, decades beyond, error and run position (m, 5) of a method over all cuts."""
     parts = []
     for cut in found.cuts:
         keep = _wanted(cut, targets) & np.isfinite(cut.predicted.get(method, np.full(len(cut.held), np.nan)))
@@ -116,7 +117,7 @@ def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
 
 
 def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets) -> Part:
-    """The mean error of a method on each cut, at the cut's largest distance."""
+    """Return the mean error of a method on each cut, drawn at the cut's largest distance."""
     x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
     y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])
     name = literal(method)
@@ -129,7 +130,7 @@ def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], t
 
 
 def table(found: Validation) -> pd.DataFrame:
-    """One row a prediction: what was fitted, the run, how far beyond it lies, and what the method said of it."""
+    """Return one row per prediction: upper limit of the fitted runs, run, distance beyond, and predicted value."""
     parts = [
         pd.DataFrame(
             {

@@ -1,4 +1,4 @@
-"""A law along one axis: what the frontier, a one-axis law and the picture of a plan have in common."""
+"""A law along one axis: the shared parts of the figures of frontiers, one-axis laws and plans."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 460
 NEAR = 30
-"""A floor that lies further below the law than this factor is not shown: it would squeeze everything else."""
+"""A floor that is below the law by more than this factor is not shown, because it would compress the rest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """A law's values ``loss`` of ``y`` at ``x`` of the role ``axis``, with what is known about them."""
+    """Values ``loss`` of the quantity ``y`` of a law at ``x`` on the role ``axis``, with bands, runs and floor."""
 
     axis: str
     y: str
@@ -54,13 +54,13 @@ class Along:
 
     @property
     def falls(self) -> bool:
-        """Whether the upper right of the plot is free for remarks (else the lower right is)."""
+        """Whether the law falls, so that the upper right of the plot is free for notes (else the lower right)."""
         return bool(self.loss[-1] <= self.loss[0])
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a figure is composed of; ``values`` is what its y axis shows."""
+    """Parts of a figure; ``values`` is the range of its y axis."""
 
     traces: list[Part]
     shapes: list[Part]
@@ -70,18 +70,18 @@ class Parts:
 
 
 def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | None) -> Along:
-    """The frontier as a law along C."""
+    """Return the frontier as a law along C."""
     return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs, limit=path.limit)
 
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
-    """A one-axis law along its axis."""
+    """Return a one-axis law along its axis."""
     seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
     return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised, curve.limit)
 
 
 def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) -> Parts:
-    """Line, bands, runs, floor and the shade beyond the runs; the y axis also holds ``heights``."""
+    """Return line, bands, runs, floor and the shade beyond the runs; the y axis also contains ``heights``."""
     runs = None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS)
     shown = _runs(theme, law, runs, marker)
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
@@ -104,7 +104,7 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
 
 
 def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
-    """The runs; those at zero on a logarithmic axis where they are fitted, or at its left margin with a label."""
+    """Return the runs. On a log axis, runs at zero are at the fitted value, or at the left margin with a label."""
     if runs is None or law.axis not in runs or law.y not in runs:
         return []
     x, y = runs[law.axis], runs[law.y]
@@ -121,7 +121,7 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
 
 
 def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]:
-    """The optimum as a star with its intervals as tints, and where it lies: traces, shapes and notes."""
+    """Return the optimum as a star with its intervals as tints, and its label: traces, shapes and notes."""
     best = law.best
     if best is None:
         return [], [], []
@@ -139,7 +139,7 @@ def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]
 
 
 def _where(theme: Theme, law: Along, best: Best) -> Part:
-    """The best place in words: value, interval and verdict, on the side of the star that the curve leaves free."""
+    """Return the label of the optimum: value, interval and verdict, on the side of the star without the curve."""
     value = best.x.value or 0.0
     sure = f" (68 %: {span_text(best.x.ci68)})" if best.x.ci68 is not None else ""
     words = f"best {literal(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
@@ -152,13 +152,13 @@ def _where(theme: Theme, law: Along, best: Best) -> Part:
 
 
 def table(law: Along) -> pd.DataFrame:
-    """One row a vertex of the line: the axis, the law's value, whether it lies within the runs, and the bands."""
+    """Return one row per vertex of the line: axis, the law's value, whether it is within the runs, and the bands."""
     ends = {name: getattr(law.band, name) for name in ("low68", "high68", "low95", "high95")}
     return pd.DataFrame({law.axis: law.x, "value": law.loss, "inside": law.inside, **ends})
 
 
 def alt(law: Along) -> str:
-    """What the line shows, in words."""
+    """Return a description of the line as text."""
     floor = law.floor.value if law.floor is not None else None
     bound = "" if floor is None else f" Its {'floor' if law.falls else 'ceiling'} is {floor:.3g}."
     if law.best is not None:

@@ -1,4 +1,4 @@
-"""Runs as dots: which of them are drawn, what hovering one says, how the loss colours them."""
+"""Runs as dots: their selection, hover texts and colours."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from isoplan.engine.mixtures import colouring
 from isoplan.engine.schema import Category, Direction, Runs
 
 MOST_DOTS = 300
-"""Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
+"""Maximum number of runs drawn behind a law; more would make a slider slow."""
 WEBGL_ABOVE = 3_000
-"""Dots above which WebGL draws faster than one element a dot."""
+"""Number of dots above which WebGL is faster than one SVG element per dot."""
 MOST_FIELDS = 12
-"""Columns that a hovered run shows."""
+"""Maximum number of columns in the hover text of a run."""
 _SCALED = {"color", "cmin", "cmax", "colorscale", "colorbar", "showscale"}
-"""What colours dots by a number."""
+"""Marker properties that map a number to a colour."""
 FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
 
 
 def drawn(runs: Runs, most: int) -> Runs:
-    """At most ``most`` of the runs, always the same ones, in their order."""
+    """Return at most ``most`` of the runs, a fixed sample in their order."""
     return runs if len(runs) <= most else runs.take(chosen(len(runs), most))
 
 
 def chosen(n: int, most: int) -> Ints:
-    """At most ``most`` of the positions 0 to n - 1, always the same ones, ascending."""
+    """Return at most ``most`` of the positions 0 to n - 1, a fixed sample, ascending."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
-    """The runs as dots at ``x`` and ``y``; hovering one shows its identity, all its roles and ``extra`` columns.
+    """Return the runs as dots at ``x`` and ``y``; hover texts show identity, all roles and ``extra`` columns.
 
-    The first column of ``customdata`` is the row id, by which a page finds what was clicked.
+    The first column of ``customdata`` is the row id, which identifies a clicked run on a page.
     """
     fields = _fields(runs, extra or {})
     names = runs.labels.get("run")
@@ -65,9 +65,9 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
 
 
 def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
-    """The runs as dots over the roles ``x`` and ``y``, by data set; nothing where there are none or they lack one.
+    """Return the runs as dots over the roles ``x`` and ``y``, by dataset; empty without runs or one of the roles.
 
-    ``among`` are all runs of the figure, where ``runs`` are some of them.
+    ``among`` are all runs of the figure, if ``runs`` is a part of them.
     """
     if runs is None or x not in runs or y not in runs:
         return []
@@ -75,10 +75,10 @@ def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | Non
 
 
 def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
-    """The dots of ``runs`` in a trace for each data set, coloured by it; one trace where the runs are of one.
+    """Return the dots of ``runs`` as one trace per dataset, coloured by it; one trace if there is only one dataset.
 
-    Whether there are several is read off ``among``, all runs of the figure. A value keeps its colour in every figure of
-    a table. ``compose`` draws the legend of these traces, each data set once.
+    ``among``, all runs of the figure, determines whether there are several. A value has the same colour in every figure
+    of a table. ``compose`` draws the legend of these traces, each dataset once.
     """
     found = colouring(runs if among is None else among)
     if found is None:
@@ -102,7 +102,7 @@ def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
 
 
 def group_colour(category: Category, code: int) -> str:
-    """The colour of one value of a column; empty cells are grey."""
+    """Return the colour of one value of a column; empty cells are grey."""
     return palette_colour(code) if code >= 0 else GREY
 
 
@@ -111,14 +111,14 @@ def _some(values: Any, rows: Ints) -> Any:
 
 
 def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:
-    """What a hovered run shows, the roles of the laws first."""
+    """Return the columns of the hover text, the roles of the laws first."""
     known = [f for f in FIRST if f in runs]
     known += [f for f in runs.values if f not in FIRST and f != "weight"]
     return {**{f: runs[f] for f in known[:MOST_FIELDS]}, **extra}
 
 
 def _template(fields: Iterable[str], named: bool) -> str:
-    """Identity first, then one role a line."""
+    """Return the hover template: identity first, then one role per line."""
     lines = ["<b>%{text}</b> · row %{customdata[0]}" if named else "<b>Row %{customdata[0]}</b>"]
     for i, field in enumerate(fields, start=1):
         lines.append(f"{literal(field)}  %{{customdata[{i}]:{hover_format(field)}}}")
@@ -126,14 +126,14 @@ def _template(fields: Iterable[str], named: bool) -> str:
 
 
 def outline(theme: Theme, size: float = 7, **marker: Any) -> Part:
-    """A dot with a grey outline, seen on either background whatever its fill."""
+    """Return a dot with a grey outline, visible on light and dark backgrounds for any fill."""
     return {"size": theme.marker(size), "line": {"color": GREY, "width": theme.line(0.8)}, **marker}
 
 
 def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "min") -> Part:
-    """Marker properties that colour dots by ``values`` on the loss scale, the ``better`` the darker, with a bar.
+    """Return marker properties that colour dots by ``values`` on the loss scale, with a colour bar.
 
-    The scale is logarithmic where all values are positive.
+    Better values, in the direction ``better``, are darker. The scale is logarithmic if all values are positive.
     """
     known = values[np.isfinite(values)]
     low, high = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
@@ -152,18 +152,18 @@ def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "m
 
 
 def is_log(colours: Part) -> bool:
-    """Whether the scale of ``loss_colours`` is logarithmic."""
+    """Return whether the scale of ``loss_colours`` is logarithmic."""
     return "tickvals" in colours["colorbar"]
 
 
 def on_scale(values: Floats, colours: Part) -> NDArray[np.float32]:
-    """``values`` as places on the scale of ``loss_colours``."""
+    """Return ``values`` as positions on the scale of ``loss_colours``."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.log10(values) if is_log(colours) else values, np.float32)
 
 
 def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
-    """A slim bar right of the plot."""
+    """Return a narrow colour bar right of the plot."""
     return {
         "title": {"text": name, "side": "right", "font": {"size": theme.small}},
         "thickness": 9,
@@ -180,10 +180,10 @@ def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
 
 
 def faint(theme: Theme) -> Part:
-    """Runs in the background."""
+    """Return the marker of runs in the background."""
     return {"size": theme.marker(6), "color": GREY, "opacity": 0.65, "line": {"width": 0}}
 
 
 def filled(theme: Theme) -> Part:
-    """Runs in front, where their colour means nothing."""
+    """Return the marker of runs in front whose colour has no meaning."""
     return {"size": theme.marker(8), "color": ACCENT, "line": {"color": LIGHT_PAGE, "width": theme.line(1)}}

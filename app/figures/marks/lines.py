@@ -19,18 +19,18 @@ from isoplan.engine.quantities import digits
 
 Span = tuple[float, float]
 Word = tuple[float, float, str]
-"""A text with the point that it stands at."""
+"""A text and the point that it labels: (x, y, text)."""
 
 TINT68, TINT95 = 0.24, 0.12
-"""Opacities of the intervals; 68 % lies on 95 %."""
+"""Opacities of the intervals; the 68 % tint is drawn over the 95 % tint."""
 ONE_LINE = 0.07
-"""The share of an axis that a line of words takes on a page."""
+"""Height of a line of text on a page, as a fraction of an axis."""
 BEYOND = 0.13
-"""Opacity of the grey over what lies beyond the runs."""
+"""Opacity of the grey over the region beyond the runs."""
 
 
 def pack(values: Floats) -> NDArray[np.float32] | Floats:
-    """``values`` as float32, which halves what is sent; as they are where that would change an integer or overflow."""
+    """Return ``values`` as float32, which halves the data sent, unless that changes an integer or overflows."""
     known = values[np.isfinite(values) & (values != 0)]
     if not known.size:
         return values.astype(np.float32)
@@ -40,7 +40,7 @@ def pack(values: Floats) -> NDArray[np.float32] | Floats:
 
 
 def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: str = "solid", **trace: Any) -> Part:
-    """A line; without hover unless ``trace`` brings a template."""
+    """Return a line; it has no hover text unless ``trace`` contains a template."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -53,14 +53,14 @@ def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: st
 
 
 def law(theme: Theme, x: Floats, y: Floats, inside: Bools, colour: str, width: float, **trace: Any) -> list[Part]:
-    """A law's line: dashed all along, and solid over that where ``inside`` the data."""
+    """Return the line of a law: dashed everywhere, with a solid line over it where it is ``inside`` the data."""
     dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
     dashed = line(theme, x, y, colour, width * 0.85, dash, **trace)
     return [dashed, line(theme, x, np.where(inside, y, np.nan), colour, width)] if np.any(inside) else [dashed]
 
 
 def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
-    """The 68 % interval along a line where it is known; nothing without resamples."""
+    """Return the 68 % interval along a line where it is known; empty without resamples."""
     known = ~np.isnan(low) & ~np.isnan(high)
     if not known.any():
         return []
@@ -68,7 +68,7 @@ def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
 
 
 def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
-    """What a closed line encloses, without an outline and without hover."""
+    """Return the area enclosed by a closed line, without outline and hover text."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -83,9 +83,9 @@ def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
 
 
 def bands(x: Floats, ends: Band, colour: str, values: Span) -> list[Part]:
-    """95 % as a light tint and 68 % as a stronger one, unbounded ends cut far outside ``values`` of the y axis.
+    """Return the 95 % band as a light tint and the 68 % band as a stronger one; empty without intervals.
 
-    Nothing where the law has no intervals.
+    Unbounded ends are cut far outside ``values``, the range of the y axis.
     """
     limits = (values[0] / 100, values[1] * 100) if values[0] > 0 else _around(values)
     parts = []
@@ -103,7 +103,7 @@ def _around(values: Span) -> Span:
 
 
 def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Part:
-    """Words in the colour of the page's text; they may stand outside the plot area, but their points must lie in it."""
+    """Return texts in the page's text colour. They can extend beyond the plot area, but their points must be in it."""
     x, y, text = zip(*words, strict=True) if words else ((), (), ())
     return {
         "type": "scatter",
@@ -122,7 +122,7 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
 def unobstructed(
     theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
 ) -> list[Word]:
-    """The words that keep ``room`` (shares of the two axes on a page) from those before them."""
+    """Return the words that have a distance of at least ``room`` (fractions of the two axes) from all previous ones."""
     room = room[0] * theme.crowding, room[1] * theme.crowding
     kept: list[Word] = []
     for word in words:
@@ -134,7 +134,7 @@ def unobstructed(
 
 
 def position(value: float, ends: Span) -> float:
-    """Where ``value`` stands along an axis: 0 at its lower end, 1 at its upper; log where the axis is positive."""
+    """Return the position of ``value`` along an axis, from 0 (lower end) to 1; log if the axis is positive."""
     low, high = ends
     if low > 0 and value > 0:
         return math.log(value / low) / math.log(high / low)
@@ -142,7 +142,7 @@ def position(value: float, ends: Span) -> float:
 
 
 def star(theme: Theme, x: float, y: float, hover: str, **trace: Any) -> Part:
-    """The answer of a plan."""
+    """Return the star of a plan's answer."""
     line = {"color": LIGHT_PAGE, "width": theme.line(1.2)}
     return {
         "type": "scatter",
@@ -157,7 +157,7 @@ def star(theme: Theme, x: float, y: float, hover: str, **trace: Any) -> Part:
 
 
 def note(theme: Theme, text: str, **place: Any) -> Part:
-    """A small remark inside the plot area, by default in its lower left corner."""
+    """Return a small note inside the plot area, by default in the lower left corner."""
     return {
         "text": text,
         "xref": "x domain",
@@ -176,12 +176,12 @@ def note(theme: Theme, text: str, **place: Any) -> Part:
 
 
 def keyed(*pairs: tuple[str, str], between: str = "   ") -> str:
-    """Names with their colours, as the text of a remark: what a legend says, where one would take too much room."""
+    """Return names with their colours as text for a note, which needs less space than a legend."""
     return between.join(f'<span style="color:{colour}">■</span> {name}' for name, colour in pairs)
 
 
 def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: Any) -> Part:
-    """A remark at the right of the plot area, ``line`` lines from its top (or bottom)."""
+    """Return a note at the right of the plot area, ``line`` lines from its top (or bottom)."""
     shift = 3 + line * 1.6 * theme.small
     right = {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
     high = {"y": 1, "yanchor": "top", "yshift": -shift} if top else {"y": 0, "yanchor": "bottom", "yshift": shift}
@@ -189,36 +189,36 @@ def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: An
 
 
 def upright(low: float, high: float, colour: str, opacity: float) -> Part:
-    """A tint between two x values, as high as the plot."""
+    """Return a tint between two x values over the full height of the plot."""
     ends = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
     return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
 
 
 def across(low: float, high: float, colour: str, opacity: float) -> Part:
-    """A tint between two y values, as wide as the plot."""
+    """Return a tint between two y values over the full width of the plot."""
     ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": low, "y1": high}
     return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
 
 
 def level(theme: Theme, y: float, colour: str, dash: str = "solid") -> Part:
-    """A horizontal line, as wide as the plot."""
+    """Return a horizontal line over the full width of the plot."""
     line = {"color": colour, "width": theme.line(1.5), "dash": dash}
     return {"type": "line", "x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "line": line, "layer": "below"}
 
 
 def upright_line(theme: Theme, x: float, colour: str, dash: str = "solid") -> Part:
-    """A vertical line, as high as the plot."""
+    """Return a vertical line over the full height of the plot."""
     line = {"color": colour, "width": theme.line(1.5), "dash": dash}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line, "layer": "below"}
 
 
 def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
-    """A remark above a horizontal line, at the left."""
+    """Return a note above a horizontal line, at the left."""
     return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
 
 
 def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Grey over the parts of the x axis that lie beyond the runs, and a remark that says so: shapes and notes."""
+    """Return grey shapes over the parts of the x axis beyond the runs, and a note about it: shapes and notes."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
     parts = [(float(low), float(high)) for low, high in parts if high > low]
@@ -231,9 +231,9 @@ def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[li
 def limit(
     theme: Theme, floor: Quantity | None, values: Span, called: str = "floor", taken: Sequence[float] = ()
 ) -> tuple[list[Part], list[Part]]:
-    """The floor as a dotted line with its intervals as tints, its name and value: shapes and notes.
+    """Return the floor as a dotted line with its intervals as tints, name and value: shapes and notes.
 
-    The name stands above the line, or below it where another line has one at ``taken`` right above.
+    The name is above the line, or below it if another line at ``taken`` has its name just above.
     """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []
@@ -245,18 +245,18 @@ def limit(
 
 
 def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
-    """Whether a level at ``taken`` lies so little above ``y`` that no words stand between them."""
+    """Return whether a level at ``taken`` is too close above ``y`` for a text between them."""
     gaps = (position(other, values) - position(y, values) for other in taken)
     return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
 
 
 def cut(ends: Span, low: float, high: float) -> Span:
-    """The part of an interval that an axis from ``low`` to ``high`` shows."""
+    """Return the part of an interval within an axis from ``low`` to ``high``."""
     return min(max(ends[0], low), high), min(max(ends[1], low), high)
 
 
 def precise(q: Quantity) -> str:
-    """The value of ``q`` with the digits that its 68 % interval deserves, as HTML."""
+    """Return the value of ``q`` as HTML, with digits according to its 68 % interval."""
     value = q.value or 0.0
     places = digits(value, q.ci68)
     return tick_text(value, max(2, min(places + 1 + math.floor(math.log10(abs(value) or 1.0)), 5)))

@@ -18,24 +18,25 @@ from isoplan.engine.agreement import Across, Agreement, flips
 from isoplan.engine.arrays import Floats
 
 ACROSS = 3
-"""Panels in a row."""
+"""Maximum number of panels in a row."""
 MOST_PANELS = 9
 LEGIBLE = 14
-"""Cells beside each other, over all panels of a row, up to which each says its number on a narrow page."""
+"""Maximum number of cells per row of panels for which each cell shows its number on a narrow page."""
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104
-"""Pixels of a cell, of one in a panel of its own, and between two rows of panels for the names of the metrics."""
+"""Sizes in pixels: a cell, a cell in a single panel, and the space between rows of panels for metric names."""
 BAR, BAR_HEIGHT = "rank correlation", 200
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
-"""The scale of ``correlations`` turned round: what disagrees stands out."""
+"""The scale of ``correlations`` reversed, so that disagreement is emphasised."""
 
 
 def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
-    """A panel for each part of the table (the first nine): 1 where two metrics rank its runs alike, -1 where against.
+    """Draw a panel for each part of the table (at most nine) with the rank correlations of its metrics.
 
-    A frame marks the pairs whose sign differs between the parts.
+    1 means that two metrics rank the runs alike, -1 that they rank them in opposite order. A frame marks pairs whose
+    sign differs between the parts.
     """
-    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # no row for the first metric, no column for the last
+    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # the first metric needs no row, the last no column
     columns = _across(len(shown), k)
     rows, cells = -(-len(shown) // columns), k * (CELL if len(shown) > 1 else ALONE)
     height = rows * cells + (rows - 1) * NAMES
@@ -55,15 +56,15 @@ def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
 
 
 def _across(panels: int, cells: int) -> int:
-    """Panels in a row: fewer where numbers then stand in their cells."""
+    """Return the number of panels in a row, reduced if numbers fit their cells then."""
     most = min(ACROSS, panels)
     return next((n for n in range(most, 0, -1) if n * cells <= LEGIBLE), most)
 
 
 def scaled(theme: Theme, height: float, shown: bool) -> Part:
-    """The colours of a heat map of rank correlations, with their bar where it is ``shown``, beside ``height`` pixels.
+    """Return the colours of a heat map of rank correlations, with a colour bar if ``shown``.
 
-    One bar is enough for all panels of a figure.
+    ``height`` is the height of the plot in pixels. One bar is enough for all panels of a figure.
     """
     bar = colour_bar(theme, BAR, tickvals=[-1, -0.5, 0, 0.5, 1], len=min(1.0, BAR_HEIGHT / height))
     return {"zmin": -1, "zmax": 1, "colorscale": list(AGREE), "showscale": shown} | ({"colorbar": bar} if shown else {})
@@ -74,9 +75,9 @@ def _number(i: int) -> str:
 
 
 def _axes(theme: Theme, one: Agreement, i: int, columns: int, rows: tuple[float, float]) -> dict[str, Part]:
-    """The axes of a panel; ``rows`` are the shares of the figure's height that its cells take, and a row of panels.
+    """Return the axes of a panel, with names of metrics at the bottom and at the left of each row.
 
-    Names of metrics stand at the bottom, and at the left of each row.
+    ``rows`` are the heights of its cells and of a row of panels, as fractions of the figure's height.
     """
     names, last = [literal(m) for m in one.metrics], len(one.metrics) - 1.5
     plain: Part = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False, "tickmode": "array"}
@@ -92,7 +93,7 @@ def _axes(theme: Theme, one: Agreement, i: int, columns: int, rows: tuple[float,
 def _panel(
     theme: Theme, one: Agreement, i: int, framed: set[tuple[str, str]], numbers: bool, colours: Part
 ) -> list[Part]:
-    """The cells, their numbers and frames; a metric stands at its place among all, in rows and columns."""
+    """Return the cells, their numbers and frames; metrics have the same order in rows and columns."""
     k = len(one.metrics)
     axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
     low = np.tri(k, k=-1, dtype=bool)
@@ -115,7 +116,7 @@ def _panel(
 
 
 def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
-    """A frame around each cell (row, column), whose axes count rows and columns: what changes its sign."""
+    """Return a frame around each cell (row, column) whose correlation changes sign; the axes count rows and columns."""
     corners = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))
     around: list[tuple[float | None, float | None]] = []
     for r, c in cells:
@@ -128,7 +129,7 @@ def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
 
 
 def _name(theme: Theme, one: Agreement, i: int) -> Part:
-    """What a panel is of, above it."""
+    """Return the name of a panel, above it."""
     return {
         "text": f"{literal(one.name)}, {one.n:,} run{'s' * (one.n != 1)}", "showarrow": False, "x": 0, "y": 1,
         "xref": f"x{_number(i)} domain", "yref": f"y{_number(i)} domain", "xanchor": "left", "yanchor": "bottom",
@@ -163,7 +164,7 @@ REGIME_GAP = 0.04
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Rank correlations ``rho`` (rows, columns), NaN where there is none; ``flips`` (rows, columns) are framed."""
+    """Rank correlations ``rho`` (rows, columns), NaN if undefined."""
 
     name: str
     rows: tuple[str, ...]
@@ -172,7 +173,10 @@ class Panel:
 
 
 def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> list[Panel]:
-    """How each metric agrees with ``to``, a panel a regime; names of agreements start with that of their regime."""
+    """Return the agreement of each metric with ``to``, one panel per regime.
+
+    The names of the agreements start with that of their regime.
+    """
     panels = []
     for name, found in parts:
         metrics = [m for m in found[0].metrics if m != to]
@@ -184,13 +188,13 @@ def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> lis
 
 
 def of_across(found: Sequence[Across]) -> list[Panel]:
-    """Each metric batch-local against full catalogue."""
+    """Return the agreement of each batch-local metric with the full-catalogue one."""
     rows = tuple(f"{a.local}, {a.full}" for a in found)
     return [Panel("batch-local against full catalogue", rows, found[0].parts, np.array([a.rho for a in found]))]
 
 
 def draw_regimes(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
-    """The panels side by side; a frame marks what has the other sign elsewhere in its row."""
+    """Draw the panels side by side; a frame marks negative correlations in rows that have both signs."""
     wide = np.array([len(p.columns) for p in panels], float)
     edges = np.r_[0, np.cumsum(wide / wide.sum())]
     signs = {row: _signs(panels, row) for panel in panels for row in panel.rows}
@@ -218,7 +222,7 @@ def draw_regimes(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
 
 
 def _signs(panels: Sequence[Panel], row: str) -> bool:
-    """Whether the correlations of a row have both signs."""
+    """Return whether the correlations of a row have both signs."""
     rho = np.concatenate([p.rho[p.rows.index(row)] for p in panels if row in p.rows])
     return bool(np.any(rho > 0) and np.any(rho < 0))
 

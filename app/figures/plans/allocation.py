@@ -1,4 +1,4 @@
-"""Which model on how many samples: N* and D* against compute, with the minima behind them and the plan."""
+"""Compute-optimal N* and D* against compute, with the minima that determine them and the plan."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isoplan.engine.quantities import count, power10
 HEIGHT = 420
 COLOURS = {"N": ACCENT, "D": category(2)}
 Minimum = tuple[float, float, float]
-"""C, N* and D*, as of the minimum of one iso-FLOP curve."""
+"""C, N* and D* of the minimum of an iso-FLOP curve."""
 
 
 def draw(path: Frontier, chosen: Minimum | None, y: str, minima: Sequence[Minimum] = (), theme: Theme = WEB) -> Drawing:
-    """The frontier of ``y``: N* and D* against C with bands, the ``minima`` behind them, the ``chosen`` as stars."""
+    """Draw the frontier of ``y``: N* and D* against C with bands, the ``minima`` behind them, and ``chosen`` stars."""
     window = float(path.C[0]), float(path.C[-1])
     lines = {"N": (path.N, path.N_band), "D": (path.D, path.D_band)}
     values = extent(path.N, path.D, *(np.array(column) for column in list(zip(*minima, strict=True))[1:]))
@@ -54,7 +54,7 @@ def _minima(theme: Theme, minima: Sequence[Minimum], name: str, column: int) -> 
 
 
 def _chosen(theme: Theme, chosen: Minimum | None, window: marks.Span) -> list[Part]:
-    """A star for each of the two at the compute of the recipe."""
+    """Return a star for N* and D* at the compute of the recipe."""
     if chosen is None or not window[0] <= chosen[0] <= window[1]:
         return []
     C, *sizes = chosen

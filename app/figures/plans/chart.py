@@ -55,7 +55,7 @@ def _axis(theme: Theme, axis: Axis) -> Part:
     if axis.share:
         zero = {"zeroline": True, "zerolinecolor": GREY, "zerolinewidth": theme.line(1)}
         extra |= {"tickformat": "+.0%", **zero}
-    extra |= {"exponentformat": "B"} if axis.short else {}  # 1.5M, 2B
+    extra |= {"exponentformat": "B"} if axis.short else {}  # labels such as 1.5M or 2B
     return axes.axis(theme, label, range=[axis.low, axis.high], **extra)
 
 
@@ -124,7 +124,7 @@ def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
     curve, top = chart.curves[0], chart.top
     shapes, notes = _disallowed(theme, curve.x, curve.within, top)
     shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
-    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other remark
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other note
     moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
     return [*shapes, *shades], [*notes, *moved]
 

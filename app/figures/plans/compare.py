@@ -1,4 +1,4 @@
-"""Saved plans side by side, a row each: what they cost, part by part, and the interval of their compute."""
+"""Comparison of saved plans, one row each: cost by part, and the interval of the compute."""
 
 from __future__ import annotations
 
@@ -22,21 +22,26 @@ from isoplan.engine.quantities import power10
 ROW = 46
 ABOVE, BELOW = 44, 60
 LONGEST, SHORTEST = 30, 16
-"""Letters of a name that stand beside its row, and where it is crowded."""
+"""Maximum number of letters of a name beside its row, normally and in a crowded figure."""
 CROWDED = 1.3
-"""From here on the two panels stand one below the other."""
+"""Crowding above which the two panels are stacked."""
 ROOM, ROOM_SHORT = 0.85, 1.7
-"""How far beyond the dearest plan the axis of money reaches for the numbers at the ends of the bars: what is added on a
-page, and the factor where it is crowded."""
+"""Space on the money axis for the numbers at the ends of the bars, relative to the longest bar.
+
+The first is the additional fraction on a page, the second the factor in a crowded figure.
+"""
 STRETCH = 2.0
-"""How far beyond the dearest plan an interval is drawn: one without an end would leave no room for the bars."""
+"""Maximum end of a drawn interval, relative to the most expensive plan. Unbounded intervals would compress the bars."""
 SPLIT, GAP = 0.58, 0.06
 BAR = 0.5
 Ends = tuple[float, float]
 
 
 def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
-    """Money as stacked bars with the 68 % interval of the total, beside it C with its intervals; C alone unpriced."""
+    """Draw money as stacked bars with the 68 % interval of the total, and C with its intervals.
+
+    Without prices only C is drawn.
+    """
     sides, crowded = found.sides, theme.crowding > CROWDED
     names = [_short(side.name, SHORTEST if crowded else LONGEST) for side in sides]
     money = [side.money for side in sides]
@@ -60,7 +65,7 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
             range=[0, top],
             domain=left[0],
             nticks=6,
-            **({"exponentformat": "B"} if top >= MILLION else {"tickformat": ",~g"}),  # 2M, 2B; 20,000
+            **({"exponentformat": "B"} if top >= MILLION else {"tickformat": ",~g"}),  # labels such as 2M, 2B or 20,000
         )
         layout["yaxis"] = axis(theme, "") | rows | {"domain": left[1]}
         layout["yaxis2"] |= {"showticklabels": crowded}
@@ -75,7 +80,7 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
 
 
 def _places(priced: bool, crowded: bool) -> tuple[tuple[Ends, Ends], tuple[Ends, Ends]]:
-    """The x and y domains of money and of compute: side by side, or one below the other where it is crowded."""
+    """Return the x and y domains of money and of compute: side by side, or stacked in a crowded figure."""
     if not priced:
         return ((0, 0), (0, 0)), ((0, 1), (0, 1))
     if crowded:
@@ -88,7 +93,7 @@ def _short(name: str, most: int) -> str:
 
 
 def _longest(money: Sequence[dict[str, Quantity]]) -> float:
-    """The largest total or upper end of one that is drawn; 1 without any."""
+    """Return the largest total or drawn upper end; 1 without any."""
     totals = [bill["total"] for bill in money if "total" in bill]
     dearest = max((q.value for q in totals if q.value is not None and math.isfinite(q.value)), default=1.0)
     ends = [q.ci68[1] for q in totals if q.ci68 is not None and q.value is not None]
@@ -96,7 +101,7 @@ def _longest(money: Sequence[dict[str, Quantity]]) -> float:
 
 
 def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) -> list[Part]:
-    """The parts of each total one after the other, its interval, and its number at the end."""
+    """Return the stacked parts of each total, its interval, and its number at the end."""
     traces: list[Part] = []
     for part, colour in PARTS.items():
         lines = [(i, side.money[part]) for i, side in enumerate(sides) if part in side.money]
@@ -125,7 +130,7 @@ def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) ->
 
 
 def _interval(q: Quantity, longest: float) -> tuple[float, float, float]:
-    """Value and 68 % ends of a total as they are drawn: none where the best fit has no value, no end beyond all."""
+    """Return value and drawn 68 % ends of a total: zero width without a value, upper end limited to ``longest``."""
     if q.value is None or not math.isfinite(q.value):
         return 0.0, 0.0, 0.0
     low, high = q.ci68 or (q.value, q.value)
@@ -133,7 +138,7 @@ def _interval(q: Quantity, longest: float) -> tuple[float, float, float]:
 
 
 def _said(q: Quantity, brief: bool = False) -> str:
-    """A total as it stands at the end of its bar: 1.4 M EUR (0.9 M to 2.1 M)."""
+    """Return the text of a total at the end of its bar, such as 1.4 M EUR (0.9 M to 2.1 M)."""
     if q.value is None:
         return "not reachable" if q.ci68 else "not known"
     value = f"{number(q)} {q.unit}"
@@ -141,7 +146,7 @@ def _said(q: Quantity, brief: bool = False) -> str:
 
 
 def _compute(theme: Theme, sides: Sequence[Side]) -> list[Part]:
-    """C of each plan with its 68 % and 95 % intervals."""
+    """Return C of each plan with its 68 % and 95 % intervals."""
     traces: list[Part] = []
     for level, width in (("ci95", 2.0), ("ci68", 5.0)):
         x: list[float | None] = []

@@ -1,4 +1,4 @@
-"""Planned and actual: a row a result, its prediction interval around zero, and how far the result lies from it."""
+"""Planned and actual results: one row per result, with its prediction interval around zero and its deviation."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from isoplan.engine.planning.actual.results import HEAD, Result, table, verdict
 from isoplan.engine.planning.answer.format import between, number
 
 ROW, AROUND = 40, 96
-"""Height of a row, and of the axis with its title, in pixels."""
+"""Heights in pixels of a row, and of the axis with its title."""
 LONGEST = 26
-"""Characters of a name beside its row."""
+"""Maximum number of characters of a name beside its row."""
 WIDE = 0.26
-"""Half the height of a bar, where rows lie one apart."""
+"""Half the height of a bar, in units of the distance between rows."""
 SYMBOLS = {"": "circle-open", "inside 68 %": "circle", "inside 95 %": "circle"}
-"""Marks of results by verdict; one outside its interval is a diamond."""
+"""Symbols of results by verdict; a diamond is outside its interval."""
 
 
 def draw(found: Sequence[Result], theme: Theme = WEB) -> Drawing:
-    """The results, first on top, in per cent of their predictions, which may be those of different quantities."""
+    """Draw the results, the first at the top, in percent of their predictions, which can be of different quantities."""
     rows = [one for one in found if one.outcome.expected.value]
     ends = [_ends(one) for one in rows]
     at = [_off(one, one.outcome.actual.value) for one in rows]
@@ -55,7 +55,7 @@ def draw(found: Sequence[Result], theme: Theme = WEB) -> Drawing:
 
 
 def _off(one: Result, x: float) -> float:
-    """How far ``x`` lies from what was predicted, in per cent of it."""
+    """Return the deviation of ``x`` from the prediction, in percent of the prediction."""
     centre = one.outcome.expected.value or math.nan
     return 100 * (x - centre) / abs(centre)
 
@@ -89,7 +89,7 @@ def _dots(theme: Theme, rows: Sequence[Result], at: Sequence[float]) -> Part:
 
 
 def _value(theme: Theme, row: int, one: Result) -> Part:
-    """What was measured, at the right end of its row."""
+    """Return the measured value, at the right end of its row."""
     q = one.outcome.predicted
     return marks.note(
         theme, number(q, one.outcome.actual.value), xref="paper", yref="y", x=1, y=row, xanchor="left",

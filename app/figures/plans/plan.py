@@ -1,4 +1,4 @@
-"""The picture of a plan: the optimum on its iso-FLOP curve, or where a target crosses the law."""
+"""The picture of a plan: the optimum on its iso-FLOP curve, or the crossing of a target with the law."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 420
 FORBIDDEN = 0.3
-"""Opacity of the grey over what limits forbid."""
+"""Opacity of the grey over the region excluded by limits."""
 FREE = "N  %{x:.3~s}<extra>without limits</extra>"
 
 
 def draw(
     plan: Plan, picture: Picture, runs: Runs | None = None, floor: Quantity | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """A budget: loss against N around the optimum. A target: the curve that reaches it, and its cost's interval."""
+    """Draw a plan.
+
+    For a budget: loss against N around the optimum. For a target: the curve that reaches it, and the interval of its
+    cost.
+    """
     if plan.question.kind == "budget" and picture.isoflop is not None:
         return _budget(theme, plan, picture, picture.isoflop)
     path = picture.frontier
@@ -46,7 +50,7 @@ def draw(
 
 
 def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing:
-    """Loss against N at the plan's compute, the optimum with its intervals, how flat it is, and what limits forbid."""
+    """Draw loss against N at the plan's compute, with the optimum, its intervals, the flat range and limits."""
     free = picture.free if picture.room is not None else None
     window = _window(plan, curve, free or curve)
     seen = (curve.N >= window[0]) & (curve.N <= window[1])
@@ -76,26 +80,29 @@ def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing
 def _no_go(
     theme: Theme, span: tuple[float, float], words: str, line: int, top: bool = True
 ) -> tuple[list[Part], list[Part]]:
-    """What the limits forbid: grey from a line at the limit to the right margin, and its meaning."""
+    """Return the region excluded by limits: grey from a line at the limit to the right margin, and its meaning."""
     note = lines.corner(theme, words, line, top)
     return [lines.upright(*span, GREY, FORBIDDEN), lines.upright_line(theme, span[0], GREY)], [note]
 
 
 def _free(theme: Theme, free: Curve, curve: Curve, window: tuple[float, float]) -> list[Part]:
-    """The iso-FLOP curve without limits as a dotted guide, with its name at the end where they part."""
+    """Return the iso-FLOP curve without limits as a dotted guide, with its name at the end where the curves differ."""
     margin = (window[1] / window[0]) ** 0.02
     ends = np.searchsorted(free.N, [window[0] * margin, window[1] / margin]) - np.array([0, 1])
     apart = np.abs(np.interp(free.N[ends], curve.N, curve.loss, right=np.inf) - free.loss[ends])
     right = bool(apart[1] > apart[0])
     at = ends[int(right)]
     word = (float(free.N[at]), float(free.loss[at]), "without limits")
-    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # towards the middle, where the words stand
+    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # towards the middle, where the text is
     name = lines.labels(theme, [word], f"{'top' if falls else 'bottom'} {'left' if right else 'right'}")
     return [lines.line(theme, free.N, free.loss, GREY, 1.6, "dot", hovertemplate=FREE), name]
 
 
 def _window(plan: Plan, curve: Curve, drawn: Curve) -> tuple[float, float]:
-    """The N around the optimum of ``curve``: the flat stretch and the 95 % interval with room, within ``drawn``."""
+    """Return the range of N around the optimum of ``curve``, within ``drawn``.
+
+    It contains the flat range and the 95 % interval, with a margin.
+    """
     ends = [curve.N_best, *(plan.flat.N if plan.flat else ()), *(plan.allocation["N"].ci95 or ())]
     known = [e for e in ends if math.isfinite(e) and e > 0]
     low, high = padded(min(known), max(known), 0.45)
@@ -103,7 +110,7 @@ def _window(plan: Plan, curve: Curve, drawn: Curve) -> tuple[float, float]:
 
 
 def _optimum(theme: Theme, plan: Plan, curve: Curve) -> Part:
-    """The optimum as a star with the 68 % intervals of N* and of the loss."""
+    """Return the optimum as a star with the 68 % intervals of N* and of the loss."""
     at = {"N": ("error_x", curve.N_best), "loss": ("error_y", curve.loss_best)}
     errors = {key: _error(theme, value, plan.allocation[name]) for name, (key, value) in at.items()}
     hover = f"<b>Plan</b><br>N*  {count(curve.N_best, 3)}<br>D*  {count(curve.D_best, 3)}"
@@ -120,7 +127,7 @@ def _error(theme: Theme, value: float, q: Quantity) -> Part:
 
 
 def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple[list[Part], list[Part]]:
-    """The N within a percent of the best, as a tint with its meaning in it."""
+    """Return the range of N within a percent of the best, as a tint with its label."""
     if flat is None:
         return [], []
     low, high = max(flat.N[0], window[0]), min(flat.N[1], window[1])
@@ -133,7 +140,7 @@ def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple
 def _crossing(
     theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, room: FeasibleRegion | None = None
 ) -> Drawing:
-    """The answer on the line of a law; for a target its level, and the interval of what it costs as upright tints."""
+    """Draw the answer on the line of a law; for a target also its level, and its cost interval as vertical tints."""
     q, loss = plan.allocation[law.axis], plan.allocation["loss"].value
     p = along.parts(theme, law, colour, marker, *([loss] if loss is not None else []))
     traces, shapes, notes = list(p.traces), list(p.shapes), list(p.notes)
@@ -155,7 +162,7 @@ def _crossing(
 
 
 def _target(plan: Plan, loss: float) -> str:
-    """The target as it stands on its line; one in a metric with what the law must reach for it."""
+    """Return the label of a target on its line; for a metric with the value that the law must reach."""
     asked = plan.question
     if not asked.metric:
         return f"target {tick_text(asked.value)}"
@@ -163,14 +170,14 @@ def _target(plan: Plan, loss: float) -> str:
 
 
 def _cost(q: Quantity, law: Along) -> list[Part]:
-    """The 95 % and 68 % intervals of the cost, cut where the plot ends."""
+    """Return the 95 % and 68 % intervals of the cost, cut at the end of the plot."""
     pairs = ((q.ci95, lines.TINT95), (q.ci68, lines.TINT68))
     known = [(ends, tint) for ends, tint in pairs if ends is not None and ends[0] <= law.x[-1]]
     return [lines.upright(*lines.cut(ends, law.x[0], law.x[-1]), PLAN, tint) for ends, tint in known]
 
 
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
-    """The cost and the probability that the target can be reached, below the remark in the corner."""
+    """Return the cost and the probability that the target can be reached, below the note in the corner."""
     missing = "too far beyond the runs" if not plan.answers and not plan.fails else "not reached by the best fit"
     found = missing if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
     chance = f"<br>{said}" if (said := _chance(plan)) else ""
@@ -178,7 +185,7 @@ def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
 
 
 def _chance(plan: Plan) -> str:
-    """How likely it is that the target can be reached, in a few words; empty where nothing is known."""
+    """Return the probability that the target can be reached as text; empty if unknown."""
     if plan.p_reach is not None:
         return f"reachable with probability {probability(plan.p_reach)}"
     return "reachability not determined" if plan.reach and plan.reach.verdict == "not determined" else ""

@@ -1,4 +1,4 @@
-"""Simulate or repeat: what either costs against the price of a sample, where they cross, and the user's price."""
+"""Simulation or repetition: cost of both against the price of a sample, their crossing, and the user's price."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from isoplan.engine.planning.repeat import Picture, Regime, SimulateOrRepeat
 
 HEIGHT = 460
 COLOURS = (CATEGORIES[0], CATEGORIES[2])
-"""One pass, and repeated samples."""
+"""Colours of one pass and of repeated samples."""
 NAMES = ("simulate", "repeat")
 CROWDED = 1.3
-"""From here on words are fewer, and what the lines are stands above the plot."""
+"""Crowding above which texts are shorter and the key of the lines is above the plot."""
 LOW = 0.35
-"""Share of the height below which the words about a point stand above it."""
+"""Fraction of the height below which the text of a point is above it."""
 REGION = 0.07
 """Opacity of a regime."""
 
 
 def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
-    """Both totals over the price of a sample, log axes; either regime is tinted where it is the cheaper one."""
+    """Draw both totals over the price of a sample on log axes; each regime is tinted where it is cheaper."""
     picture, money = _known(answer)[0], answer.costs.currency
     window = float(picture.price[0]), float(picture.price[-1])
     values = extent(picture.one_pass, picture.repeat, positive=True, room=0.1)
-    values = values[0], values[1] * (values[1] / values[0]) ** 0.1  # room for the names of the regimes
+    values = values[0], values[1] * (values[1] / values[0]) ** 0.1  # space for the names of the regimes
     lines = (
         (answer.one_pass, picture.one_pass, picture.one_pass_band),
         (answer.repeat, picture.repeat, picture.repeat_band),
@@ -59,14 +59,14 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
 
 
 def _known(answer: SimulateOrRepeat) -> tuple[Picture, Regime]:
-    """The picture and what is cheaper; raises ValueError where training has no price."""
+    """Return the picture and the cheaper regime. Raises ValueError if training has no price."""
     if answer.picture is None or answer.cheaper is None:
         raise ValueError("a picture needs what both ways cost")
     return answer.picture, answer.cheaper
 
 
 def _point(theme: Theme, answer: SimulateOrRepeat) -> Part:
-    """The user's price, on the line of what is cheaper there."""
+    """Return the user's price as a star, on the line of the cheaper regime."""
     picture, cheaper = _known(answer)
     price, one, rep = picture.point
     costs, money = min(one, rep), answer.costs.currency
@@ -75,7 +75,7 @@ def _point(theme: Theme, answer: SimulateOrRepeat) -> Part:
 
 
 def _regimes(theme: Theme, answer: SimulateOrRepeat, window: Span) -> tuple[list[Part], list[Part]]:
-    """Where either is cheaper, as a tint with its name at its top: shapes and notes."""
+    """Return the ranges where each regime is cheaper, as tints with a name at the top: shapes and notes."""
     picture, cheaper = _known(answer)
     crossing = picture.break_even
     spans: list[tuple[int, Span]] = [(0, (window[0], crossing)), (1, (crossing, window[1]))]
@@ -91,7 +91,7 @@ def _regimes(theme: Theme, answer: SimulateOrRepeat, window: Span) -> tuple[list
 
 
 def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], list[Part]]:
-    """The break-even price as a line with its 68 % interval as a tint: shapes and notes."""
+    """Return the break-even price as a line with its 68 % interval as a tint: shapes and notes."""
     if price.value is None or not window[0] < price.value < window[1]:
         return [], []
     line = {"color": theme.text, "width": theme.line(1.5)}
@@ -111,20 +111,20 @@ def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], 
 
 
 def _name(regime: Regime) -> str:
-    """What a line is: one pass, 122 M jets."""
+    """Return the name of a line, such as one pass: 122 M jets."""
     how = "one pass" if regime.name == "one pass" else "repeated"
     return f"{how}: {number(regime.unique)} {literal(regime.unique.unit)}"
 
 
 def _key(theme: Theme, key: str) -> Part:
-    """Which line is which: in the lower right corner, where neither line comes; above the plot where it is crowded."""
+    """Return the key of the lines: in the lower right corner, which is free of lines, or above a crowded plot."""
     if theme.crowding > CROWDED:
         return marks.note(theme, key, y=1, yshift=4, xshift=0)
     return marks.corner(theme, key, top=False, align="left", xshift=-14)
 
 
 def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> Part:
-    """The user's price, beside its star."""
+    """Return the label of the user's price, beside its star."""
     price, one, rep = _known(answer)[0].point
     text = "your price"
     if theme.crowding <= CROWDED:
@@ -133,7 +133,7 @@ def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> 
     side: Part = {"yanchor": "top", "yshift": -4, "xshift": 10}
     if marks.position(y, values) < LOW:
         side = {"yshift": 6, "xshift": 4}
-    if marks.position(price, window) > 1 - 0.16 * theme.crowding:  # no room at the right: above both lines
+    if marks.position(price, window) > 1 - 0.16 * theme.crowding:  # no space at the right: place it above both lines
         y, side = max(one, rep), {"yshift": 4, "xanchor": "right", "xshift": -4, "align": "right"}
     return marks.note(theme, text, xref="x", yref="y", x=math.log10(price), y=math.log10(y), **side)
 

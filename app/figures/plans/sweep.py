@@ -33,7 +33,7 @@ def draw(
     found: Sequence[Optimum], choice: Choice, C: float, cap: float | None = None, runs: Runs | None = None,
     theme: Theme = WEB,
 ) -> Drawing:  # fmt: skip
-    """The optima ``found`` of one metric with the ``choice`` of a recipe at ``C`` FLOPs and the memory's cap."""
+    """Draw the optima ``found`` of one metric, the ``choice`` of a recipe at ``C`` FLOPs and the memory limit."""
     curves = [(one, one_axis_curve(one.fit)) for one in found if one.fit is not None]
     if curves:
         return _curves(theme, curves, choice, C, cap, runs)
@@ -41,12 +41,12 @@ def draw(
 
 
 def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float | None) -> Drawing:
-    """A line a budget as long as its sweep, with the optimum on it or a triangle at the end that it lies beyond."""
+    """Draw one line per budget over its sweep, with the optimum, or a triangle at the end if it lies beyond."""
     budgets = [one.budget for one in found]
     known = [v for one in found for v in (one.x.value, one.low, one.high) if v] + [v for v in (cap,) if v]
     window = padded(min(known), max(known), 0.05)
     values = padded(min(budgets), max(budgets), 0.14)
-    values = values[0], values[1] * (values[1] / values[0]) ** 0.12  # room for the words above the last sweep
+    values = values[0], values[1] * (values[1] / values[0]) ** 0.12  # space for the text above the last sweep
     traces = [
         *(lines.line(theme, np.array([o.low, o.high]), np.array([o.budget] * 2), GREY, 1.4) for o in found),
         *(_optimum(theme, one) for one in found),
@@ -63,7 +63,7 @@ def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float |
 
 
 def _optimum(theme: Theme, one: Optimum) -> Part:
-    """The dot of one budget; open triangles lie outside the sweep, and what is not located has none."""
+    """Return the dot of one budget: open triangles are outside the sweep; no dot if the optimum is not located."""
     inside = one.inside and one.x.value is not None
     at = one.x.value if inside else one.high if one.place == "outside right" else one.low
     symbol = "circle" if inside else AWAY.get(one.place, "circle-open")
@@ -112,20 +112,20 @@ def _curves(
 
 
 def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Part]:
-    """The runs of one budget."""
+    """Return the runs of one budget."""
     if runs is None or one.fit is None:
         return []
     part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
     colour = _colour(one, span)
     marker = dots.outline(theme, 7, color=colour)
-    if colouring(runs) is not None:  # the outline says the budget, the filling the data set
+    if colouring(runs) is not None:  # the outline shows the budget, the fill the dataset
         marker["line"] = {"color": colour, "width": theme.line(1.6)}
     shown = dots.drawn(part, dots.MOST_DOTS)
     return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, runs)
 
 
 def _end(one: Optimum, curve: AxisCurve, heights: Span) -> lines.Word:
-    """The budget of a curve at the last point of it that is seen."""
+    """Return the budget of a curve as a label at its last visible point."""
     last = int(np.flatnonzero((curve.loss > heights[0]) & (curve.loss < heights[1]))[-1])
     return float(curve.x[last]), float(curve.loss[last]), f"{tick_text(one.budget)}"
 
@@ -138,7 +138,7 @@ def _star(one: Optimum, curve: AxisCurve, theme: Theme) -> list[Part]:
 
 
 def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Where the optimum lies: over all budgets a light tint, its interval a stronger one, the choice a line."""
+    """Return the ranges of the optimum (over all budgets, and its interval) as tints, and the choice as a line."""
     q = choice.value
     shapes = [] if choice.band is None else [lines.upright(*lines.cut(choice.band, *window), PLAN, lines.TINT95)]
     if q.ci68 is not None:
@@ -159,7 +159,7 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
 
 
 def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """The most that the memory holds, and grey over what it does not."""
+    """Return the maximum that fits in memory as a line, and grey beyond it."""
     if not cap:
         return [], []
     words = f"memory holds {count(cap, 3)}"

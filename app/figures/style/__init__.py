@@ -1,1 +1,1 @@
-"""The look of every figure: theme, colours, axes, words."""
+"""Style of all figures: theme, colours, axes, words."""

@@ -19,12 +19,16 @@ GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "omega": "�
 
 
 def hover_format(role: str) -> str:
-    """The d3 format of a role's values when hovered: SI for counts, a power for FLOPs."""
+    """Return the d3 format of a role's values in hover texts: SI for counts, a power for FLOPs."""
     return HOVER_FORMATS.get(role, ".4~g")
 
 
 def nice_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Round numbers from ``low`` to ``high`` for a log scale: even steps within a decade, else 1-2-5 or decades."""
+    """Return round numbers from ``low`` to ``high`` for a log scale.
+
+    They are even steps if ``high / low`` is below 20. Otherwise they are at most ``most`` numbers: 1-2-5 steps below
+    100, and powers of ten above.
+    """
     if high / low < 20:
         power = math.floor(math.log10(high)) + 1
         units = (float(f"{s}e{e}") for e in range(power, power - 12, -1) for s in (5, 2, 1))
@@ -42,7 +46,7 @@ def _multiples(low: float, high: float, unit: float) -> list[float]:
 
 
 def tick_text(value: float, significant: int = 3) -> str:
-    """A number on a figure: plain from 0.001 to 10,000, else a power of ten."""
+    """Return a number as text: plain from 0.001 to 10,000, else a power of ten."""
     if value == 0 or 1e-3 <= abs(value) < 1e4:
         return f"{float(f'{value:.{significant}g}'):.12g}"
     mantissa, _, exponent = f"{value:.{significant - 1}e}".partition("e")
@@ -51,12 +55,12 @@ def tick_text(value: float, significant: int = 3) -> str:
 
 
 def literal(text: str) -> str:
-    """``text`` of a user's as figures show it as it is: no HTML and, where it is part of a template, no placeholder."""
+    """Return user ``text`` escaped for a figure: no HTML, and no placeholder of a template."""
     return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def span_text(ends: tuple[float, float], significant: int = 2) -> str:
-    """An interval on a figure: ``0.31 to 0.58``, ``above 12`` where it is open."""
+    """Return an interval as text: ``0.31 to 0.58``, or ``above 12`` if it is open."""
     low, high = ends
     if math.isinf(high):
         return f"above {tick_text(low, significant)}" if math.isfinite(low) else "unbounded"
@@ -68,7 +72,7 @@ def span_text(ends: tuple[float, float], significant: int = 2) -> str:
 
 
 def symbol(name: str) -> str:
-    """A parameter's name as it stands on an axis: Greek where it is, an index below the line."""
+    """Return the symbol of a parameter: Greek letters, and an index as a subscript."""
     first, _, index = name.partition("_")
     return f"<i>{GREEK.get(first, first)}</i>" + (f"<sub>{index}</sub>" if index else "")
 
@@ -85,14 +89,14 @@ TITLES = {
 
 
 def title(role: str) -> str:
-    """Axis title of a role, or of a metric under its own column name."""
+    """Return the axis title of a role, or of a metric under its own column name."""
     return TITLES.get(role, literal(role))
 
 
 def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> Part:
-    """A log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between.
+    """Return a log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between.
 
-    Over less than two decades of numbers that are read at a glance these stand in full: 200 and not 2 x 10^2.
+    Over less than two decades, numbers of moderate size are written in full: 200 and not 2 x 10^2.
     """
     ends = [math.log10(low), math.log10(high)]
     plain = {"tickformat": ",.4~r"} if ends[1] - ends[0] < 2 and _glance(low, high) else {}
@@ -100,7 +104,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
         "type": "log",
         "range": ends,
         "nticks": _ticks(ends[1] - ends[0]),
-        "minorloglabels": "complete",  # 2 x 10^7 and not a small 2 beside 10^7
+        "minorloglabels": "complete",  # 2 x 10^7 instead of a small 2 beside 10^7
         "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted or GREY},
         "tickfont": {"size": theme.small - (0 if plain else 1)},
         **plain,
@@ -109,14 +113,17 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
 
 
 def _ticks(decades: float) -> int:
-    """How many ticks to ask for so that Plotly labels every decade; 2 and 5 too below two; round numbers below one."""
+    """Return the number of ticks for which Plotly labels every decade.
+
+    Below two decades it also labels 2 and 5, below one decade round numbers.
+    """
     if decades < 1:
         return 6
     return min(math.ceil(decades), 9) if decades > 2 else int(decades / 0.31)
 
 
 def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> Part:
-    """The axis of a loss or metric: log where everything on it is positive, else linear."""
+    """Return the axis of a loss or metric: log if all values are positive, else linear."""
     if low > 0:
         plain = {"tickformat": ".4~g", "tickfont": {"size": theme.small}} if 1e-3 <= low and high < 1e4 else {}
         return log_axis(theme, title(y), low, high, **plain | extra)
@@ -125,12 +132,12 @@ def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> P
 
 
 def _glance(low: float, high: float) -> bool:
-    """Whether numbers from ``low`` to ``high`` are read faster in full than as powers of ten."""
+    """Return whether numbers from ``low`` to ``high`` are easier to read in full than as powers of ten."""
     return low >= 1e-3 and high < 1e5
 
 
 def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple[float, float]:
-    """The ends of all finite ``values`` (those above zero where ``positive``) with some room; (1, 10) without any."""
+    """Return the range of all finite ``values`` (positive ones if ``positive``) with a margin; (1, 10) if none."""
     finite = np.concatenate([np.ravel(v) for v in values]) if values else np.empty(0)
     finite = finite[np.isfinite(finite) & ((finite > 0) | (not positive))]
     if not finite.size:
@@ -143,7 +150,7 @@ def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple
 
 
 def axis(theme: Theme, text: str, **extra: Any) -> Part:
-    """A linear axis with ticks outside, a thin grid and no zero line."""
+    """Return a linear axis with ticks outside, a thin grid and no zero line."""
     return {
         "title": {"text": text, "standoff": 10, "font": {"size": theme.size}},
         "tickfont": {"size": theme.small},
@@ -162,7 +169,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
         "linecolor": theme.ink,
         "linewidth": theme.line(1),
         "tickangle": 0,
-        "ticklabeloverflow": "allow",  # else every label is measured against the edge, which takes as long as a trace
+        "ticklabeloverflow": "allow",  # otherwise every label is measured against the edge, as slow as a trace
         "automargin": True,
         "fixedrange": False,
         **extra,
@@ -170,7 +177,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 
 
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
-    """``low`` and ``high`` moved apart by a share of their distance on a log axis (or a factor 2 if they are one)."""
+    """Return ``low`` and ``high`` widened by a fraction of their distance on a log axis (a factor 2 if equal)."""
     span = math.log10(high) - math.log10(low)
     factor = 10 ** (span * decades) if span > 0 else 2.0
     return max(low / factor, sys.float_info.min), min(high * factor, sys.float_info.max)

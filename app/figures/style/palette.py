@@ -1,7 +1,7 @@
 """Colours: one scale for compute, one for loss, one fixed order for groups and metrics.
 
-Every line colour keeps a contrast of at least 3 : 1 with white and with the dark page (#0f171c), so a figure stays
-readable when the reader switches the theme, without being built again.
+Every line colour has a contrast of at least 3 : 1 with white and with the dark page (#0f171c), so figures stay legible
+without a redraw if the reader switches the theme.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ COMPUTE = (
     "#6950be", "#4760c9", "#0b6fc2", "#0d79a6", "#0f858e", "#118f73", "#129650", "#51961d", "#829110", "#a88b11",
     "#c98212",
 )  # fmt: skip
-"""Compute, small to large: equal steps in OKLab, lightness and blue-yellow rising all the way (colour-blind safe)."""
+"""Compute, small to large: equal steps in OKLab, with monotone lightness and blue-yellow (colour-blind safe)."""
 
 LOSS = (
     "#590474", "#751e88", "#943395", "#b4469d", "#d5579d", "#f46a96", "#fd888f", "#fdaa93", "#fecaa1",
@@ -23,44 +23,44 @@ LOSS = (
 CATEGORIES = (
     "#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080", "#7c62cc", "#b04a3f",
 )  # fmt: skip
-"""Groups and metrics: the order of Okabe and Ito, its light colours darkened to 3 : 1 on white, and two more."""
+"""Groups and metrics: the colours of Okabe and Ito in order, light ones darkened to 3 : 1 on white, and two more."""
 
 PARTS = {"training": "#0072b2", "simulation": "#009475", "inference": "#a17c00"}
-"""What a bill is made of."""
+"""Parts of a bill."""
 
 GREY = "#7d8791"
-"""Outlines, floors and guides on either background."""
+"""Outlines, floors and guides, on light and dark backgrounds."""
 ACCENT = "#0072b2"
-"""The fitted law and its bands, where colour does not mean compute."""
+"""Fitted law and its bands, if colour does not encode compute."""
 FLOOR = "#b8619a"
-"""The limit that no compute passes."""
+"""Floor of a law, the limit of the loss at infinite compute."""
 PLAN = "#d55e00"
-"""What was asked for: the plan, the target, an outlier."""
+"""Highlighted results: the plan, the target, an outlier."""
 
 DARK_PAGE = "#0f171c"
 LIGHT_PAGE = "#ffffff"
 
 
 def rgba(colour: str, alpha: float) -> str:
-    """``colour`` (#rrggbb) at an opacity from 0 to 1."""
+    """Return ``colour`` (#rrggbb) with an opacity from 0 to 1."""
     r, g, b = _rgb(colour)
     return f"rgba({r},{g},{b},{alpha:g})"
 
 
 def scale(colours: Sequence[str]) -> list[list[float | str]]:
-    """A Plotly colour scale of equal steps."""
+    """Return a Plotly colour scale of equal steps."""
     return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
 
 
 def compute_colour(C: float, span: tuple[float, float]) -> str:
-    """The colour of ``C`` FLOPs where ``span`` is the range that the figure shows; log scale, clipped at its ends."""
+    """Return the colour of ``C`` FLOPs on a log scale over ``span``, the range of the figure, clipped at its ends."""
     low, high = math.log(span[0]), math.log(span[1])
     share = 0.5 if high <= low else min(max((math.log(C) - low) / (high - low), 0.0), 1.0)
     return _between(COMPUTE, share)
 
 
 def category(index: int) -> str:
-    """The colour of group or metric number ``index``; the order repeats after the last."""
+    """Return the colour of group or metric number ``index``; the order repeats after the last."""
     return CATEGORIES[index % len(CATEGORIES)]
 
 

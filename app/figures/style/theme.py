@@ -17,28 +17,28 @@ import plotly.graph_objects as go
 from isoplan.app.figures.style.palette import DARK_PAGE, LIGHT_PAGE
 
 INK = "#010203"
-"""A colour that nothing else has: what is drawn in it takes the colour of the page's text through ``STYLE``."""
+"""A reserved colour: ``STYLE`` replaces it by the text colour of the page."""
 
 STYLE = """
 .js-plotly-plot text { fill: currentColor !important; }
 .js-plotly-plot [style*="stroke: rgb(1, 2, 3)"] { stroke: currentColor !important; }
 .js-plotly-plot [style*="fill: rgb(1, 2, 3)"] { fill: currentColor !important; }
 """
-"""Style sheet of a page that shows figures in ``WEB``. Streamlit's own grey for their text is too pale on white."""
+"""Style sheet of a page with figures in ``WEB``. Streamlit's default grey text has too little contrast on white."""
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
 WEB_SIZE = 13.0
 WEB_WIDTH = 680
-"""The width in pixels for which a figure's height is given; print keeps that shape."""
+"""Width in pixels to which a figure's height refers; printed figures have the same aspect ratio."""
 Part: TypeAlias = dict[str, Any]
-"""A trace, shape or annotation as Plotly's JSON has it."""
+"""A trace, shape or annotation in Plotly's JSON form."""
 PIXELS_PER_MM = 96 / 25.4
 PIXELS_PER_POINT = 96 / 72
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours are None where the page decides. ``size`` and ``width`` in pixels; ``scale`` is that of the lines."""
+    """A theme. Colours are None if the page determines them. ``size``, ``width`` in pixels; ``scale`` is for lines."""
 
     name: str
     ink: str | None = None
@@ -53,25 +53,25 @@ class Theme:
 
     @property
     def text(self) -> str:
-        """The colour of lines that stand out as text does."""
+        """Colour of text and of highlighted lines."""
         return self.ink or INK
 
     @property
     def small(self) -> float:
-        """The size of labels beside lines and of notes."""
+        """Font size of labels beside lines and of notes."""
         return self.size - 1
 
     @property
     def crowding(self) -> float:
-        """How much more of an axis a label takes than it does on a page."""
+        """Size of a label relative to an axis, compared with a page."""
         return 1.0 if self.width is None else WEB_WIDTH / self.width * self.size / WEB_SIZE
 
     def line(self, width: float) -> float:
-        """A line width in pixels for this theme."""
+        """Return a line width in pixels for this theme."""
         return width * self.scale
 
     def marker(self, size: float) -> float:
-        """A marker size in pixels for this theme."""
+        """Return a marker size in pixels for this theme."""
         return size * self.scale
 
 
@@ -84,23 +84,23 @@ PAPER = Theme(
 
 
 def paper(width_mm: float, points: float = 8) -> Theme:
-    """The theme of a printed figure: ``width_mm`` millimetres wide (85: one column, 175: two), type of ``points``."""
+    """Return the theme of a printed figure, ``width_mm`` wide (85: one column, 175: two) with a font of ``points``."""
     lines = 0.62 if width_mm <= 120 else 0.8
     return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT, scale=lines)
 
 
 GROUP = "group: "
-"""What the legend groups of data sets begin with."""
+"""Prefix of the legend groups of datasets."""
 
 
 def legend(theme: Theme) -> Part:
-    """Layout of a legend in one line above the plot area."""
+    """Return the layout of a legend in one line above the plot area."""
     place = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
     return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
 
 
 def _named_once(traces: Sequence[Part]) -> list[Part]:
-    """The traces with one entry of the legend for each data set, however many traces it has."""
+    """Return the traces with one legend entry per dataset, for any number of traces."""
     named, out = set[str](), []
     for trace in traces:
         group = str(trace.get("legendgroup", ""))
@@ -119,11 +119,11 @@ def compose(
     notes: Sequence[Part] = (),
     **layout: Any,
 ) -> go.Figure:
-    """The figure called ``name`` in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
+    """Return the figure called ``name`` in ``theme``, with a fixed ``height`` in pixels to avoid layout shifts.
 
-    Traces of data sets (``dots.by_group``) get a legend above the plot where the figure has none, an entry each.
-    Zoom and hidden traces survive a redraw of the figure of the same name. Everything is checked once, at the end:
-    adding part by part costs three times as long.
+    Traces of datasets (``dots.by_group``) get a legend above the plot, one entry each, if the figure has none. Zoom and
+    hidden traces persist when the figure of the same name is redrawn. Everything is validated once at the end, because
+    adding single parts takes three times as long.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
     if theme.width is not None:
@@ -159,10 +159,10 @@ def compose(
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure with what goes with it.
+    """A figure and its description.
 
-    ``alt`` says in one or two sentences what the figure shows, for readers who do not see it. ``name`` is a file name
-    without its ending. ``table`` makes the figure's numbers when somebody asks for them.
+    ``alt`` describes the figure in one or two sentences for readers who cannot see it. ``name`` is a file name without
+    its extension. ``table`` makes the figure's data on demand.
     """
 
     figure: go.Figure
@@ -172,5 +172,5 @@ class Drawing:
 
     @property
     def data(self) -> pd.DataFrame:
-        """The figure's numbers, one row a point or a line's vertex."""
+        """Data of the figure, one row per point or per vertex of a line."""
         return self.table()

@@ -24,15 +24,15 @@ from isoplan.engine.schema import Curves, Runs
 
 HEIGHT = 620
 LOSS, SIZE = (0.42, 1.0), (0.0, 0.36)
-"""Where the two panels stand; they share the axis of compute."""
+"""Vertical ranges of the two panels, which share the axis of compute."""
 USED, LEFT_OUT = "envelope", "envelope, left out of the laws"
 
 
 def draw_envelope(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Runs, theme: Theme = WEB) -> Drawing:
-    """Above the curves with their envelope and the law L*(C), below the model size on it with the law N*(C).
+    """Draw the curves with their envelope and the law L*(C) (top), and its model size with the law N*(C) (bottom).
 
-    ``behind`` are the training curves, or the runs where there are none; ``path`` is the law with its bands over the
-    compute of the envelope, solid where its points are ``used``.
+    ``behind`` are the training curves, or the runs if there are none. ``path`` is the law with its bands over the
+    compute of the envelope, solid within the range of its ``used`` points.
     """
     y, inside = fit.spec.y, (path.C >= found.C[found.used].min()) & (path.C <= found.C[found.used].max())
     seen = extent(found.C, path.C, positive=True, room=0.02)
@@ -65,7 +65,7 @@ BELOW = {"yaxis": "y2"}
 
 
 def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
-    """The curves, or the runs, that the envelope was taken from."""
+    """Return the curves or runs from which the envelope was computed."""
     if isinstance(behind, Curves):
         return [{"name": "training curves"} | part for part in curve_lines(theme, behind, "C", y)]
     few = dots.drawn(behind, dots.MOST_DOTS)
@@ -73,13 +73,13 @@ def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
 
 
 def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Bools, values: tuple[float, float]) -> list[Part]:
-    """A law over compute with its bands, dashed where no point of the envelope carries it."""
+    """Return a law over compute with its bands, dashed outside the used points of the envelope."""
     parts = [*lines.bands(C, band, ACCENT, values), *lines.law(theme, C, line, inside, theme.text, 1.6)]
     return [part | {"showlegend": False} for part in parts]
 
 
 def _points(theme: Theme, found: Envelope, up: Floats, name: str) -> list[Part]:
-    """The points of the envelope, those that carry the laws filled and the others open."""
+    """Return the points of the envelope: filled if the laws use them, otherwise open."""
     hover = f"C %{{x:.3~e}}<br>{literal(name)} %{{y:.4~g}}<br>N* %{{customdata[0]:.3~s}}<br>D* %{{customdata[1]:.3~s}}"
     looks = ((USED, found.used, {"color": ACCENT}), (LEFT_OUT, ~found.used, {"color": GREY, "symbol": "circle-open"}))
     return [
@@ -94,7 +94,7 @@ def _points(theme: Theme, found: Envelope, up: Floats, name: str) -> list[Part]:
 
 
 def _growth(fit: Fit) -> str:
-    """N* = k C^a in words, its exponent with its interval."""
+    """Return N* = k C^a as text, with its exponent and interval."""
     a = next(p for p in fit.parameters if p.name == "a")
     sure = f" (95 %: {span_text(a.ci95, 3)})" if a.ci95 is not None else ""
     return f"<i>N</i>* ∝ <i>C</i><sup> {a.value:.3g}</sup>{sure}"
@@ -105,7 +105,10 @@ THRESHOLD = CATEGORIES[2]
 
 
 def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
-    """Dots underfit, crosses overfit; the line is N = c D^lambda with its 68 % and 95 % bands (jets, Fig. 3)."""
+    """Draw underfitting cells as dots, overfitting cells as crosses, and the threshold (jets, Fig. 3).
+
+    The threshold is N = c D^lambda with its 68 % and 95 % bands.
+    """
     over = cells[fit.spec.y] == 1
     N, D = cells["N"], cells["D"]
     window, values = extent(D, positive=True), extent(N, positive=True)
@@ -133,14 +136,14 @@ def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
 
 
 def _formula(fit: Fit) -> str:
-    """The threshold in words, its exponent with its interval."""
+    """Return the threshold as text, with its exponent and interval."""
     exponent = next(p for p in fit.parameters if p.name == "lambda")
     sure = f", 95 %: {span_text(exponent.ci95)}" if exponent.ci95 is not None else ""
     return f"threshold <i>N</i> ∝ <i>D</i><sup> {exponent.value:.2f}</sup>{sure}"
 
 
 def _band(fit: Fit, x: Floats) -> Band | None:
-    """The ends of the threshold at ``x``; None without resamples."""
+    """Return the bands of the threshold at ``x``; None without resamples."""
     if not len(fit.resamples):
         return None
     draws, centre = fit.predict_draws({"D": x}), fit.predict({"D": x})
@@ -149,7 +152,7 @@ def _band(fit: Fit, x: Floats) -> Band | None:
 
 
 def _side(theme: Theme, name: str, cells: Runs, there: Bools, colour: str, symbol: str) -> list[Part]:
-    """The cells on one side of the threshold; of several data sets each in the colour of its own."""
+    """Return the cells on one side of the threshold; with several datasets each has the colour of its dataset."""
     part = cells.take(there)
     trace: Part = {
         "type": "scatter", "mode": "markers", "name": name, "x": part["D"], "y": part["N"],
@@ -167,7 +170,7 @@ TITLE = "Updates to the target <i>S</i>"
 
 
 def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Theme = WEB) -> Drawing:
-    """S = S_min (1 + B_crit / B) through the updates ``y`` of each run, with its asymptotes and B_crit."""
+    """Draw S = S_min (1 + B_crit / B) through the training steps ``y`` of each run, with its asymptotes and B_crit."""
     curve, there = found.curve, found.levels_off
     window = float(curve.x[0]), float(curve.x[-1])
     runs = None if rows is None else dots.drawn(rows, dots.MOST_DOTS)
@@ -191,7 +194,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
 
 
 def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[list[Part], list[Part]]:
-    """The plateau, and the critical batch with its intervals as tints: shapes and notes."""
+    """Return the plateau, and the critical batch with its intervals as tints: shapes and notes."""
     critical, least = found.critical, found.least
     pairs = ((critical.ci95, lines.TINT95), (critical.ci68, lines.TINT68))
     tints = [lines.upright(*lines.cut(ends, *window), FLOOR, tint) for ends, tint in pairs if ends is not None]
@@ -225,7 +228,7 @@ def _alt(found: Updates, rows: Runs | None) -> str:
 
 
 def _table(found: Updates, rows: Runs | None, y: str) -> pd.DataFrame:
-    """One row a run; the law where the runs are not known."""
+    """Return one row per run, or the law if the runs are unknown."""
     if rows is None:
         return pd.DataFrame({found.curve.axis: found.curve.x, "updates": found.curve.loss})
     return pd.DataFrame({**rows.labels, found.curve.axis: rows[found.curve.axis], "updates": rows[y]})

@@ -29,15 +29,15 @@ from isoplan.engine.schema import Curves
 
 HEIGHT = 460
 MOST_CURVES = 200
-"""Curves drawn at most, always the same ones."""
+"""Maximum number of curves drawn, a fixed sample."""
 MOST_POINTS = 150
-"""Points of a curve that are drawn."""
+"""Maximum number of points drawn per curve."""
 
 
 def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """The sound curves, thin and grey, against compute, or what else says how far training had come.
+    """Draw the valid curves, thin and grey, against compute or another measure of training progress.
 
-    Of several data sets each is coloured by its own.
+    With several datasets each has its own colour.
     """
     x = next(role for role in ("C", "D", "step", "epochs") if role in curves)
     traces = curve_lines(theme, curves, x, y)
@@ -51,7 +51,7 @@ def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
 
 
 def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
-    """All curves of a data set as one line with gaps, so that thousands of points are one part of the figure."""
+    """Return all curves of a dataset as one line with gaps, so that thousands of points are one trace."""
     sound = np.flatnonzero(curves.marks == "")
     if len(sound) > MOST_CURVES:
         sound = np.sort(np.random.default_rng(0).choice(sound, MOST_CURVES, replace=False))
@@ -78,7 +78,7 @@ def _line(theme: Theme, curves: Curves, sound: Ints, roles: tuple[str, str], col
 
 
 def _thinned(points: Ints) -> Ints:
-    """At most ``MOST_POINTS`` of the points, evenly spaced in the logarithm of their place, the last among them."""
+    """Return at most ``MOST_POINTS`` of the points, including the last, evenly spaced in the logarithm of the index."""
     if len(points) <= MOST_POINTS:
         return points
     keep = np.unique(np.geomspace(1, len(points), MOST_POINTS).astype(int)) - 1
@@ -91,9 +91,9 @@ def _points(curves: Curves, x: str, y: str) -> pd.DataFrame:
 
 LIVE_HEIGHT = 430
 MOST = 120
-"""Curves drawn at most."""
+"""Maximum number of curves drawn."""
 LIVE_MOST_POINTS, FEW_POINTS = 150, 50
-"""Points of a curve that are drawn, and where there are more than ``MANY`` curves."""
+"""Maximum numbers of points per curve, normally and with more than ``MANY`` curves."""
 MANY = 60
 TITLES = {"step": "Updates"}
 STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -103,7 +103,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The curve of a cell by rising ``x``; ``C`` is the compute of the whole cell in FLOPs, NaN where not known."""
+    """The curve of a cell by increasing ``x``; ``C`` is the compute of the whole cell in FLOPs, NaN if unknown."""
 
     name: str
     label: str
@@ -114,7 +114,7 @@ class Curve:
 
 
 def joined(name: str, label: str, points: Sequence[tuple[float, float]], C: float, ends: Ends) -> Curve:
-    """The curve through ``points``, pairs of x and y."""
+    """Return the curve through ``points``, pairs of x and y."""
     x, y = np.array(points, float).reshape(-1, 2).T
     return Curve(name, label, x, y, C, ends)
 
@@ -128,11 +128,10 @@ def draw_live(
     begun: int = 0,
     theme: Theme = WEB,
 ) -> Drawing:
-    """The curves over ``x`` (D, C or step); a running one ends in a dot, a failed one in a cross.
+    """Draw the curves over ``x`` (D, C or step); a running one ends in a dot, a failed one in a cross.
 
-    ``end`` is how far the cells will get and ``compute`` what the smallest and the largest of them takes, where that is
-    known: axis and colours then stay while the curves grow and others begin. Where more cells have ``begun`` than are
-    drawn, a note says so.
+    ``end`` is the final x of the cells and ``compute`` their smallest and largest compute, if known; they fix the axis
+    and the colours while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note shows it.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     computes = [curve.C for curve in shown if curve.C > 0]
@@ -159,7 +158,7 @@ def _live_line(theme: Theme, curve: Curve, x: str, y: str, span: Span, most: int
 
 
 def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Part:
-    """Where the curves that end like this have got to."""
+    """Return the last points of the curves with this end."""
     ended = [curve for curve in curves if curve.ends == ends]
     last = [int(np.flatnonzero(np.isfinite(curve.y))[-1]) for curve in ended]
     sign = {"symbol": "circle", "size": theme.marker(9), "line": {"color": LIGHT_PAGE, "width": theme.line(1.2)}}
@@ -179,7 +178,7 @@ def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Par
 
 
 def _bar(theme: Theme, span: Span) -> list[Part]:
-    """The scale of the colours, where they differ: a part of the figure that shows nothing else."""
+    """Return an empty trace with the colour scale, if the colours differ."""
     if not span[1] > span[0]:
         return []
     ticks = nice_ticks(*span)
@@ -199,7 +198,7 @@ def _colour(curve: Curve, span: Span) -> str:
 
 
 def _across(curves: Sequence[Curve], end: float | None) -> Span:
-    """The ends of the x axis, at round numbers so that they move seldom."""
+    """Return the range of the x axis, with round ends so that it changes rarely."""
     if not curves:
         return _snapped((end or 1e3) / 1e3, end or 1e3)
     low, high = extent(*(curve.x for curve in curves), positive=True, room=0.0)
@@ -207,7 +206,7 @@ def _across(curves: Sequence[Curve], end: float | None) -> Span:
 
 
 def _snapped(low: float, high: float) -> Span:
-    """The next 1, 2 or 5 below and above; as they are where they are not positive."""
+    """Return the next 1, 2 or 5 below ``low`` and above ``high``; unchanged if they are not positive."""
     if low <= 0:
         return low, high
     down, up = (10.0 ** math.floor(math.log10(value)) for value in (low, high))
@@ -217,14 +216,14 @@ def _snapped(low: float, high: float) -> Span:
 
 
 def _positive(curves: Sequence[Curve]) -> bool:
-    """Whether nearly all values can stand on a log axis."""
+    """Return whether nearly all values are positive, so that a log axis can show them."""
     values = np.concatenate([curve.y for curve in curves]) if curves else np.ones(1)
     finite = values[np.isfinite(values)]
     return bool(np.mean(finite > 0) > 0.99) if finite.size else True
 
 
 def _live_thinned(many: int, most: int) -> list[int]:
-    """Places of at most ``most`` points, evenly spaced in the logarithm, the first and the last among them."""
+    """Return at most ``most`` indices, evenly spaced in the logarithm, including the first and the last."""
     if many <= most:
         return list(range(many))
     return [int(i) - 1 for i in np.unique(np.geomspace(1, many, most).round().astype(int))]

@@ -1,4 +1,4 @@
-"""The laws of amplitude surrogates, published and trained: exponents beside the bound, and all of them as a table."""
+"""Laws of amplitude surrogates, published and trained: exponents compared with the bound, and a table of all laws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = (
     *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
     *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
 )
-"""Columns in their order: exponents first, since the table is wider than small screens."""
+"""Columns in order: exponents first, because the table is wider than small screens."""
 
 
 @st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
@@ -39,7 +39,7 @@ def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
 
 
 def show(db: Database) -> None:
-    """The exponents of all processes beside the bound that a plan from one anchor counts on, and all laws."""
+    """Show the exponents of all processes, the bound that a plan from one anchor assumes, and all laws."""
     cells = of_workspace(db)
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
         draw(partial(exponents_figure.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
@@ -63,7 +63,7 @@ def show(db: Database) -> None:
 
 
 def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
-    """A row for each law, ours beside the published one; without ours only what is published."""
+    """Return one row per law, trained and published side by side; without trained laws only the published ones."""
     found = pd.DataFrame([_named(p, o) | _printed(p) | _fitted(o) for p, o in side_by_side(published_laws(), ours)])
     return found[list(SHOWN)] if ours else found[[name for name in SHOWN if name not in _fitted(None)]]
 

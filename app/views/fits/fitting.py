@@ -32,17 +32,17 @@ def make_fit(
 ) -> str:
     """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
-    One that is saved already is kept. Where groups share parameters, or get one law each, each has a fit of its own;
-    the first is returned.
+    An existing fit is kept. If groups share parameters, or each group gets its own law, there is one fit per group; the
+    hash of the first is returned.
     """
     snapshot, runs = runs_of(db, table, where)
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
 
 
 def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None) -> str:
-    """Fit again as ``old`` was, under the same mapping and filter, to the rows that its tables have now.
+    """Repeat the fit ``old`` with the same mapping and filter on the current rows of its tables.
 
-    Returns the hash of the saved fit, of the same group where groups share parameters.
+    Returns the hash of the saved fit, for the same group if groups share parameters.
     """
     snapshot = _taken_again(db, old.data.snapshot)
     runs = snapshots.runs(db, snapshot)
@@ -66,7 +66,7 @@ def _saved(
     progress: Callable[[float], None] | None,
     curves: Curves | None,
 ) -> dict[str, str]:
-    """The hashes of the saved fits by group; without groups there is one, under an empty name."""
+    """Return the hashes of the saved fits by group; without groups there is one, with an empty name."""
     snapshot, runs = made_from
     key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
     if key in {saved.hash for saved in results.fits(db)}:
@@ -80,7 +80,7 @@ def _saved(
 
 
 def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """The laws of N, D, C and the budget that the columns of ``runs`` allow, and all others with what they lack."""
+    """Return the laws of N, D, C and the budget that ``runs`` allow, and the others with what is missing."""
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
     for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
@@ -99,16 +99,16 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
 
 
 def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
-    """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
+    """Return the columns of ``runs`` that a law over one column can use, those of the likeliest role first."""
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
     columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
-    own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
+    own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C are listed separately
     return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
 
 
 def open_demo(db: Database) -> None:
-    """Fit the demo table with its law unless that fit is saved already, and go to Explore with it."""
+    """Fit the demo table with its law, unless that fit is already saved, and open it on Explore."""
     demo = BUNDLED[0]
     table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
     if table is None:

@@ -27,9 +27,9 @@ OPENED = "opened_fit"
 
 
 def fill_form(db: Database) -> None:
-    """Bring table, filter and widgets in step with the fit that was just opened; before any of them is drawn.
+    """Set table, filter and widgets to those of the fit that was just opened, before any of them is drawn.
 
-    A fit of a table that is gone, or of none, leaves them as they are.
+    If its table does not exist, or it has none, they stay unchanged.
     """
     opened = st.session_state.pop(OPENED, "")
     if not opened:
@@ -49,7 +49,7 @@ def fill_form(db: Database) -> None:
 
 
 def _widgets(fit: Fit) -> dict[str, Any]:
-    """The values of the widgets that say which law and how it is fitted."""
+    """Return the values of the widgets for the law and the way it is fitted."""
     spec, law = fit.spec, fit.law
     swept = law.with_axis is not None and law not in LAWS
     values: dict[str, Any] = {
@@ -65,7 +65,7 @@ def _widgets(fit: Fit) -> dict[str, Any]:
 
 
 def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
-    """The boxes of the parameters: a value, a prior, bounds, or empty; and what the groups share."""
+    """Return the values of the parameter boxes (a value, a prior, bounds, or empty) and the shared parameters."""
     spec = fit.spec
     texts = dict.fromkeys(fit.law.names, "")
     texts |= {name: as_typed(value) for name, value in spec.fixed.items()}
@@ -76,7 +76,7 @@ def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
 
 
 def _source(db: Database, fit: Fit) -> dict[str, Any]:
-    """Whether it read the runs or the curves, and which curve table, where this workspace has that."""
+    """Return whether the fit used the runs or the curves, and the curve table if this workspace contains it."""
     if not fit.data.curves:
         return {"read": "runs"}
     try:
@@ -91,7 +91,7 @@ MOST_NOTES = 10_000
 
 
 def show(db: Database, table: TableInfo | None) -> None:
-    """The saved fits, newest first, and the box that loads a fit or a published law."""
+    """Show the saved fits, newest first, and the box that loads a fit or a published law."""
     fits = {f.hash: f for f in results.fits(db)}
     st.header("Saved fits", anchor=False)
     if fits:
@@ -109,7 +109,7 @@ def show(db: Database, table: TableInfo | None) -> None:
 
 
 def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
-    """A select over the saved fits that opens what is chosen; the hash of the one that is open, empty for none."""
+    """Show a selection of the saved fits; return the hash of the open one, empty for none."""
     opened = recall("fit") if recall("fit") in shown else None
     st.session_state["history"] = opened
     names = distinct({h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}" for h in shown})
@@ -127,7 +127,7 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
 
 
 def _open() -> None:
-    """The page follows in its own run, before it draws the form."""
+    """Open the chosen fit; the page follows in its own run, before it draws the form."""
     chosen = st.session_state["history"] or ""
     if chosen:
         st.session_state[OPENED] = chosen
@@ -136,7 +136,7 @@ def _open() -> None:
 
 
 def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
-    """The fits in a table, newest first, each with its notes."""
+    """Show the fits in a table, newest first, each with its notes."""
     with st.expander(f"All of them ({len(shown)})", icon=":material/history:"):
         st.dataframe(
             {
@@ -162,7 +162,7 @@ def _chosen(db: Database, one: results.SavedFit) -> None:
 
 
 def _note(db: Database, one: results.SavedFit) -> None:
-    """What is to be remembered of a fit; it is saved when the box is left."""
+    """Show the notes of a fit; they are saved when the box loses focus."""
     key = f"note_{one.hash}"
 
     def keep() -> None:

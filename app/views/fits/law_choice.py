@@ -22,9 +22,9 @@ TYPED = "formula"
 
 
 def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
-    """The law to fit to ``y``; None with a sentence where the table allows none.
+    """Return the law to fit to ``y``; None, with a sentence, if the table allows none.
 
-    The form starts with the law of ``opening``, and its column, where no link names one, and at another table.
+    Without a law in the link, and for a new table, the form starts with the law of ``opening`` and its column.
     """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
@@ -49,7 +49,7 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
 
 
 def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
-    """A law over one column, over the column that is chosen; the form starts with ``start`` where it is one."""
+    """Return a law over the chosen column; the form starts with ``start`` if that is possible."""
     columns = columns_for(law, runs, y)
     first = columns.index(start) if start in columns else 0
     keep_possible("axis", columns, columns[first])
@@ -60,7 +60,7 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
 
 
 def _typed(runs: Runs, y: str) -> Law:
-    """A law that is typed; raises PlannerError where it cannot be read."""
+    """Return a typed law. Raises PlannerError if it cannot be read."""
     text = st.text_input(
         "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
         help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
@@ -69,7 +69,7 @@ def _typed(runs: Runs, y: str) -> Law:
 
 
 def _names(law: Law) -> str:
-    """What the names of a typed law were taken for."""
+    """Return how the names of a typed law were interpreted."""
     return (
         "; ".join(
             f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
@@ -80,7 +80,7 @@ def _names(law: Law) -> str:
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
-    """Why the law of the link is not the one that is chosen."""
+    """Show why the law of the link could not be chosen."""
     requested = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
         if requested == _name(law):
@@ -88,14 +88,14 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """What each law needs, and why the others are not offered."""
+    """Return what each law needs, and why the others are not offered."""
     lines = [f"- **{_name(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **{TYPED}**: a law of your own, such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {_name(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
 def _name(law: Law) -> str:
-    """What the law is called in the select."""
+    """Return the name of the law in the selection."""
     return law.name if law in ONE_AXIS else law.key
 
 
@@ -103,9 +103,9 @@ PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
 
 def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a specification, from a box for each parameter.
+    """Return the fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a specification.
 
-    The parameters ``share`` are the same in all groups to begin with.
+    They are read from one box per parameter. By default the groups share the parameters in ``share``.
     """
     typed = law.name == "formula"
     ways = "Leave a parameter empty to fit it, hold it at a value (0.32), or give it a Gaussian prior (0.34 ± 0.02)"
@@ -133,9 +133,9 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
 
 
 def read_known(text: str, name: str, *, bounded: bool = False) -> tuple[str, Any]:
-    """What a box says of the parameter ``name``: the field of the specification, and the value it gets there.
+    """Return the field of the specification and its value that a box gives for the parameter ``name``.
 
-    Raises PlannerError for anything but a number, ``mean ± sd``, and, where ``bounded``, ``low to high``.
+    Raises PlannerError unless the text is a number, ``mean ± sd`` or, if ``bounded``, ``low to high``.
     """
     mean, between, sd = text.replace("+-", PLUS_MINUS).replace("+/-", PLUS_MINUS).partition(PLUS_MINUS)
     if between:

@@ -1,4 +1,4 @@
-"""The figures of Explore, one at a time, redrawn by their sliders without running the rest of the page."""
+"""Figures of Explore, one at a time; sliders redraw them without a run of the rest of the page."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 
 
 def readouts(plan: Plan) -> None:
-    """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades.
+    """Show the numbers of ``plan`` with their 68 % intervals, and the decades beyond the runs.
 
-    A plan that the runs do not support shows what they support instead.
+    For a plan that the runs do not support, its sentence is shown instead.
     """
     if not plan.answers:
         st.info(escape_markdown(plan.sentence), icon=":material/block:")
@@ -51,7 +51,7 @@ def readouts(plan: Plan) -> None:
 
 
 def _small_print(plan: Plan) -> str:
-    """What the numbers rest on: their intervals, how far beyond the runs they lie, whether a target can be had."""
+    """Return the notes below the numbers: intervals, distance beyond the runs, and whether a target can be reached."""
     has_intervals = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
     parts = ["Under each number its 68 % interval" if has_intervals else missing.capitalize()]
@@ -60,12 +60,12 @@ def _small_print(plan: Plan) -> str:
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
 
 
-# Options are what the link holds, so they are words that people can read there.
+# The link contains the options, so they are readable words.
 
 
 @st.fragment
 def pictures(db: Database) -> None:
-    """The fit that is chosen, the views that its law allows, and the sliders that move through them."""
+    """Show the chosen fit, the views that its law allows, and their sliders."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
     fit = None
     with bar, sentences():
@@ -77,7 +77,7 @@ def pictures(db: Database) -> None:
 
 
 def _usual(db: Database) -> str | None:
-    """The fit that Explore opens with: the one of Plan, else the newest of the open table, which may be a map."""
+    """Return the fit that Explore opens with: that of Plan, else the newest of the open table, which can be a map."""
     usual = metrics.usual(db)
     return newest_fit(db, recall("table")) or None if usual is None else usual
 
@@ -113,7 +113,7 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
 
 
 def available(fit: Fit) -> list[str]:
-    """The views that the law allows."""
+    """Return the views that the law allows."""
     if fit.law.axis:
         return ["Axis"]
     if set(fit.law.axes) == {"N", "D"}:
@@ -123,7 +123,7 @@ def available(fit: Fit) -> list[str]:
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
-    """What the sliders point at: the best use of a budget, or the least compute for a target."""
+    """Return the plan that the sliders select: the optimum of a budget, or the least compute for a target."""
     if fit.law.least_compute is None:
         return None
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]

@@ -23,7 +23,7 @@ from isoplan.engine.store.saved import results
 
 
 def show_groups(db: Database, fit: Fit) -> None:
-    """One row for each group of the fit, and a control that opens another group; nothing for a fit of all runs."""
+    """Show one row per group of the fit, and a control that opens another group; nothing for a fit of all runs."""
     if not fit.data.group:
         return
     fits = siblings(db, fit)
@@ -41,7 +41,7 @@ def show_groups(db: Database, fit: Fit) -> None:
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """The saved fits of all groups of the same runs and specification, by group."""
+    """Return the saved fits of all groups with the same runs and specification, by group."""
     try:
         runs = snapshot_runs(db, fit.data.snapshot)
     except PlannerError:
@@ -57,7 +57,7 @@ def _group_row(name: str, fit: Fit) -> dict[str, str]:
 
 
 def save_law_card(fit: Fit, fit_hash: str) -> None:
-    """The whole fit as JSON, and a menu for a smaller card."""
+    """Show a download of the whole fit as JSON, and a menu for a smaller card."""
     st.download_button(
         "Fit as JSON", lambda: json.dumps(to_json(fit), indent=2), f"fit-{fit_hash}.json", "application/json",
         icon=":material/download:", on_click="ignore",
@@ -77,7 +77,7 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
 
 
 def show(db: Database, fit_hash: str) -> None:
-    """The saved fit or published law called ``fit_hash``, or what to do to get one."""
+    """Show the saved fit or published law ``fit_hash``, or how to get one."""
     if not fit_hash:
         with st.container(border=True, height=320, vertical_alignment="center", horizontal_alignment="center"):
             st.markdown("**No fit yet**", text_alignment="center")
@@ -126,12 +126,12 @@ def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
 
 
 def _whole(words: str) -> str:
-    """Numbers with powers of ten, kept on one line."""
+    """Return numbers with powers of ten without line breaks."""
     return powers(words).replace(" ", "\u00a0")
 
 
 def _span(row: text.Row, level: int) -> str:
-    """An interval with the digits that the terminal prints, zeros at the end kept so that columns line up."""
+    """Return an interval with the digits that the terminal prints; trailing zeros are kept to align columns."""
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
         return "none"

@@ -39,7 +39,7 @@ from isoplan.engine.store.saved import results
 
 
 def show_overlay(db: Database, fit: Fit) -> None:
-    """A select over the other fits, and the two over the axis that both describe."""
+    """Show a selection of the other fits, and both laws over the axis that they share."""
     names = {f.hash: f.name for f in results.fits(db)} | {
         key: f"{name} (published)" for key, (name, _) in published().items()
     }
@@ -75,7 +75,7 @@ def show_overlay(db: Database, fit: Fit) -> None:
 
 
 def _line(db: Database, fit: Fit) -> Along:
-    """The law over compute where it knows a frontier, else over its one axis."""
+    """Return the law over compute if it has a frontier, else over its one axis."""
     runs, folder = runs_behind(db, fit), str(db.folder)
     if fit.law.frontier is not None:
         return of_frontier(curves("frontier", fit.hash, folder, fit), runs, fit.spec.y, None)
@@ -85,19 +85,19 @@ def _line(db: Database, fit: Fit) -> Along:
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
-    """The envelope over the curves, or over the runs where there are none."""
+    """Show the envelope over the curves, or over the runs if there are none."""
     envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
     path = envelope_curve(fit, envelope)
     draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
 
 
 def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
-    """The cells on both sides of the threshold."""
+    """Show the cells on both sides of the threshold."""
     draw(lambda theme: curve_points.draw_cells(fit, runs, theme), key="cells")
 
 
 def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
-    """Updates against batch size."""
+    """Show the training steps against batch size."""
     steps = updates_of(fit)
     draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
 
@@ -108,13 +108,13 @@ NO_RUNS = "The runs of this fit are not in this workspace: load its table and fi
 
 
 def show(db: Database, fit: Fit) -> None:
-    """The tabs of ``fit``."""
+    """Show the tabs of ``fit``."""
     parts = _looks(fit) | {"Correlations": _correlations}
     if fit.law in OF_CELLS:
         parts |= {"Validation": _nothing_to_predict}
     else:
         parts |= {"Validation": _of_runs(validation.validation)}
-        if not fit.data.curves:  # what was read off curves is no table of runs for other laws
+        if not fit.data.curves:  # values read off curves are not a table of runs for other laws
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
     keep_possible("part", parts)
@@ -129,7 +129,7 @@ def _nothing_to_predict(db: Database, fit: Fit) -> None:
 
 
 def _of_runs(part: PartOfRuns) -> Part:
-    """A part that draws the runs of the fit; says so where they are not in this workspace."""
+    """Return a part that draws the runs of the fit, or a sentence if they are not in this workspace."""
 
     def shown(db: Database, fit: Fit) -> None:
         runs = runs_behind(db, fit)
@@ -142,7 +142,7 @@ def _of_runs(part: PartOfRuns) -> Part:
 
 
 def _looks(fit: Fit) -> dict[str, Part]:
-    """How the runs lie about the law, the look that says most of it first."""
+    """Return the views of the runs and the law, the most informative one first."""
     if fit.law.name == "critical-batch":
         return {"Updates": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {

@@ -36,13 +36,13 @@ INTERVALS = {
     "profile": "parameters drawn from the likelihood around the best fit",
 }
 SUGGESTED = "suggested_objective"
-"""The objective that suited the runs when the form was last shown."""
+"""Session key of the objective that was suggested when the form was last shown."""
 BEGUN = "begun_fit"
-"""The table for which the form was opened last, and how it began."""
+"""Session key of the table for which the form was last opened, and of its initial values."""
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
-    """Widgets that say what to fit; None with a sentence where the table allows no law yet."""
+    """Show the form for a fit; return None, with a sentence, if the table allows no law yet."""
     targets = [y for y in ("loss", *(m.column for m in runs.roles.metrics)) if y in runs]
     if not targets:
         st.info("No column is mapped to the loss or a metric: map one on the Data page.", icon=":material/info:")
@@ -67,7 +67,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
 
 
 def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
-    """The objective: that of the bundled table where it names one, else what suits the runs until one is chosen."""
+    """Return the objective: that of the bundled table if it names one, else the suggested or chosen one."""
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     spec = FitSpec(law=law.name, axis=None if formula else law.axis, y=y, formula=formula)
     suits, notes = (start, ()) if "objective" in start.model_fields_set else suggest(spec, runs)
@@ -84,14 +84,14 @@ def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
 
 
 def how(spec: FitSpec) -> dict[str, str]:
-    """How a law is fitted, as the widgets of the form show it."""
+    """Return how a law is fitted, in the form of the widgets."""
     error = spec.relative_error
     typed = as_typed(error) if isinstance(error, float) else error or ""
     return {"objective": spec.objective, "interval": spec.interval, "relative_error": typed}
 
 
 def _begin(table_id: str, start: FitSpec) -> None:
-    """At another table, begin as ``start`` says with all that neither the user nor a link has changed."""
+    """For a new table, set the values of ``start`` in all widgets that neither the user nor a link has changed."""
     now = how(start)
     opened, before = st.session_state.get(BEGUN, (table_id, now))
     if opened != table_id:
@@ -145,7 +145,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
 
 
 def _realised(law: Law, runs: Runs) -> float | None:
-    """The value at which runs at zero of the law's axis are fitted; None leaves them out."""
+    """Return the value at which runs at zero of the law's axis are fitted; None leaves them out."""
     if law.axis is None or law.with_axis is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
         return None
     return st.number_input(
@@ -159,7 +159,7 @@ COUNTED = "critical-batch"
 
 
 def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves | None:
-    """The training curves to fit; None for the runs themselves, and where no curves are tied to the table."""
+    """Return the training curves to fit; None to fit the runs, or if the table has no curves."""
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     if not uploaded:
         return None
@@ -177,7 +177,7 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
 
 
 def choose_curve_spec(curves: Curves) -> FitSpec | None:
-    """Widgets that say what to read off the curves; None with a sentence where they have neither loss nor metrics."""
+    """Show the form for fits to curves; return None, with a sentence, if they have neither loss nor metrics."""
     measures = [y for y in ("loss", *(m.column for m in curves.roles.metrics)) if y in curves]
     if not measures:
         st.info("No column of the curves is mapped to the loss or a metric: map one on the Data page.")
@@ -210,7 +210,7 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
 
 
 def _law(curves: Curves) -> Law:
-    """The law, over the batch size that is chosen where it counts updates."""
+    """Return the chosen law, over the chosen batch size if it describes training steps."""
     batches = [name for name in curves.values if name in _knobs(curves)]
     laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
     keep_possible("law", laws)
@@ -223,7 +223,7 @@ def _law(curves: Curves) -> Law:
 
 
 def _knobs(curves: Curves) -> set[str]:
-    """The columns of the curves that belong to the run as a whole and are no size, time or measure."""
+    """Return the columns of the curves that describe the whole run and are not a size, time or measure."""
     measured = {"N", "D", "U", "C", "step", "epochs", "loss", "budget", "weight"}
     return set(curves.values) - measured - {m.column for m in curves.roles.metrics}
 

@@ -1,4 +1,4 @@
-"""How well laws predict what was left out: one law against baselines, and all laws against each other."""
+"""Validation on held-out runs: one law compared with baselines, and all laws compared with each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 
 MOST_DRAWN = 5
-"""Laws in the figure of a comparison: more cannot be told apart."""
+"""Maximum number of laws in the figure of a comparison; more are not distinguishable."""
 
 LEFT_OUT = {
     "": "The largest budgets are left out in turn, the law is fitted to the rest and predicts them.",
@@ -26,11 +26,11 @@ LEFT_OUT = {
     "critical-batch": "The runs with the largest batches are left out in turn, the law is fitted to the rest and "
     "predicts their updates. It says nothing of other targets, so none is left out.",
 }
-"""What is left out and predicted, by law."""
+"""Description of the held-out runs, by law."""
 
 
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
-    """Leave out the largest budgets and predict them by the law of ``fit``."""
+    """Predict held-out largest budgets with the law of ``fit``."""
     st.caption(
         f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
         "A law that does no better than its baselines has learned nothing that carries beyond the data."
@@ -83,7 +83,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _errors(found: Validation) -> None:
-    """The error of every method on each cut."""
+    """Show the error of every method on each cut."""
     rows = []
     for method in found.methods:
         for targets in _described(found, method):
@@ -99,7 +99,7 @@ def _errors(found: Validation) -> None:
 
 
 def _described(found: Validation, method: str) -> list[Targets]:
-    """The targets on which a method has an error on any cut."""
+    """Return the targets on which a method has an error for any cut."""
     both: tuple[Targets, ...] = ("runs", "best")
     return [t for t in both if any(abs(found.cut_error(c, method, t)) < float("inf") for c in found.cuts)]
 

@@ -1,1 +1,1 @@
-"""The Plan page, a module a question, and what they share: machine, prices, limits and compute rule."""
+"""The Plan page, one module per question, and their shared parts: machine, prices, limits and compute rule."""

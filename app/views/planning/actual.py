@@ -1,4 +1,4 @@
-"""What came of saved plans: a form beside each of them, and all results in one table and picture."""
+"""Actual results of saved plans: a form for each plan, and all results in one table and figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TYPED, ROW = "Type it", "Take a run of a table"
 
 
 def form(db: Database, key: str, plan: Plan) -> None:
-    """The result of the saved plan ``key``: typed, or a row of a run table."""
+    """Show the form for the result of the saved plan ``key``: typed, or a row of a run table."""
     with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
         way = st.segmented_control(
             "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
@@ -47,7 +47,7 @@ def form(db: Database, key: str, plan: Plan) -> None:
 
 
 def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """The form to type a result; None until it is sent."""
+    """Show the form to type a result; return None until it is sent."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
         value = st.text_input("Result", placeholder="what the run reached", max_chars=60)
@@ -75,7 +75,7 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
 
 
 def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """The table and the run that is the result; None until the button is pressed."""
+    """Show the choice of the table and run with the result; return None until the button is pressed."""
     names = distinct({t.id: t.name for t in tables.all(db)})
     chosen = st.selectbox(
         "Run table", list(names), index=None, format_func=names.__getitem__, key=f"table_{key}", placeholder="Choose"
@@ -95,7 +95,7 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
 
 
 def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
-    """What was measured: "" for what the law describes."""
+    """Return the measured metric, "" for the law's own quantity."""
     if len(measured) == 1:
         st.caption(f"What the run reached in {escape_markdown(plan.y)}.")
         return ""
@@ -106,7 +106,7 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 
 def show(db: Database) -> None:
-    """All results beside their plans: how many lie inside their intervals, a table, a picture."""
+    """Show all results with their plans: how many are within their intervals, a table, a figure."""
     kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)
@@ -146,7 +146,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
 
 
 def _result(db: Database, one: SavedActual, name: str) -> Result:
-    """A result beside its prediction. Raises PlannerError where the fit or the map behind the plan is not here."""
+    """Return a result with its prediction. Raises PlannerError if the fit or the map of the plan is missing."""
     plan = results.plan(db, one.plan_hash)
     fit, maps = fit_of(db, plan.fit), _metrics(db, plan)
     hash = maps.get(one.actual.metric)
@@ -154,18 +154,18 @@ def _result(db: Database, one: SavedActual, name: str) -> Result:
 
 
 def _check(db: Database, plan: Plan, actual: Actual) -> None:
-    """Raise PlannerError for a result that could not be held against the plan."""
+    """Check that a result can be compared with the plan. Raises PlannerError otherwise."""
     fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
     outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
 
 
 def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
-    """The metrics that the plan speaks of: the hashes of their maps by name."""
+    """Return the metrics of the plan: the hashes of their maps by name."""
     found = {}
     for hash in plan.maps:
         try:
             found[saved_fit(db, hash).spec.y] = hash
-        except PlannerError:  # a map of another workspace: its metric cannot be held against anything
+        except PlannerError:  # a map of another workspace: its metric cannot be compared
             continue
     return found
 
@@ -176,7 +176,7 @@ def _planned(plan: Plan, size: str) -> str:
 
 
 def _named(runs: Runs, place: int, y: str) -> str:
-    """A run as the list of runs shows it."""
+    """Return the name of a run in the list of runs."""
     name = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
     sizes = [f"{role} {count(float(runs[role][place]), 3)}" for role in ("N", "D") if role in runs]
     value = [f"{y} {number(float(runs[y][place]), 4)}"] if y in runs else []
@@ -184,6 +184,6 @@ def _named(runs: Runs, place: int, y: str) -> str:
 
 
 def _label(one: SavedActual, names: Mapping[str, str]) -> str:
-    """A result in a few words."""
+    """Return a result as a short text."""
     what = f"{one.actual.metric} " if one.actual.metric else ""
     return f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}"

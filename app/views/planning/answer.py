@@ -1,4 +1,4 @@
-"""A plan on the page: the sentence, what limits it, the tables, the picture, and the way to keep it."""
+"""A plan on the page: the sentence, the active limits, the tables, the figure, and the controls to save it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isoplan.engine.store.saved import results
 
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:
-    """The answer, most important first."""
+    """Show the answer, the most important parts first."""
     plan = plan.shown
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
@@ -59,7 +59,7 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
 
 
 def written(plan: Plan) -> Document:
-    """The plan as a document that reads its fit and its maps from the files that the Fit page hands over."""
+    """Return the plan as a document that refers to its fit and maps by the file names of the Fit page."""
     return document(plan, f"fit-{plan.fit}.json", maps=tuple(f"fit-{one}.json" for one in plan.maps))
 
 

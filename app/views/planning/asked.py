@@ -18,7 +18,7 @@ WAYS = ("Budget", "Target")
 
 
 def choose_way(fit: Fit) -> str:
-    """Budget or target; a law without a frontier has only targets, and leaves what the link says as it is."""
+    """Return budget or target. A law without a frontier only allows targets; the link is unchanged then."""
     if fit.law.frontier is None:
         return WAYS[1]
     way = typed("ask", WAYS[0])
@@ -41,11 +41,11 @@ def budget_blank(fit: Fit) -> str:
 
 
 def own_target(db: Database, fit: Fit, quantity: str) -> None:
-    """State that the target is one of ``quantity``, the name of a column, of the task of ``fit``."""
+    """State that the target belongs to ``quantity`` (a column name) and to the task of ``fit``."""
     belong("target", f"{owner_of_fit(db, fit.hash)} {quantity}", remembered=("target",))
 
 
 def target_blank(db: Database, fit: Fit, label: str, quantity: str, hint: str) -> str:
-    """The blank of a target of ``quantity``. A target of another quantity or task does not stand here."""
+    """Show the field of a target of ``quantity``. A target of another quantity or task is not shown."""
     own_target(db, fit, quantity)
     return blank(label, "", "target", 150, hint=hint)

@@ -1,4 +1,4 @@
-"""Compare: any number of saved plans side by side, all priced by one scenario that its sliders move at once."""
+"""Compare: saved plans side by side, under one scenario of prices with sliders."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 MOST = 12
-"""Plans that are compared where none are chosen."""
+"""Number of plans that are compared if none are chosen."""
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Positions of the sliders of prices and speed."""
 UNPRICED = "Give a machine and the price of its hour under Machine and prices to compare what the plans cost."
 
 
 def show(db: Database) -> None:
-    """Which plans, the prices, and the comparison."""
+    """Show the choice of plans, the prices, and the comparison."""
     kept = {one.hash: one.name for one in results.plans(db)}
     with sentences():
         if not kept:
@@ -46,7 +46,7 @@ def show(db: Database) -> None:
 
 
 def _choose(kept: dict[str, str]) -> list[str]:
-    """The plans that are compared: those of the link, else the newest."""
+    """Return the compared plans: those of the link, else the newest."""
     asked = [key for key in recall("plans").split(",") if key]
     gone = [key for key in asked if key not in kept]
     if gone:
@@ -54,7 +54,7 @@ def _choose(kept: dict[str, str]) -> list[str]:
         st.error(said, icon=":material/link_off:")
     names = distinct(kept)
     shown = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
-    remember("plans", ",".join(asked or shown))  # who opens the link sees these, whatever is saved by then
+    remember("plans", ",".join(asked or shown))  # a link shows these plans, also if others are saved later
     st.session_state["plans_choice"] = shown
     return st.multiselect(
         "Plans", list(names), format_func=names.__getitem__, key="plans_choice", placeholder="Choose saved plans",
@@ -64,7 +64,7 @@ def _choose(kept: dict[str, str]) -> list[str]:
 
 @st.fragment
 def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | None) -> None:
-    """The plans under the scenario of the sliders; they alone run again when one moves."""
+    """Show the plans under the scenario of the sliders; only this fragment reruns if a slider moves."""
     with sentences():
         moved = None if prices is None else _scenario(prices)
         answers = {key: _answer(key, str(db.folder), db, plan) for key, _, plan in plans}
@@ -73,7 +73,7 @@ def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | 
 
 
 def _scenario(prices: Prices) -> Prices:
-    """The sliders, and what they make of ``prices``."""
+    """Show the sliders and return ``prices`` modified by them."""
     grid = st.grid(3, min_column_width=220)
     machine, hour, speed = prices.machine, 1.0, 1.0
     if machine.price is not None:
@@ -86,14 +86,14 @@ def _scenario(prices: Prices) -> Prices:
 
 
 def _times(place: Any, label: str, key: str) -> float:
-    """A slider over factors."""
+    """Show a slider over factors and return its value."""
     shown = {f"{x:g}": x for x in FACTORS}
     keep_possible(key, shown, "1")
     return shown[place.select_slider(label, list(shown), "1", key=key, bind="query-params")]
 
 
 def _share(place: Any, start: float) -> float:
-    """A slider over utilisations that begins at what the prices say, and does so again when they change."""
+    """Show a slider of the utilisation; it starts at ``start``, and again if that changes."""
     if st.session_state.get("share_of") not in (None, start):
         st.session_state["share"] = 100 * start
     st.session_state["share_of"] = start
@@ -103,7 +103,7 @@ def _share(place: Any, start: float) -> float:
 
 
 def _answer(key: str, folder: str, db: Database, plan: Plan) -> Answer | None:
-    """What the fit behind a saved plan answers; None where it is not here or cannot say."""
+    """Return the answer of the fit of a saved plan; None if the fit is missing or has no answer."""
     try:
         map = fit_of(db, plan.maps[0]) if plan.question.metric and plan.maps else None
         return _asked_again(key, folder, plan, fit_of(db, plan.fit), map)
@@ -117,7 +117,7 @@ def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit, _map: Fit | None
 
 
 def _show(found: Comparison, unknown: list[str]) -> None:
-    """The comparison, most important first; ``unknown`` are the plans without their fit."""
+    """Show the comparison, the most important parts first; ``unknown`` are the plans without their fit."""
     if said := sentence(found):
         with st.container(border=True):
             st.header(powers(readable(said)), anchor=False)

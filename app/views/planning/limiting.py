@@ -16,7 +16,7 @@ from isoplan.engine.quantities import as_typed
 
 
 def choose() -> list[Field]:
-    """The limits that the question has, in their order."""
+    """Return the chosen limits, in order."""
     chosen = st.pills(
         "Limits", [limit.label for limit in LIMITS], selection_mode="multi", key="limits", bind="query-params",
         width="content", label_visibility="collapsed",
@@ -25,7 +25,7 @@ def choose() -> list[Field]:
 
 
 def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
-    """The blanks of the limits that are ``chosen``, after the words ``first``; ``unit`` is what a sample is called."""
+    """Show the fields of the ``chosen`` limits after the words ``first``; ``unit`` is the name of a sample."""
     after = {"unique": f"unique {unit}", "memory": "GB of memory on each device", "money": _currency()}
     typed: dict[str, str] = {}
     for i, limit in enumerate(chosen):
@@ -54,7 +54,7 @@ def _currency() -> str:
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:
-    """What the address of the page holds to set ``limits`` again."""
+    """Return the query parameters that set ``limits`` again."""
     most = limits.given
     given = [field for field in LIMITS if field.limit in most]
     if not given:

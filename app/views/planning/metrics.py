@@ -1,4 +1,4 @@
-"""Metrics: saved fits that map what the law describes to what is asked for, such as background rejection."""
+"""Metrics of a plan: saved fits that map the law's quantity to a metric, such as background rejection."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
-    """The saved fits that map what ``fit`` describes to a metric: their names by hash, those of its own table first.
+    """Return the names, by hash, of saved fits that map the quantity of ``fit`` to a metric, its own table first.
 
-    None for a published law, whose own runs are not known. A map of another task is left out, where both are known.
+    A published law has none, because its runs are unknown. A map of another task is left out if both tasks are known.
     """
     if published(fit):
         return {}
@@ -43,7 +43,7 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
 
 
 def is_map(db: Database, fit_hash: str) -> bool:
-    """Whether a saved fit describes a metric by another measured quantity: such a fit has no cost of its own."""
+    """Return whether a saved fit describes a metric by another measured quantity; such a fit has no cost."""
     saved = next((one for one in results.fits(db) if one.hash == fit_hash), None)
     if saved is None:
         return False
@@ -56,14 +56,15 @@ def is_map(db: Database, fit_hash: str) -> bool:
 
 
 def plannable(db: Database) -> list[SavedFit]:
-    """The saved fits that a plan can use, newest first."""
+    """Return the saved fits that a plan can use, newest first."""
     return [one for one in results.fits(db) if not is_map(db, one.hash)]
 
 
 def usual(db: Database) -> str | None:
-    """The hash of the fit that Plan opens with: the newest of the open table, "" where no table is open and none saved.
+    """Return the hash of the fit that Plan opens with: the newest of the open table.
 
-    None where the open table has no fit to plan with: a fit of another table is opened only by choice.
+    Without an open table it is the newest of all, or "" if there is none. It is None if the open table has no fit to
+    plan with: a fit of another table is only opened by choice.
     """
     fits, table = plannable(db), recall("table")
     known = table in {one.id for one in tables.all(db)}
@@ -72,7 +73,7 @@ def usual(db: Database) -> str | None:
 
 
 def offer_fit(db: Database) -> None:
-    """Say that the open table has no law, and link to the page that fits one."""
+    """Show that the open table has no law, with a link to the page that fits one."""
     name = next((one.name for one in tables.all(db) if one.id == recall("table")), "")
     if name:
         st.info(
@@ -84,10 +85,10 @@ def offer_fit(db: Database) -> None:
 
 
 def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
-    """The hash of the law that ``map`` goes with, of its table or else of its task; empty where none is.
+    """Return the hash of the law that ``map`` belongs to, from its table or else its task; empty if there is none.
 
-    It describes one of ``y``, by default what the map reads. A law with a frontier comes before one of a single axis,
-    and a newer one before an older one.
+    The law describes one of ``y``, by default the inputs of the map. Laws with a frontier come before those of a single
+    axis, and newer ones before older ones.
     """
     own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
     task = task_of(db, own)
@@ -101,9 +102,9 @@ def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
 
 
 def follow_map(db: Database) -> Fit | None:
-    """If the open fit is a map, open its law with its metric as the target; return the map if it has no law.
+    """If the open fit is a map, open its law with the metric as the target; return the map if it has no law.
 
-    A map to what a law describes itself, such as the loss from the accuracy, opens that law.
+    A map to the quantity of a law, such as the loss from the accuracy, opens that law.
     """
     wanted = recall("fit")
     if not is_map(db, wanted):
@@ -118,7 +119,7 @@ def follow_map(db: Database) -> Fit | None:
 
 
 def offer_law(db: Database, map: Fit) -> None:
-    """Say that the table of a map has no law, and link to the page that fits one."""
+    """Show that the table of a map has no law, with a link to the page that fits one."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
     x_name, y_name = escape_markdown(x), escape_markdown(y)
     st.info(f"This fit maps {x_name} to {y_name} and has no cost. No law of {x_name} is fitted to its table. "
@@ -130,30 +131,33 @@ def offer_law(db: Database, map: Fit) -> None:
 
 
 def example(db: Database, fit: Fit, map: str) -> str:
-    """A target to type, by the runs: the best value of what ``fit`` describes, or of the metric of ``map``."""
+    """Return an example target: the best value in the runs of ``fit``, or of the metric of ``map``."""
     of = saved_fit(db, map) if map else fit
     return "for example 2.0" if of.best_run is None else f"best run {of.best_run:.4g}"
 
 
 def quantity(db: Database, fit: Fit, map: str) -> str:
-    """The name of the column that a target is about."""
+    """Return the column name of the target."""
     return _describes(map, str(db.folder), db)[0] if map else fit.spec.y
 
 
 def published(fit: Fit) -> bool:
-    """Whether ``fit`` is a law as its paper printed it."""
+    """Return whether ``fit`` is a law with parameters as printed in a paper."""
     return fit.objective is None
 
 
 @st.cache_resource(max_entries=2000, show_spinner=False)
 def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[str, ...]]:
-    """What a saved fit describes, and the columns that it reads."""
+    """Return the quantity of a saved fit, and the columns that it uses."""
     fit = results.fit(_db, fit_hash)
     return fit.spec.y, tuple(fit.law.axes)
 
 
 def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """What must reach a target: the hash of a map, "" for what the law itself describes. ``notes`` take sentences."""
+    """Return the hash of the map whose metric has the target, "" for the law's own quantity.
+
+    Sentences are shown in ``notes``.
+    """
     y = fit.spec.y
     asked = _asked_map(db, fit, maps, notes)
     if not maps:
@@ -171,9 +175,9 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 
 
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Return the map that is asked for, or the map of the same metric that goes with this law.
+    """Return the requested map, or the map of the same metric that belongs to this law.
 
-    Where there is none, a line in ``notes`` says so, and the target of that metric is not read as another quantity.
+    If there is none, a line in ``notes`` states it, and the target of that metric is not used for another quantity.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -198,7 +202,7 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
 
 
 def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
-    """The maps whose metrics a budget shows; ``notes`` take what cannot be shown."""
+    """Return the maps whose metrics a budget shows; ``notes`` shows which are not possible."""
     belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]
     remember("maps", ",".join(asked))
@@ -221,12 +225,12 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
 
 
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
-    """The map with that hash, read for ``fit``. Raises PlannerError where it is none, or turns within its runs."""
+    """Return the map with this hash for ``fit``. Raises PlannerError if it is not a map or not monotone in its runs."""
     return through(fit, saved_fit(db, fit_hash))
 
 
 def why(fit: Fit) -> str:
-    """Why no metric can be asked for, and what to do."""
+    """Return why no metric is available, and what to do."""
     y = escape_markdown(fit.spec.y)
     if published(fit):
         return (
@@ -237,7 +241,7 @@ def why(fit: Fit) -> str:
 
 
 def foreign(fit: Fit, maps: Iterable[Through]) -> list[str]:
-    """A sentence for each map that was fitted to other runs than the law."""
+    """Return a sentence for each map that was fitted to other runs than the law."""
     return [
         f"The map to {one.map.spec.y} was fitted to other runs ({one.map.data.source}) than the law."
         for one in maps

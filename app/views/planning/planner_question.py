@@ -34,7 +34,7 @@ from isoplan.engine.store.database.database import Database
 
 
 def show(db: Database, question: PlannerQuestion) -> None:
-    """The law, the question, and its answer, which runs alone when a blank changes; then what was saved."""
+    """Show the law, the question and its answer, which rerun alone if a field changes; then the saved answers."""
     _ask_and_answer(db, question)
     show_answers(db, question.name)
 

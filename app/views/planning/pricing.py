@@ -1,4 +1,4 @@
-"""Machine and prices: one scenario for every question of the page, kept in the link under the names of the terminal."""
+"""Machine and prices: one scenario for every question of the page, in the link under the terminal names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.quantities import as_typed
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
-"""Fields that belong to a device, with their starts: another device has another price."""
+"""Fields that belong to a device, with their initial values: another device has another price."""
 CHOICES: dict[str, Sequence[str]] = {
     "device": [device.name for device in DEVICES],
     "precision": get_args(Precision),
@@ -26,16 +26,16 @@ LISTED = ("precision", "currency")
 
 
 def ask() -> Prices | None:
-    """The machine and the prices that are filled in; None without a machine.
+    """Return the machine and the prices that are filled in; None without a machine.
 
-    Every question of the page shows the same widgets, so what is entered for one holds for the others. Raises
-    PlannerError for what cannot be, and for prices without a machine.
+    Every question of the page shows the same widgets, so a value entered for one applies to the others. Raises
+    PlannerError if a value is invalid, or for prices without a machine.
     """
     return read(widgets())
 
 
 def widgets() -> dict[str, str]:
-    """The widgets, and what they hold by its name in the link before it is read."""
+    """Show the widgets and return their texts, by their names in the link."""
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
         device = _choose(grid, "device")
@@ -47,7 +47,7 @@ def widgets() -> dict[str, str]:
 
 
 def read(typed: Mapping[str, str]) -> Prices | None:
-    """The prices in the widgets; None without a machine. Raises PlannerError for what cannot be."""
+    """Return the prices in the widgets; None without a machine. Raises PlannerError if a value is invalid."""
     return read_prices(typed, "page")
 
 
@@ -66,7 +66,7 @@ def _typed(grid: Any, field: Field) -> str:
 
 
 def link(prices: Prices | None) -> dict[str, str]:
-    """What the address of the page holds to fill in ``prices`` again."""
+    """Return the query parameters that fill in ``prices`` again."""
     if prices is None:
         return {}
     machine, made, served = prices.machine, prices.simulation, prices.inference

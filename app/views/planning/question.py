@@ -1,4 +1,4 @@
-"""Budget or target: a question typed as people say it, an answer that a manager can read, and what it rests on."""
+"""Budget or target: a question with fields, its answer, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from isoplan.engine.store.database.database import Database
 
 @dataclass(frozen=True)
 class Typed:
-    """What the blanks of a question hold: a budget or a target, the maps that it names, and the limits."""
+    """Contents of the fields of a question: a budget or a target, its maps, and the limits."""
 
     way: str
     value: str
@@ -36,7 +36,7 @@ class Typed:
 
 
 def show(db: Database) -> None:
-    """The law, the question, and its answer, which runs alone when a blank changes; then the plans that were saved."""
+    """Show the law, the question and its answer, which rerun alone if a field changes; then the saved plans."""
     _ask_and_answer(db)
     saved.show(db)
 
@@ -55,7 +55,10 @@ def _ask_and_answer(db: Database) -> None:
 
 
 def ask(db: Database, fit: Fit) -> Plan | None:
-    """The question and its answer; None while its first blank is empty. Raises PlannerError for what cannot be."""
+    """Show the question and return its answer; None while its first field is empty.
+
+    Raises PlannerError if a value is invalid.
+    """
     names = metrics.maps_of(db, fit)
     line, slider = st.container(), st.container()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -85,7 +88,7 @@ def ask(db: Database, fit: Fit) -> Plan | None:
 
 
 def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
-    """The question, as a sentence with blanks; what cannot be asked is said in ``notes``, below it."""
+    """Show the question as a sentence with fields; ``notes``, below it, shows what is not possible."""
     with blanks("plan"):
         way = choose_way(fit)
         if way == "Budget":
@@ -104,7 +107,7 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 
 
 def _budget(text: str, fit: Fit) -> float:
-    """The budget in FLOPs, with its slider and how it was read."""
+    """Return the budget in FLOPs; show its slider and how it was read."""
     reading = parse_flops(text)
     if 0 < reading.value < math.inf:
         steps = [float(f"{C:.3g}") for C in compute_steps(fit)[0]]
@@ -115,12 +118,12 @@ def _budget(text: str, fit: Fit) -> float:
 
 
 def _short(C: float) -> str:
-    """FLOPs as they are typed: 1.12e20."""
+    """Return FLOPs as a user types them, such as 1.12e20."""
     return f"{C:.3g}".replace("e+", "e")
 
 
 def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
-    """The target, with its slider."""
+    """Return the target and show its slider."""
     name = maps[0].map.spec.y if maps else fit.spec.y
     target = parse_number(text, f"target {name}")
     steps = _even(maps[0].map.data.ranges[name]) if maps else target_steps(fit)
@@ -130,6 +133,6 @@ def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
 
 
 def _even(span: tuple[float, float]) -> list[float]:
-    """Targets over the range of a metric, four digits each."""
+    """Return targets over the range of a metric, with four digits each."""
     low, high = span
     return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))

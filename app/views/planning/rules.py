@@ -1,4 +1,4 @@
-"""Compute rules: the one that a plan counts by, and a second one that says what the same plan costs by it."""
+"""Compute rules: the one that a plan uses, and a second one for the cost of the same plan."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ TYPED = {
     "stage 2": "stage2",
     "typed formula": "formula",
 }
-"""What the link holds as ``rule``, and the name of the rule."""
+"""Values of ``rule`` in the link, and the names of the rules."""
 MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
-"""Rules that are fitted to the measured C of the runs behind the fit."""
+"""Rules that are fitted to the measured C of the fit's runs."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
     "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
@@ -57,15 +57,15 @@ FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
 }
-"""What each rule asks for: label and start of each field by its name in the rule."""
+"""Fields of each rule: label and initial value, by the name in the rule."""
 
 
 Rule = tuple[str, Mapping[str, str]]
-"""The option that is chosen, and what is typed for it."""
+"""The chosen option, and the texts typed for it."""
 
 
 def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
-    """The widgets of both rules, and what they hold before it is read; ``runs`` are those behind the fit."""
+    """Show the widgets of both rules and return their texts; ``runs`` are those of the fit."""
     options = [*TYPED, *(MEASURED if measured(runs) else ())]
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {escape_markdown(fit.compute.text)}.")
@@ -74,19 +74,19 @@ def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
 
 
 def _short(fit: Fit) -> str:
-    """The rule in use, as short as a button is."""
-    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # a link fills the widget in later
+    """Return the rule in use, short enough for a button."""
+    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # a link sets the widget only later
     formula = fit.compute.text.partition(" with ")[0] if option == OWN else option
     return escape_markdown(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 
 
 def measured(runs: Runs | None) -> bool:
-    """Whether a column of the runs gives their C beside columns of N and D."""
+    """Return whether the runs have columns of measured C, N and D."""
     return runs is not None and all(getattr(runs.roles, role) for role in ("N", "D", "C"))
 
 
 def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
-    """The rule that the plan counts by and the second one, None for none. Raises PlannerError for what cannot be."""
+    """Return the rule of the plan and the second one (or None). Raises PlannerError if one is invalid."""
     used = fit.compute if rule[0] == OWN else _read(runs, *rule)
     if second[0] in (AUTOMATIC, NONE):
         return used, usual_other(fit, used) if second[0] == AUTOMATIC else None
@@ -94,7 +94,7 @@ def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[Compute
 
 
 def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
-    """The rule that a reader would set beside ``used``: the fit's own, or 6 n_p N D beside a more special one."""
+    """Return the usual second rule for ``used``: the fit's own, or 6 n_p N D for a more specific rule."""
     if not sized(fit):
         return None
     if used != fit.compute:
@@ -105,7 +105,7 @@ def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
 
 
 def sized(fit: Fit) -> bool:
-    """Whether answers of the law have an N and a D, which a rule can cost."""
+    """Return whether answers of the law have an N and a D, so that a rule can compute their cost."""
     return fit.law.axis is None and fit.law.frontier is not None
 
 
@@ -133,12 +133,12 @@ def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRu
 
 
 def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
-    """What the address of the page holds to count by ``used`` again, for a fit that counts by ``fit_rule``."""
+    """Return the query parameters that select ``used`` again, for a fit that uses ``fit_rule``."""
     return {} if used == fit_rule else _fields("rule", used)
 
 
 def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[str, str]:
-    """The same for the second rule, where ``usual`` is the one beside which it stands."""
+    """Return the same for the second rule; ``usual`` is its default."""
     if other == usual:
         return {}
     return {"second": NONE} if other is None else _fields("second", other)

@@ -1,4 +1,4 @@
-"""The plans that were saved, each with the link that asks it again."""
+"""Show the saved plans, each with a link that repeats the question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PLANS = 20
 
 
 def show(db: Database) -> None:
-    """The plans that were saved, each with the link that asks it again."""
+    """Show the saved plans, each with a link that repeats the question."""
     kept = results.plans(db)
     if kept:
         st.header("Saved plans", anchor=False)
@@ -50,7 +50,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
 
 
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
-    """What the address of the Plan page holds to ask for ``plan`` again."""
+    """Return the query parameters of the Plan page that repeat the question of ``plan``."""
     asked = plan.question
     found: dict[str, str | list[str]] = {
         "fit": plan.fit,
@@ -61,7 +61,7 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
         found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}
     try:
         fit = fit_of(db, plan.fit)
-    except PlannerError:  # the page will say that the fit is not here
+    except PlannerError:  # the page shows that the fit is missing
         return found
     other = plan.restated.rule if plan.restated else None
     found |= rules.link(fit.compute, plan.compute) | rules.second_link(rules.usual_other(fit, plan.compute), other)

@@ -1,4 +1,4 @@
-"""Simulate or repeat: one pass over many samples against few of them repeated to the early stop, at one target loss."""
+"""Simulate or repeat: one pass over many samples compared with few samples repeated to early stopping, at one loss."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 ONE_PASS, REPEATED = ("chinchilla", "data-constrained"), ("repetition", "power")
 REPEATED_OVER = (("repetition", "D"), ("repetition", "U"), ("power", "D"), ("power", "U"))
-"""Law and axis of a law of repeated samples."""
+"""Law and axis of laws of repeated samples."""
 GIVEN = "as given"
 ABOVE = 1.5
-"""The target that the page opens with, in units of the floor, where the runs are not known."""
+"""Initial target in units of the floor, if the runs are unknown."""
 SAME_FLOOR = 0.1
-"""Floors that differ by a smaller share may be those of one task, seen once and repeated."""
+"""Maximum relative difference of the floors of a single-pass and a repeated law of the same task."""
 UNFITTED = (
     "No law of repeated samples is fitted for this task. Fit repetition to a table of repeated runs, or choose another "
     "law of samples seen once."
@@ -83,7 +83,7 @@ UNKNOWN = (
     "The task of this law is not known. Choose the law of repeated samples that was fitted to runs of the same task."
 )
 OF_ONE_PASS = ("repeated", "threshold", "few_epochs", "reach", "have")
-"""What belongs to the task of the law of samples seen once."""
+"""Values that belong to the task of the single-pass law."""
 UNPRICED = (
     "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
     "either way costs and where your price lies."
@@ -91,7 +91,7 @@ UNPRICED = (
 
 
 def show(db: Database) -> None:
-    """The two laws, the question, and its answer, which runs alone when a blank changes; then what was saved."""
+    """Show the two laws, the question and its answer, which rerun alone if a field changes; then the saved answers."""
     _ask_and_answer(db)
     saved_items.show_answers(db, "repeat")
 
@@ -116,9 +116,9 @@ def _ask_and_answer(db: Database) -> None:
 
 
 def _choose_repeated(db: Database, one: Fit | None, near: Sequence[str]) -> Fit | None:
-    """The law of repeated samples, one of ``near``; what is open beside ``one`` belongs to its task.
+    """Return the chosen law of repeated samples from ``near``; its values belong to the task of ``one``.
 
-    It opens with the nearest of the same task; where the task is not known only with one of about the same floor.
+    The default is the nearest law of the same task. If the task is unknown, it needs a similar floor.
     """
     start: str | None = ""
     if one is not None:
@@ -132,9 +132,9 @@ def _choose_repeated(db: Database, one: Fit | None, near: Sequence[str]) -> Fit 
 
 
 def _fitting(db: Database) -> str:
-    """The open fit, where it is a law of samples seen once; else the first with a repeated law of about its floor.
+    """Return the open fit if it is a single-pass law, else the first one with a repeated law of a similar floor.
 
-    Empty where there is neither.
+    Returns "" if there is neither.
     """
     if (opened := recall("fit")) in fit_names(db, ONE_PASS):
         return opened
@@ -147,9 +147,9 @@ def _fitting(db: Database) -> str:
 
 
 def _repeated(db: Database, one: str) -> list[str]:
-    """The laws of repeated samples for the task of the fit ``one``; all of them if its task is not known.
+    """Return the laws of repeated samples for the task of the fit ``one``; all of them if its task is unknown.
 
-    A law of another kind, over another column or of a metric, is none.
+    Laws of another kind, over another column or of a metric are excluded.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, REPEATED)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == "loss" and (fit.law.name, fit.law.axis) in REPEATED_OVER]
@@ -158,22 +158,22 @@ def _repeated(db: Database, one: str) -> list[str]:
 
 
 def _nearest(db: Database, one: Fit, repeated: Sequence[str]) -> str:
-    """The law of ``repeated`` with the floor nearest to that of ``one``: most likely it is of the same inputs."""
+    """Return the law of ``repeated`` with the floor nearest to that of ``one``, most likely of the same inputs."""
     apart = {name: abs(_floor(fit_of(db, name)) - _floor(one)) for name in repeated}
     return min(apart, key=lambda name: apart[name], default="")
 
 
 def _alike(repeated: Fit, one: Fit) -> bool:
-    """Whether two laws may be those of one task, by their floors."""
+    """Return whether two laws can belong to one task, judged by their floors."""
     return math.isclose(_floor(repeated), _floor(one), rel_tol=SAME_FLOOR)
 
 
 def _say_loss(db: Database, one: Fit) -> None:
-    """Say which loss a target metric of the open plan is: here a target is a loss."""
+    """Show which loss corresponds to a target metric of the open plan, because targets are losses here."""
     map, target = recall("map"), recall("target")
     if recall("ask") != "Target" or recall("fit") != one.hash or not map or not target:
         return
-    with suppress(PlannerError):  # the question of the target says what is wrong with it
+    with suppress(PlannerError):  # the question shows an invalid target
         read = through(one, fit_of(db, map))
         loss = float(read.goal(parse_number(target, "target")).best)
         if math.isfinite(loss):
@@ -216,13 +216,13 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
 
 
 def _start(one: Fit) -> str:
-    """The best loss of the runs; a little above the floor where they are not known."""
+    """Return the best loss of the runs, or a value slightly above the floor if they are unknown."""
     best = one.best_run
     return f"{best:.3g}" if best is not None else f"{ABOVE * (floor_of(one).value or 0.0):.2g}"
 
 
 def _more(db: Database) -> tuple[str, Fit | None, Fit | None]:
-    """Where kappa is from, the fit of the overfitting threshold, and the law that prices a few epochs."""
+    """Return the source of kappa, the fit of the overfitting threshold, and the law for the cost of a few epochs."""
     with st.expander("kappa from training curves, model size and epochs, few epochs", icon=":material/tune:"):
         grid = st.grid(3, min_column_width=220)
         with grid.cell():
@@ -240,7 +240,7 @@ def _more(db: Database) -> tuple[str, Fit | None, Fit | None]:
 
 
 def _curve_tables(db: Database) -> list[tuple[TableInfo, TableInfo]]:
-    """Run tables with their tables of training curves."""
+    """Return run tables with their tables of training curves."""
     return [(runs, curves) for runs in tables.all(db) for curves in tables.curves_of(db, runs.id)]
 
 
@@ -253,7 +253,7 @@ def _kappa(db: Database, one: Fit, source: str, typed: str) -> Factor:
 
 
 def _costs(prices: Prices | None, have: float) -> SampleCosts | None:
-    """The prices of a sample and a FLOP; None, with what is missing, where they are not all given."""
+    """Return the prices of a sample and a FLOP; None, with a sentence about what is missing, if they are incomplete."""
     given = prices is not None and prices.machine.price is not None and prices.simulation is not None
     if prices is None or not given:
         st.info(UNPRICED, icon=":material/payments:")
@@ -262,7 +262,7 @@ def _costs(prices: Prices | None, have: float) -> SampleCosts | None:
 
 
 def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
-    """The answer, most important first; without prices only what needs none."""
+    """Show the answer, the most important parts first; without prices only the parts that need none."""
     with st.container(border=True):
         st.header(powers(readable(sentence(answer) if priced else unpriced(answer))), anchor=False)
         for text in said:
@@ -277,7 +277,7 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
 
 
 def _brief(line: dict[str, str], answer: SimulateOrRepeat) -> dict[str, str]:
-    """A line as the page shows it: why nothing has an interval is said once, below."""
+    """Return a row as the page shows it; the reason for missing intervals is shown once, below."""
     missing = "" if answer.p_reach is not None else answer.one_pass.C.note
     note = ", ".join(part for part in line["Note"].split(", ") if part != missing)
     return {key: powers(text) for key, text in (line | {"Note": note}).items()}

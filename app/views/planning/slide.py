@@ -1,4 +1,4 @@
-"""A slider beside a blank: it moves the number in the blank, and follows what is typed there."""
+"""A slider beside a field: it changes the number in the field, and follows a typed value."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ Show = Callable[[float], str]
 
 
 def slide(label: str, blank: str, value: float, steps: Sequence[float], show: Show, typed: Show) -> None:
-    """The slider of the blank with the key ``blank``, which reads ``value`` now, over ``steps``.
+    """Show the slider over ``steps`` for the field with the key ``blank``, whose current value is ``value``.
 
-    What it is moved to is written into the blank as ``typed`` puts it, so that only the blank is asked. A value between
-    the steps becomes one of them, and stays one while the slider moves: its positions must not change under a finger.
+    The value of the slider is written to the field in the form ``typed``, so the field is the only input. A value
+    between the steps becomes an additional step and stays one while the slider moves, so that its positions do not
+    change during a drag.
     """
     key, between = f"{blank}_slider", f"{blank}_between"
     if value not in steps and value != st.session_state.get(between):

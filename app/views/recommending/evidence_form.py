@@ -76,7 +76,7 @@ def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
 
 
 def _over(below: Own, above: Own) -> Own:
-    """Both, ``above`` where they determine the same."""
+    """Return the combination of both; ``above`` has priority if they determine the same setting."""
     evidence = with_fallback(above.evidence, below.evidence)
     metrics = tuple(dict.fromkeys((*below.metrics, *above.metrics)))
     return Own(evidence, {**below.runs, **above.runs}, metrics, {**below.references, **above.references})
@@ -165,7 +165,7 @@ def _choose_columns(db: Database, setting: Setting, table: str) -> None:
 
 
 def _metric_of(fitted: Fit, metric: str) -> str:
-    """The metric that a saved fit is about: its group or the served one for updates, else what it describes."""
+    """Return the metric of a saved fit: its group or the serving metric for training steps, else its quantity."""
     if fitted.law.counts_updates:
         return fitted.data.group or metric
     column = fitted.data.roles.get("loss", "loss") if fitted.spec.y == "loss" else fitted.spec.y

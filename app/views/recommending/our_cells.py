@@ -22,9 +22,9 @@ SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 @dataclass(frozen=True, eq=False)
 class Ours:
-    """The evidence of our own cells on one log for one metric, the runs behind it, the recipe at their largest budget.
+    """Evidence of Isoplan's cells on one log for one metric, their runs, and the recipe at their largest budget.
 
-    ``log`` says in words what they were trained on.
+    ``log`` is a description of the training data.
     """
 
     log: str
@@ -33,7 +33,7 @@ class Ours:
 
 
 def read(metric: str) -> tuple[Ours, ...]:
-    """What our cells say for ``metric``, by log; those that come without tables, or do not measure it, are left out."""
+    """Return the evidence of Isoplan's cells for ``metric``, by log; logs without tables or without it are left out."""
     found = (_read(log, str(folder), metric) for log, folder in trained.LOGS.items())
     return tuple(one for one in found if one is not None)
 
@@ -75,7 +75,7 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
 
 
 def _reasons(one: Ours) -> None:
-    """The whole of what the last column cuts short."""
+    """Show the full texts of the last column, which are shortened in the table."""
     with st.expander("Evidence for each setting", icon=":material/info:"):
         for setting in SHOWN:
             choice = one.answer.recipe.choices[setting]

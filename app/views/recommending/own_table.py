@@ -1,4 +1,4 @@
-"""The run table of a user at the top of the Recommender page: one upload, sorted into sweeps by what varies in it."""
+"""The user's run table at the top of the Recommender page: one upload, split into sweeps by the varying setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isoplan.engine.store.tables import snapshots, tables
 
 REFITS = 200
 Chosen = tuple[tuple[str, str], ...]
-"""The columns that the user named, by setting or metric."""
+"""Columns named by the user, by setting or metric."""
 NONE = "None"
 ASKED: Mapping[Field, str] = {
     "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
@@ -34,7 +34,7 @@ ASKED: Mapping[Field, str] = {
 
 
 def choose(db: Database) -> None:
-    """The select over tables, the upload, and what the chosen table contains."""
+    """Show the selection of tables, the upload, and the contents of the chosen table."""
     with st.container(border=True, key="own_table"):
         left, right = st.columns(2, vertical_alignment="top")
         names = {"": "None (use the papers)"} | distinct({t.id: t.name for t in tables.all(db)})
@@ -63,19 +63,19 @@ def choose(db: Database) -> None:
 
 
 def chosen_columns() -> dict[str, str]:
-    """The columns that the user named in place of those that were recognised, by setting or metric."""
+    """Return the columns that the user chose in place of the recognised ones, by setting or metric."""
     return dict(parse_qsl(recall("columns"), keep_blank_values=True))
 
 
 def chosen_data_set() -> str:
-    """The data set that the user chose where the table has several; empty for the largest."""
+    """Return the dataset that the user chose if the table has several; empty for the largest."""
     return recall("data_set")
 
 
 def sweeps_of(
     db: Database, table: str, chosen: Mapping[str, str], only: Setting | None = None, data_set: str = ""
 ) -> Table:
-    """The sweeps of a table of the workspace. Raises PlannerError as ``read_sweeps`` does."""
+    """Return the sweeps of a table of the workspace. Raises PlannerError if ``read_sweeps`` does."""
     return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, data_set, db)
 
 
@@ -87,19 +87,19 @@ def built_of(
     only: Setting | None = None,
     data_set: str = "",
 ) -> Built:
-    """The evidence of a table of the workspace for ``metrics``, the served one first."""
+    """Return the evidence of a table of the workspace for ``metrics``, the serving metric first."""
     return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, data_set, db)
 
 
 def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
-    """The columns of a table that hold settings and metrics."""
+    """Return the columns of settings and metrics of a table."""
     every, roles = tables.columns(db, table), tables.roles(db, table)
     text = [c.name for c in every if c.kind == "text"]
     return find_columns(numeric(db, table), roles, chosen, text)
 
 
 def waiting_of(db: Database, table: str, chosen: Mapping[str, str]) -> dict[str, str]:
-    """Role -> why a column that is named or reads like it is not read: a conversion that nobody agreed to."""
+    """Return, by role, why a column with a chosen or matching name is not read: its conversion is not confirmed."""
     every, roles = tables.columns(db, table), tables.roles(db, table)
     named: dict[str, str] = {name: chosen[name] for name in SIZES if name in chosen}
     found = withheld(every, roles.model_copy(update={name: column or None for name, column in named.items()}))
@@ -110,7 +110,7 @@ def waiting_of(db: Database, table: str, chosen: Mapping[str, str]) -> dict[str,
 
 
 def numeric(db: Database, table: str) -> list[str]:
-    """The columns of numbers, and those of text that the user agreed to read as numbers."""
+    """Return the number columns, and the text columns that the user agreed to read as numbers."""
     agreed = tables.roles(db, table).conversions
     return [c.name for c in tables.columns(db, table) if c.kind == "number" or c.name in agreed]
 
@@ -157,7 +157,7 @@ def _changed() -> None:
 
 
 def _open(table: str) -> None:
-    """Read another table, with the columns and the data set that are found in it."""
+    """Open another table, with its default columns and dataset."""
     remember("runs", table)
     remember("columns", "")
     remember("data_set", "")
@@ -176,7 +176,7 @@ def _upload(db: Database) -> None:
 
 
 def _describe(found: Table, table: str, db: Database) -> None:
-    """What the table contains, in a sentence; and the columns that are read under another name."""
+    """Show the contents of the table as a sentence, and the columns that are read under another name."""
     if found.rows:
         st.markdown(escape_markdown(found.sentence))
     else:
@@ -199,7 +199,7 @@ def _describe(found: Table, table: str, db: Database) -> None:
 
 
 def _choose_data_set(rivals: Rivals) -> None:
-    """The question which of several data sets is read; the largest is, until one is chosen."""
+    """Show the choice of a dataset; the default is the largest."""
     st.session_state["data_set_choice"] = rivals.used
     st.selectbox(
         f"Data set (column {escape_markdown(rivals.question.column)})",
@@ -213,7 +213,7 @@ def _choose_data_set(rivals: Rivals) -> None:
 
 
 def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
-    """Selects of the columns of settings and metrics; nothing is chosen where no name fits."""
+    """Show selections of the columns of settings and metrics; without a matching name nothing is selected."""
     options = numeric(db, table)
     metrics = [name for name in columns.metrics if metric_name(name) == name]
     current = {label: columns.settings.get(name) for name, label in ASKED.items()}

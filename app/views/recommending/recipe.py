@@ -1,4 +1,4 @@
-"""A recipe on the page: the sentence, the table, what changes under the other metrics, and the files."""
+"""A recipe on the page: the sentence, the table, the changes for other metrics, and the files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MISSING = "not known, see below"
 
 
 def show(db: Database, answer: Recommendation, own: Evidence) -> None:
-    """The answer, most important first; ``own`` is the evidence of the user's runs."""
+    """Show the answer, the most important parts first; ``own`` is the evidence of the user's runs."""
     with st.container(border=True):
         st.header(escape_markdown(whole(sentence(answer))), anchor=False)
     recipe = answer.recipe
@@ -72,7 +72,7 @@ def _no_value(choice: Choice) -> str:
 
 
 def _missing(choice: Choice) -> str:
-    """Why a value is missing, where the reason is short: what the papers lack stands below the table."""
+    """Return why a value is missing, if the reason is short; gaps of the papers are listed below the table."""
     withheld = [choice.note] if choice.withheld else []
     return "; ".join([*withheld, *choice.remarks])
 
@@ -95,7 +95,7 @@ def _cost(choice: Choice, other: Alternative) -> str:
 
 
 def _others(answer: Recommendation) -> None:
-    """What the other metrics ask for, side by side, with how far each is from the served one."""
+    """Show the recipes for the other metrics side by side, and their distances from the serving metric."""
     head, *lines = side_by_side(answer)
     st.header("Under the other metrics", anchor=False)
     table = [dict(zip(("Setting", *head[1:]), map(whole, line), strict=True)) for line in lines]

@@ -1,4 +1,4 @@
-"""Do the metrics agree: rank correlations per budget, and batch-local against full catalogue, sign flips flagged."""
+"""Agreement of metrics: rank correlations per budget and between batch-local and full catalogue, with sign changes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 REGIMES = ("batch-local", "full catalogue")
 MOST = 8
-"""Sign flips that are told in words."""
+"""Maximum number of sign changes in the text."""
 
 
 def show(db: Database) -> None:
-    """The section: which runs, their matrices, and what flips."""
+    """Show the section: the choice of runs, their matrices, and the sign changes."""
     st.header("Do the metrics agree?", anchor=False)
     known = {t.id: t for t in tables.all(db)}
     chosen = recall("agree_runs")
@@ -75,7 +75,7 @@ def _own(db: Database, table: TableInfo) -> None:
 
 
 def _say(found: tuple[Flip, ...]) -> None:
-    """The flips in one box, the clear ones first."""
+    """Show the sign changes in one box, the clear ones first."""
     if found:
         lines = [f"- {escape_markdown(flip.sentence)}" for flip in found[:MOST]]
         more = f"\n- and {len(found) - MOST} more" if len(found) > MOST else ""

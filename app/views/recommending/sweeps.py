@@ -34,7 +34,7 @@ Part = Callable[[Evidence, Own, Recommendation, str], None]
 
 
 def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
-    """The tabs, with what ``ours`` says beside; only the open one is drawn."""
+    """Show the tabs, with the results of ``ours``; only the open one is drawn."""
     st.header("What it is read from", anchor=False)
     for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
         if tab.open:
@@ -59,14 +59,14 @@ def _picture(setting: Setting, evidence: Evidence, own: Own, answer: Recommendat
 
 
 def _beside(setting: Setting, ours: Ours) -> None:
-    """The same picture of our own cells."""
+    """Show the same figure for Isoplan's cells."""
     st.subheader(f"Cells of our own on {ours.log}", anchor=False)
     DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
     _counted(ours.own, setting, ours.log)
 
 
 def _counted(own: Own, setting: Setting, name: str) -> None:
-    """What guessing and counting reach, and the cells of the sweep compared with it."""
+    """Show the results of popularity and count baselines, and the cells of the sweep compared with them."""
     if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
@@ -96,7 +96,7 @@ def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> Non
 
 
 def _behind(own: Own, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
-    """The runs of a batch law: the user's where they are its own, else those that the paper prints."""
+    """Return the runs of a batch law: the user's if the law is the user's, else those printed in the paper."""
     if metric not in own.evidence.batch:
         return batch_runs(metric)
     runs = own.runs.get(setting)

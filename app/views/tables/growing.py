@@ -1,4 +1,4 @@
-"""Tables that grow while one looks: the cells that are still to come, and the way from a fit to one of all rows."""
+"""Growing tables: the cells that are still in progress, and a refit of all rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 EVERY = 2.0
-"""Seconds between two looks at a table that grows."""
+"""Seconds between two checks of a growing table."""
 CHOOSING = "choosing_in"
 TO_COME = tuple(state for state in STATES if state != "done")
 
 
 def follow(db: Database, table: TableInfo) -> None:
-    """How the cells of ``table`` stand, and the whole page anew when it has more rows than were drawn."""
+    """Show the state of the cells of ``table``; rerun the page if it has more rows than were drawn."""
     _follow(db, table.id, table.source, table.rows)
 
 
@@ -45,16 +45,16 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
-    """Keep in mind which runs of the figure are selected: they would be lost if it were drawn anew."""
+    """Remember which runs of the figure are selected, because a redraw would clear the selection."""
     st.session_state[CHOOSING] = table_id if rows else ""
 
 
 def offer_refit(db: Database, fit: Fit) -> None:
-    """Where the cells behind ``fit`` have become more: how many, and the button that fits all of them the same way."""
+    """Show the number of new cells of ``fit``, and the button that fits all of them in the same way."""
     try:
         table = tables.get(db, snapshots.get(db, fit.data.snapshot).table_id) if fit.data.snapshot else None
     except PlannerError:
-        return  # the fit came without its runs
+        return  # the fit was loaded without its runs
     if table is not None and cell_index.family_of(table):
         _offer(db, fit)
 

@@ -1,7 +1,7 @@
-"""The mapping editor: a select per role with help, the conversions to agree to, metrics, compute rule, repeats.
+"""The mapping editor: a selection per role with help, conversions to confirm, metrics, compute rule, repeats.
 
-Every change is saved as it is made. Widgets show what the store holds; a change that the store refuses is said in a
-sentence and the widget goes back.
+Every change is saved immediately. Widgets show the stored values; if the store refuses a change, a sentence is shown
+and the widget is reset.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ LABELS = {
     Role.WEIGHT: "Weight in the fit",
 }
 LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
-"""What the roles of several columns are called in a sentence."""
+"""Names of roles with several columns in messages."""
 
 
 def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return ``changes`` of ``roles`` without conflicts, and a line for each column that moved.
 
-    A column that had another role leaves it. That role gets the column that the changed role had before, where the
-    kinds of the two roles allow it, and else has no column.
+    A moved column leaves its previous role. That role gets the former column of the changed role if the kinds of the
+    two roles allow it, otherwise it has no column.
     """
     made, lines = dict(changes), list[str]()
     for name in [role.value for role in LABELS if role.value in changes]:
@@ -61,7 +61,7 @@ def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: str | None) -> list[str]:
-    """Take ``column`` out of every role but ``name``, and give these roles ``before`` in its place."""
+    """Remove ``column`` from every role except ``name``, and assign ``before`` to these roles instead."""
     lines = []
     for role in LABELS:
         if role.value not in (name, *made) and roles.column(role) == column:
@@ -84,7 +84,7 @@ def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: s
 
 
 def _line(column: str, left: str, name: str, swapped: str | None) -> str:
-    """``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``"""
+    """Return ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``"""
     to = next((text for role, text in LABELS.items() if role.value == name), f"the {LISTS.get(name, name)}")
     has = "have" if left.startswith("the ") else "has"
     rest = f"{left[0].upper()}{left[1:]} now {has} {swapped}." if swapped else ""
@@ -97,7 +97,7 @@ def _columns(entries: Sequence[Any]) -> list[str]:
 
 
 def _column(entry: Any) -> str:
-    """The column of an entry of a list: a metric, the same as a dictionary, or a name."""
+    """Return the column of a list entry: a metric, a metric as a dictionary, or a name."""
     if isinstance(entry, Metric):
         return entry.column
     return str(entry["column"]) if isinstance(entry, Mapping) else str(entry)
@@ -111,7 +111,7 @@ RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 
 def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
-    """Widgets that edit the mapping of ``table``; disabled for a table that comes with Isoplan."""
+    """Show the widgets that edit the mapping of ``table``; they are disabled for a bundled table."""
     roles = tables.roles(db, table.id)
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
         refuse(error)
@@ -145,7 +145,7 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
-    """Store the mapping with ``changes``; the next run shows why it was refused, or which columns moved."""
+    """Store the mapping with ``changes``; the next run shows the reason of a refusal, or which columns moved."""
     try:
         roles = tables.roles(db, table.id)
         changes, moves = with_swaps(roles, changes)
@@ -177,13 +177,13 @@ def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
-    """The changes that give a role a column, which takes the place of a formula."""
+    """Return the changes that assign a column to a role and remove its formula."""
     left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
     return {role.value: name, "derived": left}
 
 
 def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
-    """What stands below a select: the range of the chosen column and why it was guessed, or what the role lacks."""
+    """Return the text below a selection: range of the column and reason of the guess, or what the role lacks."""
     if role.value in roles.derived:
         return f"Computed as {escape_markdown(roles.derived[role.value])}."
     if name is None:

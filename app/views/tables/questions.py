@@ -1,4 +1,4 @@
-"""What a table mixes, as questions with a button for each answer; an answer goes into the mapping or the filter."""
+"""Questions about mixed tables, with a button for each answer; an answer changes the mapping or the filter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASK = "Fit one law to each, a law to one of them, or one law to all?"
 
 
 def ask(db: Database, table: TableInfo, runs: Runs) -> None:
-    """The questions about ``runs`` that have no answer yet, and the answers that can be taken back."""
+    """Show the open questions about ``runs``, and the answers that can be undone."""
     for question in questions(runs):
         _box(db, table, runs, question)
     _copies(db, table, runs)
@@ -29,7 +29,7 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> None:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """A box for each other column by which the residuals of ``fit`` differ."""
+    """Show a box for each other column by which the residuals of ``fit`` differ."""
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)
@@ -58,7 +58,7 @@ def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None
 
 
 def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> None:
-    """The buttons for one law each and for each value alone."""
+    """Show the buttons for one law per value and for each value alone."""
     if st.button("One law each", type="primary", key=f"each_{key}"):
         _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
     for value in question.counts:
@@ -67,7 +67,7 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 
 
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
-    """The button that leaves out what a split or a flag names; a bundled table gets a filter instead."""
+    """Show the button that excludes the runs of a split or a flag; a bundled table gets a filter instead."""
     gone = plural(question.left_out, "run")
     if question.kind == "split":
         if st.button(
@@ -97,7 +97,7 @@ def _copies(db: Database, table: TableInfo, runs: Runs) -> None:
 
 
 def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
-    """The answers in the mapping, each with the button that asks again."""
+    """Show the answers in the mapping, each with a button that asks again."""
     each = [roles.group] if roles.each and roles.group else []
     for name in (*each, *roles.pooled):
         text = f"One law for each value of {name!r}." if name in each else f"All values of {name!r} are fitted as one."
@@ -109,7 +109,7 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
 
 
 def _grouped(roles: Roles, column: str) -> dict[str, object]:
-    """The changes of a mapping that give each value of ``column`` a law of its own; another role loses the column."""
+    """Return the changes of a mapping that give each value of ``column`` its own law; other roles lose the column."""
     free: dict[str, object] = {role.value: None for role in SINGLE_ROLES if roles.column(role) == column}
     free["hyper"] = tuple(name for name in roles.hyper if name != column)
     return free | {"group": column, "each": True, "pooled": tuple(n for n in roles.pooled if n != column)}

@@ -1,4 +1,4 @@
-"""How the columns of a table are read: text and units to agree to, rows of one run, roles by a formula."""
+"""Reading of the columns of a table: text and units to confirm, rows of one run, roles by a formula."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Save = Callable[..., None]
 COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
 POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
 MOST = 20
-"""Proposals that are shown at once."""
+"""Maximum number of proposals shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
 _SIZES = ("millions", "billions", "trillions", "log10", "ln")
 _FLOPS = ("pf-days", "petaflop", "exaflop", "zettaflop", "log10")
@@ -40,7 +40,7 @@ _LOSSES = ("perplexity", "bits")
 
 
 def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """The questions about how columns are read, each with what is proposed; ``save`` stores changes of the mapping."""
+    """Show the questions about the reading of columns, with proposals; ``save`` stores changes of the mapping."""
     columns = with_guesses(columns)
     _conversions(table, roles, columns, save)
     if table.kind == "runs":
@@ -53,7 +53,7 @@ def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column],
 
 
 def converted(roles: Roles, column: Column, value: float) -> float:
-    """A number of ``column`` as its role reads it."""
+    """Return a number of ``column`` after the conversion for its role."""
     how = roles.conversions.get(column.name)
     return read_conversion(how, column.name).one(value) if how else value
 
@@ -73,7 +73,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
 
 
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
-    """One button that agrees to every unit without which a column has no role."""
+    """Show one button that confirms all units that columns need for a role."""
     waiting = {c: c.conversion.kind for c in proposed if c.kind == "number" and c.conversion and c.conversion.needed}
     waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
     if len(waiting) < 2 or table.read_only:
@@ -86,7 +86,7 @@ def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column],
 
 
 def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """The tick by which text is read as numbers, or the choice between two readings."""
+    """Show the checkbox to read text as numbers, or the choice between two readings."""
     key = f"convert_{table.id}_{column.name}"
     assert column.conversion is not None
     if column.conversion.ambiguous:
@@ -127,7 +127,7 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
 
 
 def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """The choice of a unit for a column of numbers, the proposed one first."""
+    """Show the choice of a unit for a number column, the proposed one first."""
     key = f"unit_{table.id}_{column.name}"
     proposal = column.conversion.kind if column.conversion else ""
     st.session_state[key] = roles.conversions.get(column.name)
@@ -172,13 +172,13 @@ def _units(column: Column, proposal: str) -> Sequence[str]:
 
 
 def _named(column: Column, how: str, proposal: str) -> str:
-    """An option as the page names it: ``In millions (proposed)``."""
+    """Return an option as the page names it, such as ``In millions (proposed)``."""
     about = read_conversion(how, column.name).about
     return about[:1].upper() + about[1:] + (" (proposed)" if how == proposal else "")
 
 
 def _example(column: Column, how: str) -> str:
-    """The range of a column, and what it becomes."""
+    """Return the range of a column before and after conversion as text."""
     if column.minimum is None or column.maximum is None:
         return "no numbers"
     span = f"{number(column.minimum)} to {number(column.maximum)}"
@@ -189,7 +189,7 @@ def _example(column: Column, how: str) -> str:
 
 
 def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
-    """The changes that convert a column and give it the role that its name suggests where it is free; or undo both."""
+    """Return the changes that convert a column and give it its guessed role if that is free; or that undo both."""
     kinds = {k: v for k, v in roles.conversions.items() if k != column.name}
     if how is not None:
         changes: dict[str, object] = {"conversions": kinds | {column.name: how}}
@@ -207,7 +207,7 @@ def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
 
 
 def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Which row of each run counts, where rows are points of training curves."""
+    """Show the choice of the row that counts for each run, if rows are points of training curves."""
     run = next((c for c in columns if c.name == roles.run), None)
     several = run is not None and run.distinct * 1.5 <= table.rows
     if run is None or (roles.rows == "all" and not (several and tables.history(db, table.id, roles).rows != "all")):
@@ -227,7 +227,7 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """The formulas of the mapping, each with a button that removes it, and those that are proposed."""
+    """Show the formulas of the mapping, each with a button that removes it, and the proposed formulas."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{role}** = {escape_markdown(formula)}", width="content")

@@ -23,7 +23,7 @@ MOST_COLUMNS = 60
 
 
 def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """One page of rows, withdrawn ones marked, and the downloads of all of them."""
+    """Show one page of rows, with withdrawn ones marked, and the downloads of all rows."""
     total = len(condition.matching_rows(db, table.id, where)) if where else table.rows
     if total == 0:
         st.info("No row fits the condition.", icon=":material/filter_alt_off:")
@@ -78,7 +78,7 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
 
 
 def columns_table(columns: Sequence[Column]) -> None:
-    """Every column with its kind, range, gaps and the role that was guessed, and why."""
+    """Show every column with its kind, range, missing values, guessed role and the reason for the guess."""
     place = st.expander(f"All {plural(len(columns), 'column')}, with the reason for each guess", on_change="rerun")
     if not place.open:
         return
@@ -103,9 +103,9 @@ def columns_table(columns: Sequence[Column]) -> None:
 
 
 def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
-    """The condition on the rows of ``table``, empty for all of them or where it cannot be used."""
+    """Return the condition on the rows of ``table``; empty for all rows, or if it is invalid."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    if st.session_state.get("where_box") != recall("where"):  # else what is being typed would be lost
+    if st.session_state.get("where_box") != recall("where"):  # otherwise unsaved typing is lost
         st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
@@ -146,7 +146,7 @@ def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
 
 
 def with_range(where: str, name: str, low: str, high: str) -> str:
-    """``where`` and the range; an empty end is open. Raises PlannerError where an end is not a number."""
+    """Return ``where`` combined with the range; an empty end is open. Raises PlannerError if an end is not a number."""
     column = '"' + name.replace('"', '""') + '"'
     ends = [f"{column} >= {as_typed(parse_number(low, 'lower end'))}"] if low.strip() else []
     ends += [f"{column} <= {as_typed(parse_number(high, 'upper end'))}"] if high.strip() else []
@@ -154,7 +154,7 @@ def with_range(where: str, name: str, low: str, high: str) -> str:
 
 
 def filter_note(table: TableInfo) -> str:
-    """The condition that is set for ``table``, said in a line with the way to change it."""
+    """Return the condition set for ``table``; show it in a line with a link to change it."""
     where = recall("where")
     if where:
         remember("where", where)

@@ -18,7 +18,7 @@ MOST_SHOWN = 200
 
 
 def show(db: Database, table: TableInfo, where: str) -> None:
-    """The overview figure of the runs that the mapping and the filter leave, notes on them, and the withdrawn ones."""
+    """Show the runs after mapping and filter in the overview figure, notes on them, and the withdrawn ones."""
     snapshot, runs = runs_of(db, table, where)
     st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
     for note in runs.notes:
@@ -73,11 +73,14 @@ def _withdrawn(db: Database, table: TableInfo) -> None:
 
 PARTS: tuple[By, ...] = ("all", "budget", "group")
 MOST = 8
-"""Notes that are shown."""
+"""Maximum number of notes."""
 
 
 def show_agreement(db: Database, table: TableInfo, where: str) -> None:
-    """The heat maps, the pairs whose sign flips, and what limits them; PlannerError with fewer than two metrics."""
+    """Show the heat maps, the pairs whose sign changes, and the notes.
+
+    Raises PlannerError for fewer than two metrics.
+    """
     _, runs = runs_of(db, table, where)
     by = st.segmented_control(
         "Compare within",

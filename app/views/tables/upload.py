@@ -25,7 +25,7 @@ FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xls
 
 
 def add_table(db: Database, key: str) -> None:
-    """Upload, paste and template side by side; opens the table that comes in."""
+    """Show upload, paste and template side by side; open the imported table."""
     st.session_state.setdefault("uploads", 0)
     file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
     with file:
@@ -59,7 +59,7 @@ def add_curves(db: Database, table: tables.TableInfo) -> None:
 
 
 def file_box(key: str, label: str, take: Callable[..., None]) -> None:
-    """A box for a file; ``take(bytes, name, part)`` gets it once, with the part of it that was chosen."""
+    """Show a box for a file; ``take(bytes, name, part)`` is called once, with the chosen part of the file."""
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
         f"{label} (at most {limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells)",
@@ -81,7 +81,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
             if len(parts) < 2:
                 take(sent.getvalue(), sent.name)
     except PlannerError as error:
-        # Said again on every run while the file lies in the box, without reading it again.
+        # Repeated on every run while the file is in the box, without reading it again.
         refused[sent.file_id] = str(error)
         refuse(str(error))
     if len(parts) > 1:
@@ -116,11 +116,11 @@ def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
 
 
 MOST = 200
-"""Curves that are left out and named."""
+"""Maximum number of excluded curves that are listed."""
 
 
 def show_curves(db: Database, table: TableInfo, where: str) -> None:
-    """The curve tables that are tied to ``table``, the box for another one, and the curves of the chosen one."""
+    """Show the curve tables of ``table``, the box for a new one, and the curves of the chosen one."""
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     with st.expander("Add training curves", expanded=not uploaded, icon=":material/upload_file:"):
         add_curves(db, table)
@@ -150,7 +150,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
 
 
 def _about(found: Curves, table: TableInfo) -> None:
-    """How many curves there are, the notes on them, their picture, and those that are left out."""
+    """Show the number of curves, the notes on them, their figure, and the excluded ones."""
     bad = found.marks != ""
     st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
     for note in found.notes:

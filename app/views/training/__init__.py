@@ -1,1 +1,1 @@
-"""The Train page: the form of a new grid, and the cells of the workspace as they go."""
+"""The Train page: the form of a new grid, and the cells of the workspace with their progress."""

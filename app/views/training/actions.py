@@ -1,4 +1,4 @@
-"""What people do with cells: with those that are selected, and with all of a sweep."""
+"""Actions on cells: on the selected ones, and on all of a sweep."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from isoplan.trainers.backend.store.files import writing
 
 Type = Literal["secondary", "tertiary"]
 PRIORITY = 1000
-"""Priorities go from minus this to this."""
+"""Maximum absolute value of a priority."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """A button: for cells in which states, what it does with them, and what is said afterwards."""
+    """A button: the states of cells that it applies to, its action, and the message afterwards."""
 
     label: str
     icon: str
@@ -46,7 +46,7 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 
 
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
-    """The buttons for the cells called ``names``; those that do nothing for any of them cannot be pressed."""
+    """Show the buttons for the cells ``names``; those that apply to none of them are disabled."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for action in ACTIONS:
             apt = names_in(look, names, action.states)
@@ -60,7 +60,7 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
 
 
 def of_sweep(queue: Queue, look: Look, group: Group) -> None:
-    """The menu of a whole sweep."""
+    """Show the menu of a whole sweep."""
     asked, key, root = group.sweep, group.key, queue.root
     if asked is None:
         return
@@ -88,7 +88,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
 
 
 def _cap(queue: Queue, asked: Sweep) -> None:
-    """What the sweep may spend, to be raised or lowered."""
+    """Show the compute cap of the sweep, with a field to change it."""
     cap = asked.order.cap
     with st.popover("Cap", icon=":material/payments:", key=f"cap_{asked.key}", type="tertiary", width="stretch"):
         typed = st.text_input(
@@ -140,7 +140,7 @@ def _delete(
     after: Callable[[], object] = lambda: None,
     kind: Type = "secondary",
 ) -> None:
-    """The button that deletes cells, with the disk that it frees; which one to measure only where it is asked for."""
+    """Show the button that deletes cells, with the freed disk space, which is only measured on request."""
     place = st.popover(
         "Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun", type=kind,
         width=_width(kind),
@@ -158,7 +158,7 @@ def _delete(
 
 
 def _again(said: str) -> None:
-    """Say what was done and draw the page anew."""
+    """Show what was done and rerun the page."""
     changed()
     st.toast(escape_markdown(said))
     st.rerun()

@@ -1,4 +1,4 @@
-"""A new grid: one text field for each field of a cell, what they come to, and the button that launches it."""
+"""Form of a new grid: one text field per field of a cell, the resulting cells, and the button that launches them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from isoplan.trainers.families import families, find_family
 from isoplan.trainers.grid import Grid, check_typed, parse_grid, title_of, type_field, typed_grid, write_grid
 
 LONGEST = 2000
-"""Characters that a field takes; whole lists of values are better kept in a file."""
+"""Maximum number of characters of a field; longer lists of values belong in a file."""
 EXAMPLE = "example"
-"""The preset that newcomers begin with."""
+"""Preset for first-time users."""
 
 
 @st.fragment
 def show(queue: Queue) -> None:
-    """The form and what it comes to."""
+    """Show the form and the resulting cells."""
     with sentences():
         choices = families(queue.root)
         top = st.container(horizontal=True)
@@ -66,7 +66,7 @@ def enter_family(family: Family[Any]) -> None:
 
 
 def _fields(family: Family[Any]) -> dict[str, str] | None:
-    """What is typed into the fields; None where one of them says what is wrong with it."""
+    """Return the texts of the fields; None if one of them is invalid and shows an error."""
     grid = st.grid(4, min_column_width=210)
     texts, sound = {}, True
     for field in (*own_fields(family), *Cell.model_fields):
@@ -89,7 +89,7 @@ def _default(about: FieldInfo) -> str:
 
 
 def _help(about: FieldInfo) -> str:
-    """What the field is, and which values it takes."""
+    """Return the meaning of the field and its possible values."""
     bounds = {name: getattr(part, name) for part in about.metadata for name in ("ge", "gt", "le", "lt")
               if getattr(part, name, None) is not None}  # fmt: skip
     words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
@@ -104,7 +104,7 @@ def _help(about: FieldInfo) -> str:
 
 
 def _files(root: Path, family: Family[Any]) -> None:
-    """The presets of the ``family``, each in one click, a grid from a file, and what its cells read."""
+    """Show the presets of the ``family`` as buttons, an upload for a grid file, and the input files of its cells."""
     for name, preset in family.presets.items():
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
         texts = {"grid_name": "" if name == EXAMPLE else title, **preset.fields}
@@ -122,7 +122,7 @@ def _files(root: Path, family: Family[Any]) -> None:
 
 
 def _fill(family: Family[Any], texts: dict[str, str]) -> None:
-    """Put a grid of a family into the form: ``grid_name`` and the fields; all others have their defaults."""
+    """Fill the form with a grid of a family: ``grid_name`` and the fields; all other fields get their defaults."""
     enter_family(family)
     for key in [key for key in st.session_state if str(key).startswith("cell_")]:
         st.session_state[key] = ""
@@ -133,7 +133,7 @@ def _fill(family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _read(root: Path, sent: Any) -> None:
-    """Read the file that was given into the form."""
+    """Read the uploaded file into the form."""
     grid = parse_grid(_text(sent), root, sent.name)
     texts = {field: type_field(asked) for field, asked in grid.asked.items()}
     for field, text in texts.items():
@@ -152,7 +152,7 @@ def _text(sent: Any) -> str:
 
 
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
-    """What the grid comes to and will take, and the buttons that keep it or run it."""
+    """Show the resulting cells and their cost, and the buttons that save or launch the grid."""
     text = write_grid(grid)
     shown = preview(text, family.version, str(queue.root), grid, family)
     show_preview(shown, family, special.about(queue.root, family, shown.cells))
@@ -170,7 +170,7 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
 
 
 def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
-    """Queue the cells and open them below."""
+    """Queue the cells and show them below."""
     before = standing.look(queue).records
     with writing(queue.root):
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)

@@ -1,4 +1,4 @@
-"""The curves of cells as the figure takes them: read from their folders, finished ones once."""
+"""Curves of cells for the figure, read from their folders; those of finished cells are read once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from isoplan.trainers.cell import Cell, Family, Sizes
 from isoplan.trainers.families import read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Updates": "step"}
-"""What curves are drawn against, by its name on the page and in the link."""
+"""Axes of the curves, by name on the page and in the link."""
 LOOKED_AT = 500
-"""Cells whose sizes say where the axes end."""
+"""Number of cells whose sizes determine the ends of the axes."""
 Pairs = list[tuple[float, float]]
 
 
 def sizes_of(family: Family[Any], record: Record) -> Sizes:
-    """N, D, U and C of a cell; nothing where its program has changed so that they cannot be said."""
+    """Return N, D, U and C of a cell; empty if its program has changed so that they are unknown."""
     return _sizes(family, tuple(record.cell.items()))
 
 
@@ -37,7 +37,7 @@ def _sizes(family: Family[Any], fields: tuple[tuple[str, Any], ...]) -> Sizes:
 
 
 def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
-    """The fields in which the cells differ, those of the family itself first."""
+    """Return the fields in which the cells differ, those of the family first."""
     seen = {field for record in records for field in record.cell}
     known = [*own_fields(family), *Cell.model_fields]
     ordered = sorted(seen, key=lambda field: known.index(field) if field in known else 0)
@@ -45,12 +45,12 @@ def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
 
 
 def own_fields(family: Family[Any]) -> list[str]:
-    """The fields of the family's cells that not every cell has."""
+    """Return the fields of the family's cells that are not common to all cells."""
     return [field for field in family.cell.model_fields if field not in Cell.model_fields]
 
 
 def label(record: Record, fields: Sequence[str]) -> str:
-    """``width 8, samples 65,536``, or the cell's name where all cells are alike."""
+    """Return ``width 8, samples 65,536``, or the cell's name if all cells are alike."""
     shown = [f"{field} {_said(record.cell[field])}" for field in fields if field in record.cell]
     return ", ".join(shown) or record.name[:8]
 
@@ -62,7 +62,7 @@ def _said(value: Any) -> str:
 
 
 def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str) -> list[Curve]:
-    """The curves of at most ``MOST`` cells that have begun, running ones first, always the same of the others."""
+    """Return the curves of at most ``MOST`` started cells, running ones first; the sample of the others is fixed."""
     begun = [record for record in records if record.number]
     chosen = sorted(begun, key=lambda record: (record.state in ENDED, record.name))[:MOST]
     fields = varied(family, records)
@@ -71,9 +71,9 @@ def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str)
 
 
 def spans(family: Family[Any], records: Sequence[Record], x: str) -> tuple[float | None, tuple[float, float] | None]:
-    """How far along ``x`` the largest cell gets, and the compute of the smallest and the largest; None if unknown.
+    """Return the final ``x`` of the largest cell, and the compute of the smallest and the largest; None if unknown.
 
-    Of thousands of cells some are looked at: those of a grid lie evenly between its ends.
+    Of thousands of cells only a sample is used: the cells of a grid are evenly distributed.
     """
     some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
     sizes = [sizes_of(family, record) for record in some]
@@ -105,7 +105,7 @@ def _kept(folder: Path, number: int, created: str, rate: float | None) -> tuple[
 
 
 def last_said(folder: Path, record: Record) -> Point | None:
-    """The last that a cell said; of what has ended it is read once."""
+    """Return the last logged point of a cell; for an ended cell it is read once."""
     if not record.number:
         return None
     return last(folder, record.number) if record.result is None else _last(folder, record.number, record.created)
@@ -121,7 +121,7 @@ def _pairs(points: Sequence[Point], x: str, y: str, size: Sizes) -> Pairs:
 
 
 def _at(point: Point, x: str, size: Sizes) -> float | None:
-    """How far along ``x`` a point is, as the cell says it itself or by its share of all steps."""
+    """Return the position of a point along ``x``, from its own values or from its fraction of all steps."""
     if x == "step":
         return float(point.step)
     seen = point.values.get("samples")
@@ -136,12 +136,12 @@ def _at(point: Point, x: str, size: Sizes) -> float | None:
 
 
 def _whole(size: Sizes, x: str) -> float | None:
-    """How far along ``x`` a whole cell gets, as far as its sizes say: D as the samples that it sees, or C."""
+    """Return the final ``x`` of a cell, as far as its sizes determine it: samples seen for D, or C."""
     return size.passed if x == "D" else getattr(size, x, None)
 
 
 def _ended(points: Pairs, result: Mapping[str, Any], x: str, loss: str, size: Sizes) -> Pairs:
-    """The curve with what a finished cell measured at its end."""
+    """Return the curve with the final result of a finished cell as its end."""
     end = result.get("steps") if x == "step" else _whole(size, x)
     value = dict(result.get("metrics") or {}).get(loss)
     if end is None or value is None:

@@ -1,4 +1,4 @@
-"""What runs now: one line on the runner, a bar for each sweep, and the curves as they grow."""
+"""Running cells: one line on the runner, a bar per sweep, and the live curves."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from isoplan.trainers.backend.queue.progress import Progress
 from isoplan.trainers.cell import Family
 
 MOST_BARS = 5
-"""Sweeps that have a bar: those that work, and the newest of the others."""
+"""Maximum number of sweeps with a bar: active ones, then the newest of the others."""
 
 
 def show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
-    """All of it, once a second while something is ``working``; ``may`` is whether one may change anything."""
+    """Show the overview, every second while something is ``working``; ``may`` allows changes."""
     st.fragment(_show, run_every="1s" if working else None)(queue, group, family, against, working, may)
 
 
@@ -49,14 +49,14 @@ def _say(line: standing.Line) -> None:
 
 
 def _shown(look: Look) -> list[Group]:
-    """The groups that have a bar, newest first."""
+    """Return the groups with a bar, newest first."""
     found = list(look.groups.values())
     first = sorted(found, key=lambda group: not look.works(group))[:MOST_BARS]
     return [group for group in found if group in first]
 
 
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
-    """How far a group is, and the menu of a sweep."""
+    """Show the progress of a group, and the menu of a sweep."""
     found = look.progress(group)
     left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
     left.progress(min(found.share, 1.0), f"**{escape_markdown(group.title)}** {progress_text(found, group)}")
@@ -68,7 +68,7 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
 
 
 def progress_text(found: Progress, group: Group) -> str:
-    """``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
+    """Return ``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
     said = [standing.words(found.states)]
     if found.simulated:
         said.append(simulating(*found.simulated, group.family))
@@ -85,7 +85,7 @@ def progress_text(found: Progress, group: Group) -> str:
 
 
 def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against: str) -> None:
-    """The figure of one group; where nothing of it runs it is drawn once."""
+    """Show the figure of one group; if none of its cells runs, it is drawn once."""
     cells, x = look.cells(group), AXES[against]
 
     def redraw(theme: Theme) -> Drawing:
@@ -103,7 +103,7 @@ def _settled(root: str, group: str, x: str, state: int, _redraw: Callable[[Theme
 
 
 def _notice(look: Look) -> None:
-    """A notice for each sweep that worked when this session last looked and does not any more."""
+    """Show a notice for each sweep that has ended since the last check of this session."""
     working = {group.key for group in look.groups.values() if look.works(group)}
     for key in st.session_state.get("sweeps_working", set()) - working:
         if key in look.groups:

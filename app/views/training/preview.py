@@ -27,9 +27,9 @@ SIZES = ("N", "D", "U", "C")
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """The ``cells`` of a grid in their order, ``shape`` (how many values each axis has), and a table, one row a cell.
+    """A preview: the ``cells`` in order, ``shape`` (number of values per axis), and a table with one row per cell.
 
-    ``flops`` are those of all cells; None where the family cannot say.
+    ``flops`` is the total; None if the family does not determine it.
     """
 
     cells: tuple[Cell, ...]
@@ -39,7 +39,7 @@ class Preview:
 
     @property
     def text(self) -> str:
-        """``3 × 3 = 9 cells, 1.2 × 10¹¹ FLOPs in all``."""
+        """Summary such as ``3 × 3 = 9 cells, 1.2 × 10¹¹ FLOPs in all``."""
         many = len(self.cells)
         product = f"{' × '.join(f'{n:,}' for n in self.shape)} = " if len(self.shape) > 1 else ""
         counted = f"{product}{many:,} {'cell' if many == 1 else 'cells'}"
@@ -48,7 +48,7 @@ class Preview:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any]) -> Preview:
-    """The preview of a grid, which ``text`` is in TOML. Raises PlannerError for a grid that cannot be."""
+    """Return the preview of a grid, whose TOML text is ``text``. Raises PlannerError if the grid is invalid."""
     made = tuple(cells(_grid, _family))
     sizes = [_family.sizes(cell) for cell in made]
     varied = {field: len(values) for field, values in axes(_grid, _family).items() if len(values) > 1}
@@ -59,7 +59,7 @@ def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any
 
 
 def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
-    """N, D, U and C of the cells, those that the family can say."""
+    """Return N, D, U and C of the cells, as far as the family determines them."""
     columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
     if columns["U"] == columns["D"]:
         del columns["U"]
@@ -67,7 +67,7 @@ def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
 
 
 def show(found: Preview, family: Family[Any], about: str) -> None:
-    """The sentence, what there is to say ``about`` the cells, and the table, which stands as high whatever it holds."""
+    """Show the summary, the text ``about`` the cells, and the table, which has a fixed height."""
     st.markdown(f"**{found.text}**")
     if about:
         st.caption(about)
@@ -85,7 +85,7 @@ def show(found: Preview, family: Family[Any], about: str) -> None:
 
 
 def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
-    """How the columns of fields are shown: under their titles, whole numbers with separators."""
+    """Return the formats of field columns: titles as headers, integers with separators."""
     shown = set(names)
     infos = {name: about for name, about in family.cell.model_fields.items() if name in shown}
     return {
@@ -97,13 +97,13 @@ def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
 
 
 CALLED = ("cap of the sweep", "price of a device hour")
-"""What the two fields are called within a sentence."""
+"""Names of the two fields in messages."""
 MOST = 20
-"""Seconds that an estimate takes at most."""
+"""Maximum time of an estimate in seconds."""
 
 
 def ask_cap() -> Cap:
-    """The price of a device hour and what the sweep may spend. Raises PlannerError for what cannot be."""
+    """Return the price of a device hour and the cap of the sweep. Raises PlannerError if one is invalid."""
     grid = st.grid(2, min_column_width=210)
     price = grid.text_input(
         "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
@@ -117,7 +117,7 @@ def ask_cap() -> Cap:
 
 
 def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) -> None:
-    """What the grid called ``key`` takes, once it was asked for; else the button that measures it."""
+    """Show the resources that the grid ``key`` needs once requested, else the button that measures them."""
     requested = st.session_state.setdefault("estimates", set())
     place = st.empty()
     if key not in requested:
@@ -136,7 +136,7 @@ def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found:
 
 
 def costs_text(found: Estimate, cap: Cap) -> str:
-    """``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
+    """Return ``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
     left = found.cells - found.done
     done = f"{found.done:,} of {found.cells:,} cells are done already. " if found.done and left else ""
     if not left or found.seconds is None or found.hours is None:

@@ -20,20 +20,20 @@ from isoplan.trainers.cell import Family
 NO_FIT: Mapping[str, str] = {}
 METRIC = "recall@10"
 CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
-"""Among what cells of a stage are judged."""
+"""Candidates among which cells of a stage are evaluated."""
 
 
 def _no_files(root: Path) -> None:
-    """Recommender cells have their field of files in the form alone."""
+    """Show nothing: the form field alone selects the files of recommender cells."""
 
 
 def _nothing_in_common(root: Path, cells: Sequence[BehaviorCell]) -> str:
-    """Nothing that the preview of every family does not state."""
+    """Return "": the common preview is sufficient."""
     return ""
 
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """What popularity and counts after the last items reach, by log and stage, and how many cells are no better."""
+    """Show the results of popularity and last-item counts by log and stage, and how many cells are no better."""
     by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
     for record in done:
         metrics = (record.result or {}).get("metrics", {})
@@ -45,7 +45,7 @@ def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) ->
 
 
 def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
-    """``popularity reaches recall@10 0.326, counts after the last items 0.398; 1 of 3 cells is no better.``"""
+    """Return ``popularity reaches recall@10 0.326, counts after the last items 0.398; 1 of 3 cells is no better.``"""
     first = cells[0]
     counts, after = (f"{first[f'{name}_{METRIC}']:.3g}" for name in ("popularity", "last_items"))
     worse = sum(bool(metrics.get("untrained")) for metrics in cells)
@@ -55,14 +55,16 @@ def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
 
 
 OFTEN = "10s"
-"""Between two looks at what has finished, while something runs."""
+"""Interval between two checks of finished cells while something runs."""
 
 
 @dataclass(frozen=True)
 class Special:
-    """``files(root)`` stands beside the presets of the form, for what cells read; ``about(root, cells)`` says what the
-    cells of a grid have in common, in Markdown; ``results(queue, family, records)`` draws what the finished cells of a
-    sweep measured, and nothing where they measured nothing of the kind; ``fit`` is what the Fit page opens with.
+    """Functions and settings of a family for the Train page.
+
+    ``files(root)`` draws the selection of input files beside the presets of the form. ``about(root, cells)`` returns
+    the common properties of the cells of a grid, in Markdown. ``results(queue, family, records)`` draws the special
+    results of the finished cells of a sweep, if any. ``fit`` contains the initial settings of the Fit page.
     """
 
     files: Callable[[Path], None]
@@ -77,27 +79,27 @@ SPECIAL: Mapping[str, Special] = {
     ),
     "behavior": Special(_no_files, _nothing_in_common, show_baselines, NO_FIT),
 }
-"""By the name of the family."""
+"""Functions and settings by the name of the family."""
 
 
 def files(root: Path, family: Family[Any]) -> None:
-    """What there is to read for the cells of the ``family``."""
+    """Show the selection of input files for the cells of the ``family``."""
     if family.name in SPECIAL:
         SPECIAL[family.name].files(root)
 
 
 def about(root: Path, family: Family[Any], cells: Sequence[Any]) -> str:
-    """What the cells of a grid have in common, in Markdown; empty where there is nothing to say."""
+    """Return the common properties of the cells of a grid, in Markdown; empty if there are none."""
     return SPECIAL[family.name].about(root, cells) if family.name in SPECIAL else ""
 
 
 def fit(family: Family[Any]) -> Mapping[str, str]:
-    """What the Fit page opens with for the cells of the ``family``."""
+    """Return the initial settings of the Fit page for the cells of the ``family``."""
     return SPECIAL[family.name].fit if family.name in SPECIAL else {}
 
 
 def results(queue: Queue, group: Group, family: Family[Any], working: bool) -> None:
-    """What the finished cells of a sweep measured, drawn anew while something is ``working``."""
+    """Show the results of the finished cells of a sweep, updated while something is ``working``."""
     if family.name in SPECIAL:
         st.fragment(_results, run_every=OFTEN if working else None)(queue, group, family)
 

@@ -1,4 +1,4 @@
-"""How the cells of the workspace stand: what was asked for together, and whether a runner is at work."""
+"""State of the cells of the workspace: the sweeps, and whether a runner is at work."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ STATES = {
     "failed": "failed",
     "cancelled": "cancelled",
 }
-"""States in the order in which they are named, and what each is called."""
+"""States in the order in which they are listed, and their names."""
 WORKING = ("queued", "waiting", "running", "stopping")
 FRESH = 0.5
-"""Seconds for which a look holds."""
+"""Seconds for which a result of ``look`` is reused."""
 SILENT = 15.0
-"""Seconds without a word after which a runner is taken for stuck."""
+"""Seconds without a heartbeat after which a runner counts as stuck."""
 
 
 @st.cache_resource(show_spinner=False)
 def cores() -> int:
-    """The cores of this machine."""
+    """Return the number of cores of this machine."""
     return this_machine().cores
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cells that are looked at together: those of a ``sweep``, or all others of a family."""
+    """A group of cells on the page: those of a ``sweep``, or all others of a family."""
 
     key: str
     title: str
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The workspace at one moment: its cells, what their sweeps say of them, and the groups by key, newest first."""
+    """The workspace at one time: its cells, the policies of their sweeps, and the groups by key, newest first."""
 
     root: Path
     records: Mapping[str, Record]
@@ -67,34 +67,34 @@ class Look:
 
     @cached_property
     def states(self) -> Mapping[str, str]:
-        """The state of each cell as people see it."""
+        """State of each cell as shown to users."""
         return {name: state_of(record, self.told) for name, record in self.records.items()}
 
     @cached_property
     def working(self) -> bool:
-        """Whether anything runs or is about to."""
+        """Whether any cell runs or is about to."""
         return any(state in WORKING for state in self.states.values())
 
     def works(self, group: Group) -> bool:
-        """Whether anything of a group runs or is about to."""
+        """Return whether any cell of a group runs or is about to."""
         return self.working and any(self.states[name] in WORKING for name in group.names)
 
     def state(self, record: Record) -> str:
-        """The state of a cell as people see it."""
+        """Return the state of a cell as shown to users."""
         return self.states[record.name]
 
     def cells(self, group: Group) -> list[Record]:
-        """The cells of a group, in its order."""
+        """Return the cells of a group, in its order."""
         return [self.records[name] for name in group.names]
 
     def progress(self, group: Group) -> Progress:
-        """How far a group is."""
+        """Return the progress of a group."""
         sweep = group.sweep or Sweep(group.key, group.family, "", "", "", "", group.names)
         return progress(sweep, self.records, self.told, self.root, cores())
 
 
 def look(queue: Queue) -> Look:
-    """The workspace as it stood at most half a second ago, read once for all parts of a page and all sessions."""
+    """Return the workspace as of at most half a second ago, read once for all parts of a page and all sessions."""
     return _look(str(queue.root), queue)
 
 
@@ -105,12 +105,12 @@ def _look(folder: str, _queue: Queue) -> Look:
 
 
 def changed() -> None:
-    """Let the next look see what was just done."""
+    """Clear the cache, so that the next look shows the change."""
     _look.clear()
 
 
 def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:
-    """The sweeps that have cells, newest first, and by family the cells that belong to none."""
+    """Return the sweeps with cells, newest first, and by family the cells without a sweep."""
     found: dict[str, Group] = {}
     for sweep in reversed(sweeps):
         names = tuple(name for name in sweep.cells if name in records)
@@ -128,7 +128,7 @@ def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str,
 
 
 def _title(sweep: Sweep, many: int) -> str:
-    """The name of a sweep, else what it is of and when it was asked for."""
+    """Return the name of a sweep, else its family, size and time of creation."""
     if sweep.name:
         return sweep.name
     try:
@@ -139,26 +139,26 @@ def _title(sweep: Sweep, many: int) -> str:
 
 
 def words(counts: Mapping[str, int]) -> str:
-    """``5 done, 2 running, 2 queued``."""
+    """Return ``5 done, 2 running, 2 queued``."""
     return ", ".join(f"{counts[state]:,} {word}" for state, word in STATES.items() if counts.get(state))
 
 
 @dataclass(frozen=True)
 class Line:
-    """What is said of the runner: ``wrong`` where somebody has to do something."""
+    """A line about the runner; ``wrong`` if the user has to act."""
 
     text: str
     wrong: bool = False
 
 
 def runner(root: Path, working: bool) -> Line:
-    """One sentence on the runner of the workspace ``root``."""
+    """Return one sentence on the runner of the workspace ``root``."""
     folder = root / CELLS
     return runner_line(read_json(folder / STATUS) if is_held(folder / LOCK) else None, working, time.time())
 
 
 def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> Line:
-    """The same from what the runner wrote down; None where none is at work."""
+    """Return the same from the runner's status file; ``status`` is None if no runner is at work."""
     if status is None:
         return Line("A runner is about to start." if working else "Nothing runs.")
     silent = now - float(status.get("beat", 0.0))
@@ -175,6 +175,6 @@ def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> 
 
 
 def names_in(look: Look, names: Iterable[str], states: Iterable[str]) -> list[str]:
-    """Those of ``names`` that are there and in one of ``states``."""
+    """Return those of ``names`` that exist and are in one of ``states``."""
     allowed = set(states)
     return [name for name in names if look.states.get(name) in allowed]

@@ -30,36 +30,36 @@ from isoplan.trainers.cell import Family
 
 CALIBRATION = ("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1")
 WITHIN = 68.3
-"""Per cent within one sigma where sigma is right."""
+"""Percentage of points within one sigma if sigma is correct."""
 
 
 def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
-    """Those of the finished ``records`` that learned an uncertainty and kept their pulls, the largest D first."""
+    """Return the finished ``records`` with a learned uncertainty and stored pulls, the largest D first."""
     with_both = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
     return sorted(with_both, key=lambda one: -_metrics(one).get("D", 0.0))
 
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
-    """The histogram of a finished cell; None where there is none, or none that can be drawn."""
+    """Return the histogram of a finished cell; None if it is missing or cannot be drawn."""
     target = RAW if record.cell.get("target") == RAW else LOG
     return _read(queue.folder(record.name) / FILE, record.created, record.number, target)
 
 
 @lru_cache(maxsize=1000)
 def _read(path: Path, created: str, number: int, target: str) -> Pulls | None:
-    """That of an attempt of a cell that learned ``target``, read once."""
+    """Return the histogram of an attempt of a cell that learned ``target``; it is read once."""
     read = read_pulls(path)
     return Pulls(*read, target=target) if read else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:
-    """What a finished cell measured of its pulls; None where it learned no uncertainty."""
+    """Return the calibration results of a finished cell; None if it learned no uncertainty."""
     metrics = _metrics(record)
     return {name: metrics[name] for name in CALIBRATION} if all(name in metrics for name in CALIBRATION) else None
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
-    """Mean and width of the pulls, of their bulk, and the share within one sigma, in words."""
+    """Return mean and width of the pulls and of their bulk, and the fraction within one sigma, as text."""
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
         f"Pulls have mean {mean} and width {width}, their bulk {middle} and {half} (median, half of the central "
@@ -73,7 +73,7 @@ def _signed(value: float) -> str:
 
 
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
-    """The intrinsic dimensions of the finished ``records`` that have them."""
+    """Return the intrinsic dimensions of the finished ``records`` that have them."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
     return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
@@ -91,13 +91,13 @@ def _estimate(found: Mapping[str, float], name: str) -> Estimate | None:
 
 
 def source(record: Record) -> Source:
-    """Where the events of a cell came from."""
+    """Return the source of the events of a cell."""
     cell = record.cell
     return Source(str(cell.get("data", SIMULATED)), str(cell.get("process", "")), float(cell.get("sqrt_s") or 0.0))
 
 
 def title(found: Source) -> str:
-    """``Zgg``, ``Zgg at 1,000 GeV``, ``toy Zgg``, or the name of a file."""
+    """Return ``Zgg``, ``Zgg at 1,000 GeV``, ``toy Zgg``, or the name of a file."""
     if not found.made:
         return found.data
     kind = found.process if found.data == SIMULATED else f"{found.data} {found.process}"
@@ -105,19 +105,22 @@ def title(found: Source) -> str:
 
 
 def _metrics(record: Record) -> dict[str, float]:
-    """What a cell measured, as far as it is finite numbers."""
+    """Return the finite metrics of a cell."""
     raw = dict((record.result or {}).get("metrics") or {})
     return {name: float(x) for name, x in raw.items() if isinstance(x, int | float) and math.isfinite(x)}
 
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
-"""By whether it varies."""
+"""Texts by whether sqrt(s) varies."""
 FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
-"""K + (X_c / D)^alpha, as the paper fits it."""
+"""Settings of the fit of K + (X_c / D)^alpha as in the paper."""
 
 
 def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
-    """``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.`` Raises PlannerError as ``facts_of``."""
+    """Return ``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.``
+
+    Raises PlannerError if ``facts_of`` does.
+    """
     unread: dict[str, list[str]] = {}
     for source in dict.fromkeys(cell.source for cell in cells):
         facts = facts_of(root, source)
@@ -127,7 +130,7 @@ def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
 
 
 def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """The way to their laws; intrinsic dimensions and pulls of finished cells, side by side where both are there."""
+    """Show a link to the laws, and the intrinsic dimensions and pulls of finished cells, side by side if both exist."""
     if done:
         st.page_link(
             "views/precision.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
@@ -145,7 +148,7 @@ def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> N
 
 
 def _dimensions(found: Sequence[Measured]) -> None:
-    """Against D, or N where that alone varies; where both do one may choose."""
+    """Show the dimensions against D, or N if only N varies; if both vary, the user can choose."""
     st.subheader("Intrinsic dimension", anchor=False)
     varying = [name for name in ("D", "N") if _varies(found, name)] or ["D"]
     x = varying[0]
@@ -164,12 +167,12 @@ def _dimensions(found: Sequence[Measured]) -> None:
 
 
 def _varies(found: Sequence[Measured], name: str) -> bool:
-    """Whether there are cells of the same events that differ in it: the same width is another N with other inputs."""
+    """Return whether cells with the same events differ in it; with other inputs the same width has another N."""
     return len({(one.events, getattr(one, name)) for one in found}) > len({one.events for one in found})
 
 
 def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
-    """The pulls of one of the cells."""
+    """Show the pulls of one of the cells."""
     st.subheader("Pulls", anchor=False)
     fields = varied(family, found)
     named = {record.name: label(record, fields) for record in found}
@@ -185,13 +188,13 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
 
 
 FIELD = "cell_data"
-"""The field of the form that names them."""
+"""Form field that contains their names."""
 LIMIT = MOST_BYTES // 1024**2
-"""Megabytes of a file that comes in."""
+"""Maximum size of an uploaded file in MB."""
 
 
 def show_event_files(root: Path) -> None:
-    """What the field may name, and a box for one more file."""
+    """Show the possible values of the field, and a box for another file."""
     with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
         offered = [SIMULATED, *list_files(root)]
         st.session_state["events_chosen"] = [name for name in typed_file() if name in offered]
@@ -209,18 +212,18 @@ def show_event_files(root: Path) -> None:
 
 
 def typed_file() -> list[str]:
-    """What the field names now; nothing where it is left at its default, so that a click takes its place."""
+    """Return the names in the field; empty at its default, so that a click replaces it."""
     names = str(st.session_state.get(FIELD) or "").split(",")
     return [name.strip() for name in names if name.strip()]
 
 
 def _choose(offered: list[str]) -> None:
-    """Put what was chosen into the field, beside what is typed there and is none of what was ``offered``."""
+    """Put the selected names into the field, and keep typed names that are not in ``offered``."""
     others = [name for name in typed_file() if name not in offered]
     st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
 
 
 def _bring(root: Path, sent: Any) -> None:
-    """Bring in the file that was given, and train on it."""
+    """Import the uploaded file, and select it for training."""
     import_file(root, sent.name, sent.getvalue())
     st.session_state[FIELD] = sent.name

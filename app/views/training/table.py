@@ -36,10 +36,10 @@ def frame(
     state: Callable[[Record], str] = lambda record: record.state,
     now: datetime | None = None,
 ) -> pd.DataFrame:
-    """The cells in the order that is given; the fields in which they differ stand after the state.
+    """Return the cells in the given order as a table; the fields in which they differ are after the state.
 
-    ``Done`` is how much of the steps, in per cent, ``Seconds`` those of all attempts so far, and ``Loss`` the last that
-    a cell said.
+    ``Done`` is the percentage of the steps, ``Seconds`` the total of all attempts so far, and ``Loss`` the last logged
+    value.
     """
     at = now or datetime.now(UTC)
     table = pd.DataFrame(
@@ -69,7 +69,7 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
 
 
 def seconds(record: Record, now: datetime) -> float:
-    """Seconds of all attempts of a cell. The attempt under way counts from its lease, once a worker has begun it."""
+    """Return the seconds of all attempts of a cell. A running attempt counts from its lease once it has started."""
     ended = sum(float(result.get("seconds", 0.0)) for result in record.results.values())
     given = record.lease.get("given")
     if record.number and record.begun and record.result is None and given:
@@ -78,20 +78,20 @@ def seconds(record: Record, now: datetime) -> float:
 
 
 def why(record: Record) -> str:
-    """Why a cell failed, or why its process died before this attempt."""
+    """Return why a cell failed, or why its process died before this attempt."""
     latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
     has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
     return str(latest.get("why", "")) if has_reason else ""
 
 
 MANY = 500
-"""Rows above which the table is drawn anew less often."""
+"""Number of rows above which the table is redrawn less often."""
 HEIGHT = 388
 TAIL_LINES = 200
 
 
 def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bool) -> None:
-    """The table, drawn anew every few seconds while something is ``working``."""
+    """Show the table, redrawn every few seconds while something is ``working``."""
     often = "2s" if len(group.names) <= MANY else "10s"
     st.fragment(_show, run_every=often if working else None)(queue, group, family, may)
 
@@ -118,7 +118,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
 
 
 def _failed(cells: Sequence[Record]) -> None:
-    """How many cells failed, and why most of them did."""
+    """Show how many cells failed, and the most frequent reason."""
     reasons = Counter(why(record) for record in cells if record.state == "failed")
     if reasons:
         (most, many), whole = reasons.most_common(1)[0], reasons.total()
@@ -127,7 +127,7 @@ def _failed(cells: Sequence[Record]) -> None:
 
 
 def _fit(queue: Queue, family: Family[Any]) -> None:
-    """The button that opens the Fit page. Finished cells that are not yet in the run table are added to it first."""
+    """Show the button that opens the Fit page. It first adds finished cells that are not in the run table yet."""
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
     help_text = "Opens the Fit page on all finished cells of the family."
@@ -138,7 +138,7 @@ def _fit(queue: Queue, family: Family[Any]) -> None:
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:
-    """The table and the places of the rows that are selected in it."""
+    """Show the table and return the positions of the selected rows."""
     state = st.dataframe(
         table,
         key=f"table_{key}",
@@ -164,7 +164,7 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
 
 
 def _log(queue: Queue, record: Record) -> None:
-    """What the newest attempt of a cell printed: its end on the page, and the whole as a file."""
+    """Show the end of the log of a cell's newest attempt, with the whole log as a file."""
     folder = queue.folder(record.name)
     text = "\n".join(log_tail(folder, record.number).splitlines()[-TAIL_LINES:])
     with st.container(border=True):
@@ -186,7 +186,7 @@ def _log(queue: Queue, record: Record) -> None:
 
 
 def whole_log(queue: Queue, record: Record) -> bytes:
-    """The logs of all attempts of a cell, one after the other."""
+    """Return the logs of all attempts of a cell, concatenated."""
     parts = []
     for number in range(1, record.number + 1):
         place = log_of(queue.folder(record.name), number)

@@ -1,1 +1,1 @@
-"""Parts that several pages share: headings, forms, caches, and what the address contains."""
+"""Parts that several pages share: headings, forms, caches, and the contents of the address."""

@@ -41,7 +41,7 @@ CURVES: dict[str, Callable[[Fit], Any]] = {
 
 
 def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
-    """The hash of the snapshot and the runs that mapping, filter and withdrawn rows leave now."""
+    """Return the hash of the snapshot and the runs for the current mapping, filter and withdrawn rows."""
     version = (str(db.folder), table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
     gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
     return _runs_of(version, gone, db)
@@ -54,7 +54,7 @@ def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str
 
 
 def newer_rows(db: Database, snapshot: str) -> int:
-    """How many rows the table of a snapshot has now that would be in it, were it taken again."""
+    """Return the number of rows that a new snapshot of the same table would add."""
     table = tables.get(db, snapshots.get(db, snapshot).table_id)
     gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
     return _newer_rows(snapshot, table.rows, gone, str(db.folder), db)
@@ -66,7 +66,7 @@ def _newer_rows(snapshot: str, rows: int, gone: int, folder: str, _db: Database)
 
 
 def curves_of(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves:
-    """The training curves of the curve table ``table``, tied to the ``runs`` of a snapshot."""
+    """Return the training curves of the curve table ``table`` for the ``runs`` of a snapshot."""
     version = (str(db.folder), table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)
     return _curves_of(version, runs, db)
 
@@ -77,7 +77,7 @@ def _curves_of(version: tuple[object, ...], _runs: Runs, _db: Database) -> Curve
 
 
 def curves_behind(db: Database, fit: Fit) -> Curves | None:
-    """The training curves that ``fit`` read; None where it read none or this workspace has them not."""
+    """Return the training curves of ``fit``; None if it used none, or if they are not in this workspace."""
     if not fit.data.curves:
         return None
     try:
@@ -102,12 +102,12 @@ def _envelope_of(fit_hash: str, _fit: Fit, _runs: Runs) -> Envelope:
 
 
 def envelope_of(fit: Fit, runs: Runs) -> Envelope:
-    """The lower envelope of the points that ``fit`` was made from."""
+    """Return the lower envelope of the points that ``fit`` was made from."""
     return _envelope_of(fit.hash, fit, runs)
 
 
 def snapshot_runs(db: Database, snapshot: str) -> Runs:
-    """The runs of a snapshot that was taken before."""
+    """Return the runs of an existing snapshot."""
     return _snapshot_runs(snapshot, str(db.folder), db)
 
 
@@ -117,7 +117,7 @@ def _snapshot_runs(snapshot: str, folder: str, _db: Database) -> Runs:
 
 
 def saved_fit(db: Database, fit_hash: str) -> Fit:
-    """The saved fit with that hash."""
+    """Return the saved fit with this hash."""
     return _saved_fit(fit_hash, str(db.folder), db)
 
 
@@ -128,13 +128,16 @@ def _saved_fit(fit_hash: str, folder: str, _db: Database) -> Fit:
 
 @st.cache_resource(show_spinner=False)
 def published() -> dict[str, tuple[str, Fit]]:
-    """The laws that come with Isoplan by the hash of each: its name, and the law as its paper printed it."""
+    """Return the published laws of Isoplan by hash: name, and law as printed in its paper."""
     laws = [(card.name, read_fit(json.loads(path(card.file).read_text(encoding="utf-8")))) for card in CARDS]
     return {law.hash: (name, law) for name, law in laws}
 
 
 def runs_behind(db: Database, fit: Fit) -> Runs | None:
-    """The runs that ``fit`` was made from, where this workspace has them; what it read off training curves as runs."""
+    """Return the runs that ``fit`` was made from, or None if they are not in this workspace.
+
+    For a fit to training curves these are the points read off the curves.
+    """
     if not fit.data.snapshot:
         return None
     try:
@@ -150,12 +153,12 @@ def runs_behind(db: Database, fit: Fit) -> Runs | None:
 
 @st.cache_resource(max_entries=64, show_spinner="Drawing")
 def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
-    """The arrays behind a view of Explore."""
+    """Return the arrays for a view of Explore."""
     return CURVES[view](_fit)
 
 
 def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
-    """The parabola of each budget behind a fit of iso-FLOP minima."""
+    """Return the parabola of each budget for a fit of iso-FLOP minima."""
     return _parabolas_of(fit.hash, fit, runs)
 
 
@@ -166,31 +169,31 @@ def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[OptimumLocation, ...]:
-    """Where the minimum of each budget lies against its sweep."""
+    """Return the position of each budget's minimum relative to its sweep."""
     return minima(_runs, _fit.spec)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def bias_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> ParabolaBias:
-    """How far the parabolas behind a fit of iso-FLOP minima are off on a known surface."""
+    """Return the bias of the parabolas of a fit of iso-FLOP minima, estimated on a known surface."""
     return parabola_bias(_fit, _runs)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Drawing")
 def slices_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs | None) -> tuple[Slice, ...]:
-    """A law along each of its axes, with the runs behind it."""
+    """Return slices of a law along each of its axes, with its runs."""
     return slices(_fit, _runs)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing")
 def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
-    """The overview of the runs of a snapshot."""
+    """Return the overview figure of the runs of a snapshot."""
     return overview.draw(_runs)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing")
 def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
-    """The residuals of the runs behind a fit, and their picture."""
+    """Return the residuals of the runs of a fit, and their figure."""
     values = residuals(_fit, _runs)
     return values, residual_picture.draw(values, _runs, _fit.spec.y, axes=_fit.law.axes)
 

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, shown as it is where Streamlit reads Markdown: names, notes, sentences about them."""
+"""Escapes for user text where Streamlit reads Markdown: names, notes, and sentences that contain them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from isoplan.engine.markdown import escape
 
 _DIRECTIVE = re.compile(r":(?=[a-zA-Z:])")
 _REPLACED = re.compile(
-    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # would become a link
-    r"|:(?=[\w+-]+:|material/)"  # an emoji or an icon
-    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # an arrow, a dash or a sign
+    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # otherwise a link
+    r"|:(?=[\w+-]+:|material/)"  # otherwise an emoji or an icon
+    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # otherwise an arrow, a dash or a sign
 )
-"""What Streamlit replaces in text after Markdown has been read, so that no backslash keeps it."""
+"""Text that Streamlit replaces after Markdown was parsed, so that a backslash does not protect it."""
 _JOINED = "\u2060"
-"""A character that shows nothing and takes no room."""
+"""A character that is invisible and has no width (word joiner)."""
 
 
 def escape_markdown(text: str) -> str:
-    """Text of a user's that Markdown leaves as it is: no link, picture, formula, list, emoji or sign comes of it."""
+    """Return user text that Markdown shows unchanged, without links, images, formulas, lists, emoji or signs."""
     return _DIRECTIVE.sub(r"\\:", escape(_REPLACED.sub(lambda found: found[0] + _JOINED, text)))
 
 
 def refuse(sentence: str, icon: str = "error") -> None:
-    """Show an error that names what somebody typed or uploaded, with a Material icon."""
+    """Show an error that contains user input, with a Material icon."""
     st.error(escape_markdown(sentence), icon=f":material/{icon}:")

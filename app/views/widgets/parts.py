@@ -1,4 +1,4 @@
-"""Pieces that every page is made of: heading, sentences for errors, numbers, figures."""
+"""Common parts of pages: heading, error sentences, numbers, figures."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ button:hover { border-color: var(--st-primary-color); color: var(--st-primary-co
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 [role="status"] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
-# The address bar is right even after a slider moved alone; only a link too long for it comes from the server. Without
-# HTTPS a browser has no clipboard for a page of another machine, so the text is selected and copied the old way.
+# The address bar is current even after a slider moved alone; only a link too long for it comes from the server. Without
+# HTTPS, browsers give pages of another machine no clipboard access, so the text is selected and copied with
+# execCommand.
 LINK_JS = """
 async function copy(text) {
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
@@ -66,20 +67,20 @@ _button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LI
 
 
 def copy_link() -> None:
-    """A button that puts the address of this page on the clipboard."""
+    """Show a button that copies the address of this page to the clipboard."""
     address = links.here()
     _button(data={"saved": address if "?view=" in address else ""}, key="copy_link")
 
 
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
-"""The space between a number and its unit, where no line may break."""
+"""Space between a number and its unit, which must not break."""
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Show what a user can put right as a sentence where it happened, and let the rest of the page go on."""
+    """Show an error that the user can correct as a sentence at this place, and continue with the rest of the page."""
     try:
         yield
     except PlannerError as error:
@@ -87,7 +88,7 @@ def sentences() -> Iterator[None]:
 
 
 def number(value: float, significant: int = 3) -> str:
-    """A number for people: plain between 0.001 and 10,000, else a power of ten."""
+    """Return a number as text: plain between 0.001 and 10,000, else a power of ten."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else power10(value)
     if 1e-3 <= abs(value) < 1e4:
@@ -96,22 +97,22 @@ def number(value: float, significant: int = 3) -> str:
 
 
 def whole(text: str) -> str:
-    """Text whose numbers keep their units in the same line."""
+    """Return text with non-breaking spaces between numbers and units."""
     return _UNIT.sub("\u00a0", text)
 
 
 def powers(text: str) -> str:
-    """Text whose numbers with an exponent (1.3e+04) are written as powers of ten (1.3 × 10⁴)."""
+    """Return text with numbers such as 1.3e+04 written as powers of ten (1.3 × 10⁴)."""
     return _EXPONENT.sub(lambda m: f" × 10{str(int(m[1])).translate(_RAISED)}", text)
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 run``, ``245 runs``."""
+    """Return ``1 run`` or ``245 runs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """The names by key, those that are not unique with the first signs of their key: a select knows options by name."""
+    """Return the names by key, made unique with the first characters of the key: a selection needs unique names."""
     seen = Counter(names.values())
     return {key: name if seen[name] == 1 else f"{name} ({key[:6]})" for key, name in names.items()}
 
@@ -144,7 +145,7 @@ CSS = """<style>
 
 
 def heading(title: str, text: str = "", link: bool = True) -> None:
-    """The page's one heading of the first level, what the page is for, and the way to copy its link."""
+    """Show the first-level heading, the purpose of the page, and the button that copies its link."""
     st.html(CSS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
@@ -156,7 +157,7 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
 
 
 def show_warnings(warnings: Sequence[FitWarning]) -> None:
-    """The warnings of a fit or an answer, a box for each level: stop in red, caution in yellow, notes folded."""
+    """Show the warnings of a fit or an answer, one box per level: stop in red, caution in yellow, notes folded."""
     by_level = {level: [escape_markdown(w.text) for w in warnings if w.level is level] for level in Level}
     for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
         if by_level[level]:
@@ -167,13 +168,13 @@ def show_warnings(warnings: Sequence[FitWarning]) -> None:
 
 
 def _list(texts: Sequence[str]) -> str:
-    """One sentence as it is, several as a list."""
+    """Return one sentence unchanged, several as a list."""
     return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
 
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A bar that follows the share that is done, and goes when all is."""
+    """Show a bar that follows the completed fraction and disappears at the end."""
     bar = st.progress(0.0, text)
 
     def follow(share: float) -> None:
@@ -189,9 +190,9 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"], "scro
 
 
 def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> None:
-    """A figure with its alternative text and its downloads.
+    """Show a figure with its alternative text and its downloads.
 
-    ``drawing`` is what ``redraw`` gives for the page, where that is kept already.
+    ``drawing`` is the result of ``redraw`` for the page, if it is cached.
     """
     drawing = drawing or redraw(WEB)
     moving_chart(drawing, key)
@@ -199,7 +200,7 @@ def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None =
 
 
 def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> Any:
-    """The same of a figure in which runs can be clicked or boxed; returns what was selected."""
+    """Show a figure in which runs can be selected by click or box, and return the selection."""
     drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
         drawing.figure,
@@ -214,13 +215,13 @@ def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawi
 
 
 def chosen_rows(event: Any) -> list[int]:
-    """Row ids of the runs that were clicked or boxed in a figure whose points carry them as custom data."""
+    """Return the row ids of the selected runs of a figure whose points contain them as custom data."""
     points = event["selection"]["points"] if event else []
     return sorted({row for p in points if (row := _row(p.get("customdata"))) is not None})
 
 
 def _row(custom: Any) -> int | None:
-    """The row id in a point's custom data, which comes back as a list or as an object with "0", "1", ..."""
+    """Return the row id from a point's custom data, which is a list or an object with "0", "1", ..."""
     first = (
         custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
     )
@@ -228,7 +229,7 @@ def _row(custom: Any) -> int | None:
 
 
 NOTHING = {"-": "–"}
-"""A lone hyphen would begin a list."""
+"""Replacement of a single hyphen, which Markdown would read as a list."""
 
 
 def readable(text: str) -> str:

@@ -25,7 +25,7 @@ File = tuple[Callable[[], str], str, str]
 
 
 def files(document: Document) -> dict[str, File]:
-    """An answer as files: what writes it, its ending and MIME type by the word on the button."""
+    """Return the files of an answer: writer, extension and MIME type by the label of the button."""
     return {
         "JSON": (lambda: json.dumps(document.body, indent=2), "json", "application/json"),
         "CSV": (partial(to_csv, document), "csv", "text/csv"),
@@ -36,7 +36,7 @@ def files(document: Document) -> dict[str, File]:
 
 
 def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
-    """A comparison as files; ``rows`` are those of the page without Markdown."""
+    """Return the files of a comparison; ``rows`` are those of the page without Markdown."""
     return {
         "JSON": (lambda: json.dumps(body, indent=2), "json", "application/json"),
         "CSV": (partial(as_csv, rows), "csv", "text/csv"),
@@ -45,7 +45,7 @@ def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
 
 
 def downloads(name: str, files: Mapping[str, File]) -> None:
-    """A button for each file, in a line at the right; a file is written when it is asked for."""
+    """Show a button for each file, in a line at the right; a file is written on demand."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         for label, (write, ending, mime) in files.items():
             st.download_button(
@@ -60,7 +60,7 @@ def downloads(name: str, files: Mapping[str, File]) -> None:
 
 
 def as_csv(rows: Rows) -> str:
-    """The rows under their header."""
+    """Return the rows with their header as CSV."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerows(map(as_text, line) for line in (rows[0], *(row.values() for row in rows)))
@@ -68,7 +68,7 @@ def as_csv(rows: Rows) -> str:
 
 
 def as_markdown(rows: Rows) -> str:
-    """The rows as a table of Markdown."""
+    """Return the rows as a Markdown table."""
     return "\n".join([*table(list(rows[0]), (row.values() for row in rows)), ""])
 
 
@@ -77,7 +77,7 @@ CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:
-    """A line with the name of ``what`` is answered, ``start`` at first, the button that saves it, and its files."""
+    """Show a line with the name of ``what`` (``start`` at first), the button that saves it, and its files."""
     left, right = st.columns([5, 6], vertical_alignment="bottom")
     with left.form(f"save_{file}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(f"Name of the {what}", start, max_chars=120, key=f"name_{start}")
@@ -85,13 +85,13 @@ def keep(what: str, start: str, file: str, document: Document, save: Callable[[s
             with sentences():
                 save(name or "")
                 st.toast(f"The {what} is saved.")
-                st.rerun()  # the list of what is saved stands outside of the fragment
+                st.rerun()  # the list of saved items is outside the fragment
     with right:
         downloads(file, files(document))
 
 
 def keep_answer(db: Database, kind: str, start: str, document: Document) -> None:
-    """The same for an answer that is saved with the link of its page."""
+    """Show the same for an answer that is saved with the link of its page."""
 
     def save(name: str) -> None:
         answers.save(db, kind, document.body, document.sentence, links.asked(), name)

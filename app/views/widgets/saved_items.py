@@ -17,10 +17,10 @@ from isoplan.engine.store.saved.answers import SavedAnswer
 
 
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
-    """A link that opens what was saved under ``name``, with the Material symbol ``icon`` before it.
+    """Show a link that opens the saved item ``name``, with the Material symbol ``icon`` before it.
 
-    The browser loads the page anew: within a session an input that the link leaves out, because it holds what the page
-    opens with, would keep what was typed there since.
+    The browser reloads the page. Within a session, an input at its default is not in the link, so it would keep the
+    value that was typed since.
     """
     address = escape(f"{page}?{urlencode(query, doseq=True)}")
     symbol = f'<span class="isoplan-symbol" aria-hidden="true">{escape(icon)}</span>'
@@ -28,7 +28,7 @@ def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon:
 
 
 def manage(key: str, name: str, rename: Callable[[str], object], delete: Callable[[], object]) -> None:
-    """A small menu to rename what is called ``name`` or to delete it."""
+    """Show a small menu to rename or delete the item ``name``."""
     with st.popover("Manage", icon=":material/more_horiz:", key=f"manage_{key}"):
         with st.form(f"rename_{key}", border=False):
             fresh = st.text_input("Name", name, max_chars=120)
@@ -45,7 +45,7 @@ def manage(key: str, name: str, rename: Callable[[str], object], delete: Callabl
 
 
 def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:
-    """What was deleted, by key and name, each with the button that restores it; nothing where nothing was."""
+    """Show deleted items by key and name, each with a button that restores it; nothing if there are none."""
     if not gone:
         return
     with st.expander(f"Deleted {what} ({len(gone)})", icon=":material/delete:"):
@@ -62,7 +62,7 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Place:
-    """Where answers of a kind are asked for: the page, its icon, and what the question is called."""
+    """Page, icon and title of the question for a kind of answer."""
 
     page: str
     icon: str
@@ -80,7 +80,7 @@ def list_places() -> dict[str, Place]:
 
 
 def show_answers(db: Database, *kinds: str) -> None:
-    """The saved answers of these ``kinds``, of all where none is named, newest first; nothing where none is saved."""
+    """Show the saved answers of these ``kinds`` (all if none is given), newest first; nothing if there are none."""
     kept = answers.all(db, kinds)
     if kept:
         st.header("Saved answers", anchor=False)

@@ -16,19 +16,19 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 OPEN = "open_"
-"""Prefix in the session of values that the app and not Streamlit writes into the link."""
+"""Session prefix of values that the app, not Streamlit, writes to the link."""
 OF_PAGE = ("hour_price", "device", "devices", "precision")
-"""Widgets of several pages that share a name in the link and mean different things."""
+"""Widgets of several pages with the same name in the link but different meanings."""
 TYPED_OF_PAGE = ("reach",)
-"""The same for values that the app and not Streamlit writes into the link."""
+"""The same for values that the app, not Streamlit, writes to the link."""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
 _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
 
 def arrive(page: str) -> None:
-    """Note that ``page`` is drawn next. Call it once in each run of the whole script, before the page.
+    """State that ``page`` is drawn next. Call it once in each run of the whole script, before the page.
 
-    After the back button on the same page, values that are not in the address go back to their start.
+    After the back button on the same page, values that are not in the address are reset to their start.
     """
     back, same = _is_back(), st.session_state.get(_PAGE) == page
     arrived = back or not same
@@ -75,7 +75,8 @@ def belong(
     for key, start in (starts or {}).items():
         typed = start if before else now.get(key, start)
         value = typed if typed != start else values.get(key, start)
-        # Set, not deleted: only so do the browser and the link follow. A widget that was never drawn needs no start.
+        # The value is set and not deleted, because only then the browser and the link follow. A widget that was never
+        # drawn needs no start.
         if key in now or value != start:
             st.session_state[key] = value
     for name in remembered:
@@ -100,19 +101,22 @@ def _set_remembered(name: str, value: str | None) -> None:
 
 
 def write_link(name: str, value: str) -> None:
-    """Write a value that comes back into the link. Streamlit refuses it while a page that was left owns the name."""
+    """Write a restored value to the link. Streamlit refuses it while the previous page owns the name."""
     with suppress(StreamlitAPIException):
         if st.query_params.get(name) != value:
             st.query_params[name] = value
 
 
 def link_names() -> frozenset[str]:
-    """The names in the link with which the page was opened; empty once the page has been changed."""
+    """Return the names in the link with which the page was opened; empty once the page has been changed."""
     return frozenset(st.session_state.get(_LINK, ()))
 
 
 def _take_from_link(scope: str, names: set[str]) -> set[str]:
-    """Take the ``names`` that the link has just set. A scope takes each once: a later change of owner clears it."""
+    """Return those of ``names`` that the link has just set.
+
+    A scope takes each once: a later change of owner clears it.
+    """
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
     taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())
     new = {name for name in brought & names if (scope, name) not in taken}
@@ -121,6 +125,6 @@ def _take_from_link(scope: str, names: set[str]) -> set[str]:
 
 
 def _is_back() -> bool:
-    """Whether the browser's back or forward button started this run."""
+    """Return whether the browser's back or forward button started this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation

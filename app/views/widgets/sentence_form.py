@@ -1,4 +1,4 @@
-"""A question as a sentence with blanks: words and small widgets in one line that wraps."""
+"""A question as a sentence with fields: words and small widgets in one line that wraps."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from isoplan.app.views.widgets.state import recall, remember, remember_typed, ty
 
 @contextmanager
 def blanks(key: str) -> Iterator[None]:
-    """The line that the words and blanks stand in."""
+    """Open the line that contains the words and fields."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"blanks_{key}"):
         yield
 
 
 def words(text: str) -> None:
-    """The words between two blanks."""
+    """Show the words between two fields."""
     st.markdown(text, width="content")
 
 
 def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
-    """A blank to type in; ``label`` is what it is called where it cannot be seen.
+    """Show a text field; ``label`` is its name for screen readers.
 
-    What is typed stands in the link as ``key`` and is an entry of the browser's history.
+    The text is in the link as ``key``, and each change is an entry of the browser's history.
     """
     st.session_state[key] = typed(key, start)
     return str(
@@ -38,7 +38,7 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") ->
 
 
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
-    """A blank to choose in whose options may change with the evidence; the link holds the choice as ``name``."""
+    """Show a selection whose options can change with the evidence; the link contains the choice as ``name``."""
     asked = recall(name)
     if asked and asked not in options:
         st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")

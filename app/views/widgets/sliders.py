@@ -1,4 +1,4 @@
-"""Sliders over compute and over targets: where they start and end, and their positions."""
+"""Sliders over compute and over targets: their ranges and positions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from isoplan.engine.planning.drawing.curves import one_axis_curve
 from isoplan.engine.planning.plan.support import budgets
 
 BEYOND = 3
-"""Decades beyond the runs that the compute slider reaches."""
+"""Decades beyond the runs that the compute slider covers."""
 A_DECADE = 20
-"""Positions of the compute slider in a decade."""
+"""Positions of the compute slider per decade."""
 TARGETS = 100
 
 
 def compute_steps(fit: Fit) -> tuple[list[float], float]:
-    """Budgets in FLOPs from the least of the runs to some decades beyond the largest, evenly spaced in log C.
+    """Return budgets in FLOPs for the compute slider, and the initial one.
 
-    The second is where to start: in the middle of the runs.
+    Budgets are evenly spaced in log C, from the smallest of the runs to some decades beyond the largest; the initial
+    one is in the middle of the runs.
     """
     low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
@@ -32,13 +33,13 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
 
 
 def target_steps(fit: Fit) -> list[float]:
-    """Targets from just short of the floor to the worst of the runs, four digits each, hardest first."""
+    """Return targets from close to the floor to the worst value of the runs, with four digits each, hardest first."""
     floor, worst = floor_of(fit).value or 0.0, _worst(fit)
     return list(dict.fromkeys(float(f"{floor + (worst - floor) * k / TARGETS:.4g}") for k in range(1, TARGETS + 1)))
 
 
 def _worst(fit: Fit) -> float:
-    """The worst value of the runs; for a law whose runs are not known, what its smallest scale that is drawn gives."""
+    """Return the worst value of the runs; if they are unknown, that of the law at its smallest drawn scale."""
     if fit.worst_run is not None:
         return fit.worst_run
     if fit.law.axis:
@@ -47,7 +48,7 @@ def _worst(fit: Fit) -> float:
 
 
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
-    """A slider over ``steps`` that keeps its value in the link as it is shown; begins at ``start``."""
+    """Show a slider over ``steps`` that starts at ``start`` and keeps its displayed value in the link."""
     shown = {show(x): x for x in steps}
     keep_possible(key, shown, show(start))
     return shown[str(st.select_slider(label, list(shown), value=show(start), key=key, bind="query-params"))]

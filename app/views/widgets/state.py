@@ -1,6 +1,6 @@
-"""Which table, filter and fit are open: what the link says, else what this session had open, else the newest.
+"""The open table, filter and fit: those of the link, else the last ones of this session, else the newest.
 
-The link is kept in step, so that it can be copied at any moment.
+The link is updated, so that it can be copied at any time.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 OF_TABLE = ("fit", "where", "y")
-"""What is remembered for each table."""
+"""Values that are remembered for each table."""
 LAW_WIDGETS = {"law": "", "axis": ""}
 """Widgets that belong to a table; empty until one of the options of the table is chosen."""
 
 
 def recall(name: str) -> str:
-    """The value called ``name`` in the link, else in this session; empty where neither has one."""
+    """Return the value ``name`` from the link, else from this session; empty if neither has one."""
     return st.query_params.get(name) or st.session_state.get(OPEN + name, "")
 
 
 def remember(name: str, value: str) -> None:
-    """Keep ``value`` in the session and in the link; an empty one leaves both."""
+    """Store ``value`` in the session and in the link; an empty value is removed from both."""
     st.session_state[OPEN + name] = value
     if not value:
         st.query_params.pop(name, None)
@@ -40,9 +40,9 @@ def remember(name: str, value: str) -> None:
 
 
 def typed(name: str, start: str) -> str:
-    """The value called ``name`` in the link, else in this session, else ``start``. It may be empty.
+    """Return the value ``name`` from the link, else from this session, else ``start``. It can be empty.
 
-    The session keeps what a link brought, and the link shows what the session kept.
+    A value from the link is stored in the session, and a stored value is written to the link.
     """
     in_link = st.query_params.get(name)
     if in_link is not None:
@@ -55,9 +55,9 @@ def typed(name: str, start: str) -> str:
 
 
 def remember_typed(name: str, value: str, start: str) -> None:
-    """Keep ``value``, which may be empty, in the session and in the link; ``start`` leaves both.
+    """Store ``value``, which can be empty, in the session and in the link; ``start`` is removed from both.
 
-    The app writes it and not Streamlit, so each change is an entry of the browser's history.
+    The app, not Streamlit, writes it, so each change is an entry of the browser's history.
     """
     if value == start:
         st.session_state.pop(OPEN + name, None)
@@ -69,18 +69,19 @@ def remember_typed(name: str, value: str, start: str) -> None:
 
 
 def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
-    """Put a bound widget back to ``start`` (the first option) where its value is none of this fit or table.
+    """Reset a bound widget to ``start`` (the first option) if its value is not possible for this fit or table.
 
-    The value is set and not deleted: only so do the widget in the browser and the link follow.
+    The value is set and not deleted, because only then the widget in the browser and the link follow.
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
 
 
 def choose_y(label: str, options: Sequence[str], text: str) -> str:
-    """What a law is to describe, the first of ``options`` where neither link nor session names one of them.
+    """Return the quantity that a law describes; by default the first of ``options``.
 
-    The select is not bound to the link by Streamlit: it loses its place there when another table changes its options.
+    The selection is not bound to the link by Streamlit, because it would lose its value when another table changes its
+    options.
     """
     asked = recall("y")
     if asked and asked not in options:
@@ -99,7 +100,7 @@ def choose_y(label: str, options: Sequence[str], text: str) -> str:
 
 
 def choose_table(db: Database) -> TableInfo | None:
-    """The table that is open, with a select to change it; None with a sentence where the link's table is missing."""
+    """Show a selection of the table and return the open one; None, with a sentence, if that of the link is missing."""
     _follow_opened()
     known = {t.id: t for t in tables.all(db)}
     wanted = recall("table")
@@ -131,26 +132,27 @@ def choose_table(db: Database) -> TableInfo | None:
 
 
 def enter_table(table_id: str) -> None:
-    """State that what is remembered of a table now belongs to this one: its fit, filter, target and law."""
+    """State that the remembered values of a table now belong to this one: its fit, filter, target and law."""
     belong("table", table_id, LAW_WIDGETS, remembered=OF_TABLE)
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """The table to open where none is named: the fit's, else the newest of one's own, else the demo."""
+    """Return the default table: that of the fit, else the user's newest, else the demo."""
     of_fit = [f.table_id for f in results.fits(db) if f.hash == recall("fit") and f.table_id in known]
     own = [t.id for t in known.values() if not t.read_only]
     return [*of_fit, *own, *known][0]
 
 
 def open_table(table_id: str) -> None:
-    """Open another table; what belonged to the one before is left."""
+    """Open another table; the values of the previous one no longer apply."""
     st.session_state["open_table"] = table_id
-    # The link follows in the page's own run: after two changes in a callback it would miss the values of widgets.
+    # The link is updated in the page's own run: after two changes in a callback it would not contain the widgets'
+    # values.
     st.session_state["table_opened"] = True
 
 
 def _follow_opened() -> None:
-    """Bring the link in step with a table that was opened."""
+    """Update the link after a table was opened."""
     if st.session_state.pop("table_opened", False):
         remember("table", st.session_state["open_table"])
 
@@ -164,15 +166,15 @@ def choose_fit(
     free: bool = False,
     only: Collection[str] | None = None,
 ) -> Fit | None:
-    """The fit that is open as ``name``, with a select over saved fits and published laws; None where there is none.
+    """Return the fit that is open as ``name``, with a selection of saved fits and published laws; None without any.
 
-    Only fits of ``laws`` are offered, where these are named, and only those with a hash in ``only``. It opens with
-    ``start``, else with the first; with none where ``start`` is None or it is ``free`` to be left out.
+    Only fits of ``laws``, if given, and with a hash in ``only``, if given, are offered. The default is ``start``, else
+    the first. There is no default if ``start`` is None or if the choice is ``free`` (optional).
     """
     names = {key: text for key, text in fit_names(db, laws).items() if only is None or key in only}
     wanted = recall(name)
     if wanted and wanted not in names and wanted in (every := fit_names(db)):
-        names[wanted] = every[wanted]  # what the link names is opened, and says itself what it cannot be used for
+        names[wanted] = every[wanted]  # a fit in the link is opened in any case, and shows itself if it cannot be used
     if wanted and wanted not in names:
         st.error(
             f"The fit {escape_markdown(wanted)} of this link is not in this workspace: load its table on the Data "
@@ -203,14 +205,14 @@ def choose_fit(
 
 
 def follow_link(db: Database) -> None:
-    """Where a link names a fit and no table, open the table of that fit."""
+    """Open the table of the link's fit, if the link names no table."""
     fit = st.query_params.get("fit")
     if fit and "table" not in st.query_params:
         _follow_fit(db, fit)
 
 
 def _follow_fit(db: Database, fit_hash: str) -> None:
-    """Open the table of a saved fit, so that other pages show a table and a fit that belong together."""
+    """Open the table of a saved fit, so that other pages show a matching table and fit."""
     table = table_of_fit(db, fit_hash)
     if table is not None and recall("table") != table:
         enter_table(table)
@@ -220,30 +222,30 @@ def _follow_fit(db: Database, fit_hash: str) -> None:
 
 
 def table_of_fit(db: Database, fit_hash: str) -> str | None:
-    """The id of the table of a saved fit; None for a published law, and where the table is not in this workspace."""
+    """Return the table id of a saved fit; None for a published law, or if the table is not in this workspace."""
     table = next((f.table_id for f in results.fits(db) if f.hash == fit_hash), "")
     return table if table in {t.id for t in tables.all(db)} else None
 
 
 def task_of_fit(db: Database, fit_hash: str) -> str:
-    """The task of a saved fit or a published law; empty where it is not known."""
+    """Return the task of a saved fit or a published law; empty if unknown."""
     if fit_hash in published():
         return task_named(published()[fit_hash][0])
     return task_of(db, table_of_fit(db, fit_hash) or "")
 
 
 def owner_of_fit(db: Database, fit_hash: str) -> str:
-    """The owner of values that belong to the task of a fit: its task, else its table, else the fit alone."""
+    """Return the owner of values that belong to the task of a fit: its task, else its table, else the fit itself."""
     return task_of_fit(db, fit_hash) or table_of_fit(db, fit_hash) or fit_hash
 
 
 def newest_fit(db: Database, table_id: str) -> str:
-    """The hash of the newest saved fit of a table; empty where it has none."""
+    """Return the hash of the newest saved fit of a table; empty if there is none."""
     return next((f.hash for f in results.fits(db) if f.table_id == table_id), "")
 
 
 def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:
-    """The saved fits and the published laws by hash, those of ``laws`` where some are named: names of their own."""
+    """Return unique names of the saved fits and published laws by hash, limited to ``laws`` if given."""
     names = {f.hash: f.name for f in results.fits(db) if not laws or f.law in laws}
     printed = published().items()
     names |= {key: f"{name} (published)" for key, (name, fit) in printed if not laws or fit.law.name in laws}
@@ -251,6 +253,6 @@ def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:
 
 
 def fit_of(db: Database, fit_hash: str) -> Fit:
-    """The saved fit or the published law with that hash."""
+    """Return the saved fit or the published law with this hash."""
     known = published()
     return known[fit_hash][1] if fit_hash in known else saved_fit(db, fit_hash)

@@ -1,4 +1,4 @@
-"""Cells for trials: a light program whose loss is known to the digit, stopped on its way, run to its end."""
+"""Cells for trials: a light program with an exactly known loss, stopped early or run to its end."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ default = 0.01
 
 
 def workspace(root: Path) -> Path:
-    """A workspace whose program adds a sum, step by step, and goes on from its checkpoint."""
+    """Create a workspace with a program that computes a sum step by step and continues from its checkpoint."""
     from benchmarks.reliability.commands import as_toml
 
     root.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def workspace(root: Path) -> Path:
 
 
 def loss(seed: int, steps: int = STEPS) -> float:
-    """The loss of a cell that nothing happened to, to the digit."""
+    """Return the exact loss of an undisturbed cell."""
     total = 0.0
     for step in range(1, steps + 1):
         total += (1 + seed) / step**2
@@ -81,13 +81,13 @@ def loss(seed: int, steps: int = STEPS) -> float:
 
 
 def add(root: Path, cells: Sequence[Mapping[str, Any]], family: str = FAMILY) -> list[str]:
-    """Queue cells, and give their names."""
+    """Queue cells and return their names."""
     found = find_family(family, root)
     return Queue(root).add(found, [read_cell(found, dict(cell)) for cell in cells])
 
 
 def stop_early(root: Path, name: str) -> Record:
-    """One attempt of a cell that is stopped after its first step: it leaves every file that there is."""
+    """Run one attempt of a cell and stop it after its first step, so that all of its files exist."""
     queue, pause = Queue(root), root / PAUSE
     number, checkpoint = queue.lease(name, "test"), queue.folder(name) / CHECKPOINT
 
@@ -105,14 +105,14 @@ def stop_early(root: Path, name: str) -> Record:
 
 
 def finish(root: Path, name: str) -> Record:
-    """One attempt of a cell, to its end, in this process."""
+    """Run one attempt of a cell to its end in this process."""
     queue = Queue(root)
     run_cell(str(queue.folder(name)), queue.lease(name, "test"))
     return queue.find(name)
 
 
 def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) -> subprocess.Popen[bytes]:
-    """A runner, with ``more`` variables of the environment, that ends a second after the last cell."""
+    """Start a runner, with ``more`` environment variables, that ends a second after the last cell."""
     command = [
         sys.executable,
         "-P",
@@ -136,7 +136,7 @@ def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) ->
 
 
 def run_all(root: Path, more: Mapping[str, str] | None = None) -> dict[str, Record]:
-    """All cells, run by a runner until it ends by itself; its exit code must be 0."""
+    """Run all cells with a runner until it ends by itself; its exit code must be 0."""
     process = runner(root, more)
     try:
         code = progress.end(process, root)
@@ -149,7 +149,7 @@ def run_all(root: Path, more: Mapping[str, str] | None = None) -> dict[str, Reco
 
 
 def outcome(record: Record) -> str:
-    """What became of a cell: done with the loss of an undisturbed one, from where it went on, or why it failed."""
+    """Return the result of a cell: done, with the right loss or not, continued or restarted; or why it failed."""
     if record.state != "done":
         why = f": {record.result['why']}" if record.result and "why" in record.result else ""
         return f"{record.state}{why}"

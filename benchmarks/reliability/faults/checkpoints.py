@@ -1,4 +1,4 @@
-"""Checkpoints of the families that come along, damaged: the cell begins again and gives what it gives undisturbed."""
+"""Damaged checkpoints of the bundled families: the cell starts again and gives the undisturbed result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CELLS: dict[str, dict[str, Any]] = {
 
 
 def poison_torch(place: Path) -> None:
-    """Put a file in its place that PyTorch wrote, with an object that runs a command where it is unpickled."""
+    """Replace the file by one of PyTorch with an object that runs a command when it is unpickled."""
     import torch
 
     with place.open("wb") as file:
@@ -40,7 +40,7 @@ FEW = ("random bytes", "a hostile pickle", "a hostile PyTorch file")
 
 
 def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
-    """A cell after an attempt that was stopped once it trained, with its checkpoint."""
+    """Return a cell after an attempt that was stopped during training, with its checkpoint."""
     (name,) = add(root, [cell], family)
     queue = Queue(root)
     number = queue.lease(name, "test")
@@ -62,7 +62,7 @@ def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
 
 
 def after(root: Path, family: str, cell: Mapping[str, Any], damage: Callable[[Path], None], expected: float) -> str:
-    """What a cell gives whose checkpoint was damaged, against the ``expected`` loss."""
+    """Return the result of a cell with a damaged checkpoint, compared with the ``expected`` loss."""
     workspace(root)
     name = stopped(root, family, cell).name
     folder = Queue(root).folder(name)
@@ -78,14 +78,14 @@ def after(root: Path, family: str, cell: Mapping[str, Any], damage: Callable[[Pa
 
 
 def undisturbed(root: Path, family: str) -> float:
-    """The loss of the cell of a family that nothing happens to."""
+    """Return the loss of an undisturbed cell of a family."""
     (name,) = add(workspace(root), [CELLS[family]], family)
     record = finish(root, name)
     return float((record.result or {})["metrics"]["loss"])
 
 
 def trials(place: Path) -> list[Trial]:
-    """All damages for the two quickest families, the hostile ones for the others."""
+    """Run all kinds of damage for the two fastest families, and a few kinds for the others."""
     found = []
     for family, cell in CELLS.items():
         expected = undisturbed(place / family, family)

@@ -1,7 +1,7 @@
-"""A clock that jumps by a day while cells train, forwards and back: the machine's own clock is left alone.
+"""A clock that jumps by a day, forwards and back, while cells train; the machine's own clock is not changed.
 
-Processes of a trial read the time through a module that Python imports by itself at its start (``sitecustomize``): it
-adds as many seconds as a file says.
+Processes of a trial read the time through a module that Python imports at its start (``sitecustomize``): it adds the
+number of seconds in a file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CELLS = 6
 
 @contextmanager
 def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
-    """A function that sets the clock of processes with the variables that it returns, in seconds from the true one."""
+    """Yield a function that sets the clock offset in seconds and returns the environment with that clock."""
     place.mkdir(parents=True)
     (place / "sitecustomize.py").write_text(SHIFTED)
     clock = place / "offset"
@@ -64,7 +64,7 @@ def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
 
 
 def runner_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
-    """Cells of a sweep with a cap that a runner trains while the clock jumps."""
+    """Train cells of a sweep with a cap by a runner while the clock jumps."""
     root = workspace(place / "space")
     family = find_family("sum", root)
     launch(root, make_grid(family, {"seed": list(range(CELLS))}), family, cap=Cap(hours=1.0))
@@ -75,7 +75,7 @@ def runner_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
             for seconds in jumps[1:]:
                 progress.wait(lambda: _training(root) >= 2, root)
                 set_to(seconds)
-                time.sleep(1.5)  # a beat, a look of the runner
+                time.sleep(1.5)  # the interval of heartbeats and of checks by the runner
             (root / PAUSE).unlink()
             code = progress.end(process, root)
         finally:
@@ -100,7 +100,7 @@ def _told(records: list[Record], code: int, hours: float) -> str:
 
 
 def app_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
-    """An app with its runner, browser closed, while the clock jumps: cells are trained and become rows."""
+    """Run an app with its runner, without browser, while the clock jumps: cells are trained and become rows."""
     root = workspace(place / "space")
     with shifted(place / "clock") as set_to, server.running(root, env=set_to(jumps[0])) as app:
         for k, seconds in enumerate(jumps):
@@ -125,6 +125,6 @@ def became(root: Path) -> int:
 
 
 def trials(place: Path) -> list[Trial]:
-    """Every jump, under a runner and under the app."""
+    """Run each jump with a runner and with the app."""
     found = [runner_trial(place / f"runner{k}", *jump) for k, jump in enumerate(JUMPS.items())]
     return found + [app_trial(place / f"app{k}", *jump) for k, jump in enumerate(JUMPS.items())]

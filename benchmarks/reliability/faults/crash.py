@@ -1,8 +1,8 @@
-"""A process that dies at the k-th moment of an operation, for every k: before a change of a file, around a commit.
+"""A process that dies at the k-th moment of an operation, for all k: before file changes, around commits.
 
 ``python -m benchmarks.reliability.faults.crash FOLDER OPERATION...`` copies the workspace ``FOLDER/OPERATION/before``
 to ``FOLDER/OPERATION/1``, starts the operation there in a fork and kills it at its first moment, then in
-``FOLDER/OPERATION/2`` at its second, and so on until one ends by itself. ``k.txt`` says which moment it was.
+``FOLDER/OPERATION/2`` at its second, and so on until one ends by itself. ``k.txt`` contains the name of the moment.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ SIZES = [3, 5]
 
 
 class Moments:
-    """Count the moments of this process and end it, as kill -9 does, at number ``last``, which goes into ``note``."""
+    """A hook that counts the moments of this process and kills it (as by kill -9) at number ``last``.
+
+    The name of that moment is written to the file ``note``.
+    """
 
     def __init__(self, folder: Path, last: int, note: Path) -> None:
         self.folder, self.last, self.note, self.count, self.ending = str(folder), last, note, 0, False
         sys.addaudithook(self._heard)
 
     def pass_by(self, what: str) -> None:
-        """The process is at the moment ``what``."""
+        """Count the moment ``what``, and kill the process if it is the last one."""
         if self.ending:
             return
         self.count += 1
@@ -64,12 +67,12 @@ class Moments:
 
 
 def _text(place: object) -> str:
-    """A path as text; empty for an open file."""
+    """Return a path as text; empty for an open file."""
     return os.fsdecode(place) if isinstance(place, str | bytes | os.PathLike) else ""
 
 
 def _named(place: str) -> str:
-    """The name of a file without what is random in it."""
+    """Return the name of a file without its random parts."""
     name = Path(place).name
     parts = [part for part in re.split(r"[-.]", name) if re.fullmatch(r"[a-z]+", part)]
     if name.startswith(".tmp-"):
@@ -80,7 +83,7 @@ def _named(place: str) -> str:
 
 
 def launch(root: Path) -> None:
-    """Ask for a grid of cells."""
+    """Launch a grid of cells."""
     family = find_family(FAMILY, root)
     sweep.launch(root, make_grid(family, {"steps": SIZES}, "Asked for"), family)
 
@@ -98,7 +101,7 @@ def save_answer(root: Path) -> None:
 
 
 def save_fit(root: Path) -> None:
-    """Save a fit, that in ``fit.json`` beside the database."""
+    """Save the fit of ``fit.json``, which is next to the database."""
     fit = fitting.read_fit(json.loads((root / "fit.json").read_bytes()))
     with open_workspace(root) as db:
         results.save_fit(db, fit, name="kept")
@@ -139,7 +142,7 @@ OPERATIONS: dict[str, Callable[[Path], object]] = {
 
 
 def everywhere(folder: Path, operations: Sequence[str]) -> dict[str, list[str]]:
-    """Kill ``operations`` at each of their moments, in copies of the workspaces in ``folder``; what the moments are."""
+    """Kill ``operations`` at each of their moments in copies of the workspaces in ``folder``; return the moments."""
     command = [sys.executable, "-m", "benchmarks.reliability.faults.crash", str(folder), *operations]
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths})
@@ -150,7 +153,7 @@ def everywhere(folder: Path, operations: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _watch_commits(moments: Moments) -> None:
-    """Make moments of what the database does inside: before and after each commit, and each migration."""
+    """Count moments inside the database: before and after each commit and each migration."""
     write, change_layout = Database.write, migration.migrate
 
     def written(self: Database, change: Callable[[Any], Any]) -> Any:
@@ -173,7 +176,7 @@ def _watch_commits(moments: Moments) -> None:
 
 
 def killed(place: Path, operation: Callable[[Path], object]) -> int:
-    """Kill ``operation`` at each of its moments in copies of ``place/before``; how many there are."""
+    """Kill ``operation`` at each of its moments in copies of ``place/before``; return their number."""
     k = 0
     while True:
         k += 1
@@ -203,7 +206,7 @@ def _run(operation: Callable[[Path], object], folder: Path, moments: Moments) ->
 
 
 def main() -> None:
-    """Print how many moments each operation has."""
+    """Print the number of moments of each operation."""
     folder, operations = Path(sys.argv[1]), sys.argv[2:]
     print(json.dumps({name: killed(folder / name, OPERATIONS[name]) for name in operations}))
 

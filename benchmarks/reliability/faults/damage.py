@@ -1,6 +1,6 @@
-"""Each file of a cell's folder truncated, emptied, replaced by random bytes and by a hostile pickle, and removed.
+"""Damage to each file of a cell's folder: truncated, empty, random bytes, a hostile pickle, removed.
 
-Cells that wait between two attempts, and cells that are done: a runner has them afterwards.
+The cells either wait between two attempts or are done; a runner runs them afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WENT_ON, BEGAN_AGAIN = "done, loss right, went on", "done, loss right, began aga
 
 
 class Hostile:
-    """What touches the file of its name when it is read as a pickle."""
+    """An object that creates the file ``mark`` when it is read as a pickle."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -49,18 +49,18 @@ def truncate(place: Path) -> None:
 
 
 def empty(place: Path) -> None:
-    """Keep nothing."""
+    """Remove all content."""
     place.write_bytes(b"")
 
 
 def scramble(place: Path) -> None:
-    """Put random bytes in its place, as many or more."""
+    """Replace the content by random bytes of at least the same length."""
     size = max(place.stat().st_size, 64)
     place.write_bytes(np.random.default_rng(SEED).bytes(size))
 
 
 def poison(place: Path) -> None:
-    """Put a pickle in its place that runs a command where it is read as one."""
+    """Replace the file by a pickle that runs a command when it is read."""
     place.write_bytes(pickle.dumps(Hostile(place.parent / MARK)))
 
 
@@ -75,7 +75,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A file, what is done to it, and what is expected of its cell."""
+    """A file, its damage, and the expected result of its cell."""
 
     file: str
     damage: str
@@ -83,7 +83,7 @@ class Case:
 
 
 def waiting_cases() -> list[Case]:
-    """Every file of a cell between two attempts, with every damage."""
+    """Return each file of a cell between two attempts, with each kind of damage."""
     return [Case(file, damage, _expected(file, damage)) for file in WAITING for damage in DAMAGES]
 
 
@@ -96,7 +96,7 @@ def _expected(file: str, damage: str) -> str:
 
 
 def wait(root: Path, cases: list[Case]) -> list[str]:
-    """What becomes of cells that were stopped and damaged, once a runner has run them; one cell for a case."""
+    """Return the results of cells that were stopped, damaged and then run by a runner; one cell per case."""
     workspace(root)
     names = add(root, [{"seed": k} for k in range(len(cases))])
     for name in names:
@@ -106,7 +106,7 @@ def wait(root: Path, cases: list[Case]) -> list[str]:
 
 
 def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
-    """Damage the cells, let a runner run them, do what the sentences of failed ones say, and run again."""
+    """Damage the cells, run them with a runner, follow the messages of failed ones, and run them again."""
     queue = Queue(root)
     for case, name in zip(cases, names, strict=True):
         DAMAGES[case.damage](queue.folder(name) / case.file)
@@ -128,7 +128,7 @@ def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
 
 
 def done_cases() -> list[Case]:
-    """Every file of a cell that is done, with every damage; its row was made before."""
+    """Return each file of a finished cell, with each kind of damage; its row was made before."""
     return [Case(file, damage, _expected_done(file)) for file in DONE for damage in DAMAGES]
 
 
@@ -139,7 +139,7 @@ def _expected_done(file: str) -> str:
 
 
 def end(root: Path, cases: list[Case]) -> list[str]:
-    """What becomes of cells that were done, had their row, and were damaged then."""
+    """Return the results of cells that were finished, had a row, and were then damaged."""
     workspace(root)
     names = add(root, [{"seed": k} for k in range(len(cases))])
     for name in names:
@@ -153,7 +153,7 @@ def end(root: Path, cases: list[Case]) -> list[str]:
 
 
 def runs(root: Path, family: str = FAMILY) -> list[str]:
-    """The cells that have rows, once for each row."""
+    """Return the names of the cells with rows, once for each row."""
     with open_workspace(root) as db:
         return [str(name) for name in tables.frame(db, cell_index.table_of(family))["run"]]
 
@@ -163,7 +163,7 @@ def _attempts(record: Record) -> str:
 
 
 def trials(root: Path) -> list[Trial]:
-    """All of them, in workspaces below ``root``."""
+    """Run all trials of this module in workspaces below ``root``."""
     waiting, done = waiting_cases(), done_cases()
     happened = [
         *zip(waiting, wait(root / "waiting", waiting), ["waits after an attempt"] * len(waiting), strict=True),

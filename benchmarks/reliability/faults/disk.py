@@ -1,4 +1,4 @@
-"""A disk that is really full, and one that is read-only: a small tmpfs, which takes root."""
+"""A full disk and a read-only disk, on a small tmpfs, which requires root."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from tests import progress, server
 
 SIZE = "96m"
 MANY = b"N,D,loss\n" + b"".join(b"%d,%d,%.6f\n" % (k, 3 * k, 4 - 1e-5 * k) for k in range(1, 25_000))
-"""A table of 0.5 MB, which takes more in the database."""
+"""A table of 0.5 MB, which is larger in the database."""
 FULL = "The disk of WORKSPACE is full: free some of it and try again."
 
 
 @contextmanager
 def small_disk(place: Path) -> Iterator[Path]:
-    """A disk of 96 MB at ``place`` for as long as the context lasts. Raises PermissionError for anybody but root."""
+    """Mount a disk of 96 MB at ``place`` within the context. Raises PermissionError for users other than root."""
     place.mkdir(parents=True)
     asked = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True).returncode != 0:
@@ -55,7 +55,7 @@ def small_disk(place: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled(root: Path, leave: int = 0) -> Iterator[None]:
-    """The disk of ``root`` full but for ``leave`` bytes, for as long as the context lasts."""
+    """Fill the disk of ``root`` except for ``leave`` bytes within the context."""
     ballast = root.parent / "ballast"
     fill(ballast, leave)
     try:
@@ -65,7 +65,7 @@ def filled(root: Path, leave: int = 0) -> Iterator[None]:
 
 
 def fill(ballast: Path, leave: int = 0) -> None:
-    """Fill the disk with a file."""
+    """Fill the disk with a file, except for ``leave`` bytes."""
     with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(ballast.parent)
         left = free.f_bavail * free.f_frsize - leave
@@ -78,7 +78,7 @@ def fill(ballast: Path, leave: int = 0) -> None:
 
 @contextmanager
 def read_only(place: Path) -> Iterator[None]:
-    """The disk mounted at ``place`` read-only for as long as the context lasts."""
+    """Make the disk mounted at ``place`` read-only within the context."""
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
     try:
         yield
@@ -87,7 +87,7 @@ def read_only(place: Path) -> Iterator[None]:
 
 
 def sentence(act: Callable[[], object], root: Path) -> str:
-    """What ``act`` says where it cannot; the workspace by that word."""
+    """Return the error message of ``act``, with WORKSPACE instead of the path, or "it works"."""
     try:
         act()
     except PlannerError as error:
@@ -98,7 +98,7 @@ def sentence(act: Callable[[], object], root: Path) -> str:
 
 
 def terminal(root: Path, *arguments: str) -> str:
-    """How a command of the terminal ends: its exit code, and what it says where that is not 0."""
+    """Return the end of a terminal command: its exit code, and its message if the code is not 0."""
     isoplan = str(Path(sys.executable).with_name("isoplan"))
     ended = progress.run([isoplan, *arguments, "--workspace", str(root)], stdin=subprocess.DEVNULL)
     if ended.returncode == 0:
@@ -109,7 +109,7 @@ def terminal(root: Path, *arguments: str) -> str:
 
 
 def full_store(root: Path) -> list[Trial]:
-    """Import, fit, save and ingest on a full disk, and in the same process when there is room again."""
+    """Import, fit, save and ingest on a full disk, and in the same process after space is free again."""
     stored(root)
     for name in add(root, [{"seed": k} for k in range(2)]):
         finish(root, name)
@@ -133,7 +133,7 @@ def full_store(root: Path) -> list[Trial]:
 
 
 def said_full(name: str) -> str:
-    """The sentence for what cannot be done."""
+    """Return the message for an action that is not possible."""
     rows = "The disk of WORKSPACE is full: free some of it, and finished cells become rows."
     return rows if name == "make rows of cells" else FULL
 
@@ -145,7 +145,7 @@ def _contents(root: Path) -> str:
 
 
 def full_cells(root: Path) -> list[Trial]:
-    """Programs and a runner whose disk fills up while they train: checkpoints, results, leases."""
+    """Fill the disk while programs and a runner train: checkpoints, results, leases."""
     names = add(workspace(root), [{"seed": k} for k in range(4)])
     queue = Queue(root)
     (root / PAUSE).touch()
@@ -167,7 +167,7 @@ def full_cells(root: Path) -> list[Trial]:
 
 
 def programs(root: Path) -> list[int]:
-    """The processes of programs that train cells of a workspace."""
+    """Return the pids of programs that train cells of a workspace."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -181,7 +181,7 @@ def _ended(right: int, code: int, deaths: int) -> str:
 
 
 def full_terminal(root: Path, grid: Path) -> list[Trial]:
-    """Commands and the start of the app on a full disk."""
+    """Run commands and start the app on a full disk."""
     launch(workspace(root))
     with filled(root):
         found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
@@ -200,19 +200,19 @@ def full_answer(root: Path) -> Trial:
 
 
 def _refused(name: str, said: str) -> str:
-    """How a command that writes ends; one that only reads works."""
+    """Return the expected end of a command: commands that write fail, one that only reads works."""
     return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
 
 
 def full_app(root: Path) -> list[Trial]:
-    """An app whose disk fills up while it runs, and cells that finish meanwhile."""
+    """Fill the disk of a running app while cells finish."""
     names = add(workspace(root), [{"seed": k} for k in range(3)])
     with server.running(root) as app:
         progress.wait(lambda: all(r.state == "done" for r in Queue(root).scan().values()), root)
         names += add(root, [{"seed": 3}])
         finish(root, names[-1])
         with filled(root):
-            time.sleep(3)  # the app looks at the folder every second
+            time.sleep(3)  # the app reads the folder every second
             answers_meanwhile = _answers(app.url)
         progress.wait(lambda: became(root) == len(names), root)
         answers_later = _answers(app.url)
@@ -232,7 +232,7 @@ def _answers(url: str) -> str:
 
 
 def commands(grid: Path) -> dict[str, tuple[str, ...]]:
-    """Commands that write and one that reads."""
+    """Return commands that write and one that reads."""
     return {
         "isoplan cells list": ("cells", "list"),
         "isoplan cells hold": ("cells", "hold", "Asked for"),
@@ -242,7 +242,7 @@ def commands(grid: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_only_terminal(root: Path, grid: Path) -> list[Trial]:
-    """The same on a disk that is read-only."""
+    """Run the same commands on a read-only disk."""
     launch(workspace(root))
     with read_only(root.parent):
         found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}

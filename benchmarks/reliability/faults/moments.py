@@ -1,6 +1,7 @@
-"""A crash at every moment of what changes a workspace: each change of a file, each side of each commit and rename.
+"""A crash at each moment of each change to a workspace: file changes, and both sides of commits and renames.
 
-Afterwards the workspace must be as before or as after, and the same operation must then give what it gives undisturbed.
+Afterwards the workspace must be as before or as after the operation, and the same operation must then give the
+undisturbed result.
 """
 
 from __future__ import annotations
@@ -30,42 +31,42 @@ State = Mapping[str, Any]
 
 
 def fresh(root: Path) -> None:
-    """A workspace without cells."""
+    """Make a workspace without cells."""
     workspace(root)
 
 
 def launched(root: Path) -> None:
-    """One with a grid of two cells."""
+    """Make a workspace with a grid of two cells."""
     launch(workspace(root))
 
 
 def leased(root: Path) -> None:
-    """One whose first cell is under lease."""
+    """Make a workspace whose first cell has a lease."""
     launched(root)
     OPERATIONS["lease a cell"](root)
 
 
 def held(root: Path) -> None:
-    """One whose first cell is held."""
+    """Make a workspace whose first cell is held."""
     launched(root)
     OPERATIONS["hold a cell"](root)
 
 
 def done(root: Path) -> None:
-    """One whose cells are done and are no rows yet."""
+    """Make a workspace whose cells are done and have no rows yet."""
     launched(root)
     for name in Queue(root).scan():
         finish(root, name)
 
 
 def with_rows(root: Path) -> None:
-    """One whose cells are rows."""
+    """Make a workspace whose cells have rows."""
     done(root)
     ingest_if_free(root)
 
 
 def stored(root: Path) -> None:
-    """One with a database that holds a table, and a fit in a file."""
+    """Make a workspace with a table in its database and a fit in a file."""
     workspace(root)
     with open_workspace(root) as db:
         tables.add(db, b"N,D,loss\n1e3,1e4,3.5\n1e4,1e5,3.2\n", "before.csv")
@@ -81,11 +82,11 @@ OLDER = {
     3: "DROP TABLE actuals",
     2: "ALTER TABLE fits DROP COLUMN note",
 }
-"""What takes a database of the layout after it back to a layout."""
+"""Layout -> SQL that changes a database of the next layout back to it."""
 
 
 def older(root: Path, layout: int = 2) -> None:
-    """One of an older layout."""
+    """Make a workspace of an older layout."""
     stored(root)
     with duckdb.connect(str(root / FILE)) as connection:
         for number in sorted(OLDER, reverse=True):
@@ -95,14 +96,14 @@ def older(root: Path, layout: int = 2) -> None:
 
 
 def queue_state(root: Path) -> State:
-    """Cells and sweeps as they are read."""
+    """Return the state of cells and sweeps as they are read."""
     records = Queue(root).scan().values()
     found = {r.name: (r.state, r.number, r.order.held, r.order.cancelled, r.damage) for r in records}
     return found | {s.key: (s.waits, len(s.cells)) for s in read_sweeps(root)}
 
 
 def store_state(root: Path) -> State:
-    """Tables, their rows, fits and answers."""
+    """Return tables, their numbers of rows, fits and answers."""
     with open_workspace(root) as db:
         found: dict[str, Any] = {t.name: len(tables.frame(db, t.id)) for t in tables.all(db)}
         found |= {f.name: to_json(results.fit(db, f.hash))["parameters"] for f in results.fits(db)}
@@ -110,7 +111,7 @@ def store_state(root: Path) -> State:
 
 
 def both_states(root: Path) -> State:
-    """The rows of cells, those withdrawn apart, and the cells."""
+    """Return the rows of cells, withdrawn rows separately, and the cells."""
     with open_workspace(root) as db:
         if not any(t.id == cell_index.table_of(FAMILY) for t in tables.all(db)):
             return {"rows": 0, **queue_state(root)}
@@ -137,12 +138,12 @@ CASES: dict[str, tuple[Callable[[Path], None], Callable[[Path], State]]] = {
     "open an older workspace": (older, store_state),
 }
 ONCE = ("lease a cell", "retry a cell")
-"""Operations that give another state when they are done twice: done again they must work."""
+"""Operations that give a different state if they are repeated: a repetition must still work."""
 EXPECTED = "all is as before or as after; done again: as undisturbed"
 
 
 def trials(place: Path, operations: Sequence[str] = tuple(CASES)) -> list[Trial]:
-    """One for each moment of each operation, in workspaces below ``place``."""
+    """Run one trial for each moment of each operation, in workspaces below ``place``."""
     for name in operations:
         CASES[name][0](place / name / "before")
     moments = everywhere(place, operations)
@@ -166,7 +167,7 @@ def _happened(operation: str, root: Path, before: State, after: State) -> str:
     whole = kept and all(before.get(key) == value or after.get(key) == value for key, value in found.items())
     first = "all is as before or as after" if whole else f"neither as before nor as after: {found}"
     if operation not in ONCE or found == before:
-        with contextlib.suppress(IndexError, Deleted):  # what it deletes is not there any more
+        with contextlib.suppress(IndexError, Deleted):  # the deleted item no longer exists
             OPERATIONS[operation](root)
     again = look(root)
     return f"{first}; done again: {'as undisturbed' if again == after else again}"

@@ -1,4 +1,4 @@
-"""One trial: what was done, what should happen, what happened."""
+"""One trial: the action, the expected and the actual outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trial:
-    """``done`` is what was done to ``what``; ``expected`` and ``happened`` are the same text where all went well."""
+    """Result of the action ``done`` on ``what``; ``expected`` and ``happened`` are equal if it is correct."""
 
     what: str
     done: str
@@ -18,12 +18,12 @@ class Trial:
 
     @property
     def held(self) -> bool:
-        """Whether what happened is what should."""
+        """Whether the outcome is the expected one."""
         return self.expected == self.happened
 
 
 def rows(trials: Iterable[Trial]) -> tuple[tuple[str, str, str, str], ...]:
-    """A line of a table for each ``what``, expected and happened; several things done to the same stand in one line."""
+    """Return a table row for each ``what``, expected and happened; actions with equal values share a row."""
     lines: dict[tuple[str, str, str], list[str]] = {}
     for trial in trials:
         happened = "as expected" if trial.held else f"**{trial.happened}**"
@@ -32,10 +32,10 @@ def rows(trials: Iterable[Trial]) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def told(error: BaseException) -> str:
-    """The sentence of an error, without the places of this trial."""
+    """Return the message of an error, first line only."""
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
 def same(losses: Sequence[float], expected: float) -> bool:
-    """Whether all losses have the digits of the expected one."""
+    """Return whether all losses equal the expected one exactly."""
     return all(loss == expected for loss in losses) and math.isfinite(expected)

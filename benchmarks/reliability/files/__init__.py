@@ -1,4 +1,4 @@
-"""Files as people and attackers have them, through the import of the terminal and of the page."""
+"""Files from users and from attackers, imported in the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ SEED = 20_261_124
 GENERATORS = (layout, spelling, naming, objects, columnar, sheets, oversized, databases, others, long)
 WAYS: tuple[Way, ...] = ("terminal", "page")
 SECONDS, MEGABYTES = 10.0, 1000.0
-"""What an import may take."""
+"""Maximum processor seconds and memory of an import."""
 AT_ONCE = 2
 """Imports that run at the same time."""
 
 
 def all_cases(seed: int = SEED) -> Iterator[Case]:
-    """Every file, in the order of its format; the files of a module do not depend on those of another."""
+    """Yield all files in the order of their format; the files of a module do not depend on other modules."""
     for place, module in enumerate(GENERATORS):
         yield from module.cases(np.random.default_rng([seed, place]))
 
 
 def run() -> Report:
-    """Import every file by both ways, each in a process of its own."""
+    """Import each file in both ways, each in a separate process."""
     cases, results = enumerate(all_cases()), list[Result]()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
         # Import in batches: the bytes of all files together do not fit in memory.
@@ -71,7 +71,7 @@ def _both(folder: Path, case: Case) -> list[Result]:
 
 
 def report(results: Sequence[Result]) -> Report:
-    """A row for each format; files that differ are named in the sentence."""
+    """Return the report with a row for each format; its sentence names files that differ."""
     ordered = sorted(results, key=lambda r: r.case.kind)
     rows = [_row(kind, list(some)) for kind, some in groupby(ordered, key=lambda r: r.case.kind)]
     files = len(results) // len(WAYS)
@@ -101,7 +101,7 @@ def _row(kind: str, results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _named(results: Sequence[Result]) -> str:
-    """The files that differ or broke, and those beyond the limits."""
+    """Return the names of files that differ or broke, and of those beyond the limits."""
     wrong = [f"{r.case.name} ({r.way}: {r.verdict.why})" for r in results if r.verdict.kind in ("differs", "broke")]
     slow = [f"{r.case.name} ({r.way}, {r.cost.importing:.0f} s)" for r in results if r.cost.importing > SECONDS]
     heavy = [f"{r.case.name} ({r.way}, {r.cost.megabytes:,.0f} MB)" for r in results if r.cost.megabytes > MEGABYTES]

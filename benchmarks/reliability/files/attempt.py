@@ -1,4 +1,4 @@
-"""One import of one file, as the terminal and as the Data page do it, in this process."""
+"""One import of one file in this process, as in the terminal and on the Data page."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ MAIN = Path(app.__file__).with_name("main.py")
 SECONDS = 600.0
 SHOWN = ("Columns", "Runs", "Rows")
 MOST_ROWS = 10_000
-"""Runs up to which the JSON of a fit has all of them."""
+"""Maximum number of runs that are listed in full in the JSON of a fit."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one import gave.
+    """Result of one import.
 
-    ``rows`` are the runs that were read, None without; of many runs only the first and the last are given, with their
-    number ``n``. ``said`` is every sentence, ``asked`` says that a role is open or a part has to be chosen,
-    ``refused`` that nothing was read, and ``broke`` is the last line of a traceback.
+    ``rows`` are the runs that were read, or None; of many runs only the first and the last are given, with their number
+    ``n``. ``said`` contains all messages, ``asked`` is true if a role is open or a part has to be chosen, ``refused``
+    is true if nothing was read, and ``broke`` is the last line of a traceback.
     """
 
     rows: Rows | None = None
@@ -80,9 +80,9 @@ def _processor_seconds() -> float:
 def imported(
     way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...], clock: Clock | None = None
 ) -> tuple[Outcome, Outcome]:
-    """What an import gives before and after the answers; a page that is ``asked`` gets them after it was seen.
+    """Import a file and return the outcomes before and after the answers.
 
-    In the terminal a command without the answers comes first where the file is to be ``asked`` about.
+    If ``asked``, the page gets the answers after its first run, and the terminal first runs a command without them.
     ``clock`` measures the time to read and store the file, without the fit and the pages.
     """
     clock = clock or Clock()
@@ -102,7 +102,7 @@ def _run_import(way: str, path: Path, asked: bool, readable: bool, answers: tupl
 
 
 def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
-    """Run ``isoplan fit`` on a file; what it printed and read."""
+    """Run ``isoplan fit`` on a file; return its output and the runs that it read."""
     command = ["isoplan", "fit", str(path), "--law", "chinchilla", "--bootstrap", "0", "--json", *options]
     code, out, err = _run(command)
     if not isinstance(code, int):
@@ -124,7 +124,10 @@ def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
 
 
 def _run(command: list[str]) -> tuple[int | str, str, str]:
-    """Exit code (the end of a traceback where one came), standard output and standard error of a command."""
+    """Return the exit code, standard output and standard error of a command.
+
+    The code is the end of a traceback if there was one.
+    """
     bytes_out, bytes_err = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (bytes_out, bytes_err))
     code: int | str = 0
@@ -144,22 +147,22 @@ def _is_sentence(err: str) -> bool:
 
 
 def last_line(error: BaseException) -> str:
-    """The kind of an exception, its text and where it was raised, in one line."""
+    """Return the type of an exception, its text and where it was raised, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = next(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames) if "site-packages" not in f.filename)
     return f"{type(error).__name__}: {' '.join(str(error).split())[:160]} ({place})"
 
 
 def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
-    """Upload a file on the Data page of a fresh workspace, open its tabs, then give the answers that ``options`` name.
+    """Upload a file on the Data page of a new workspace, open its tabs, then give the answers in ``options``.
 
-    Returns what was read before the answers and after them.
+    Returns the outcomes before and after the answers.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         db = stack.enter_context(open_workspace(folder / "workspace"))
         stack.enter_context(workspace.registered(db))
-        # Each AppTest looks through all installed packages for components of Streamlit; Isoplan's pages need none.
+        # Each AppTest searches all installed packages for components of Streamlit; Isoplan's pages need none.
         stack.enter_context(mock.patch.object(manifest_scanner, "scan_component_manifests", return_value=[]))
         return _uploaded(db, path, options)
 
@@ -187,7 +190,7 @@ def _uploaded(db: Database, path: Path, options: tuple[str, ...]) -> tuple[Outco
 
 
 def _answered(db: Database, at: AppTest, answers: list[tuple[str, str]]) -> Outcome:
-    """What the page reads after the conversions and roles of ``answers`` were chosen in its widgets."""
+    """Select the conversions and roles of ``answers`` on the page and return the outcome."""
     stored = tables.all(db)
     at.session_state["show"] = SHOWN[0]
     at.run()
@@ -208,7 +211,7 @@ def _names(db: Database, table_id: str) -> list[str]:
 
 
 def _convert(at: AppTest, key: str, how: str) -> None:
-    """Tick a conversion, choose one of two readings, or choose a unit."""
+    """Select a conversion by its checkbox, one of two readings, or a unit."""
     if any(box.key == f"convert_{key}" for box in at.checkbox):
         at.checkbox(key=f"convert_{key}").check().run()
     elif any(box.key == f"convert_{key}" for box in at.button_group):
@@ -219,7 +222,7 @@ def _convert(at: AppTest, key: str, how: str) -> None:
 
 
 def _seen(db: Database, at: AppTest) -> Outcome:
-    """What the page shows of the table that came in, tab by tab, and the runs behind it."""
+    """Return the outcome on the page for the imported table: texts of all tabs, and the runs."""
     if broken := _broken(at):
         return Outcome(broke=broken)
     if not (stored := tables.all(db)):
@@ -247,7 +250,7 @@ def _broken(at: AppTest) -> str:
 
 
 def _of_runs(runs: Runs, said: str) -> Outcome:
-    """The runs under N, D and loss; of more than ``MOST_ROWS`` the smallest and the largest of each column."""
+    """Return N, D and loss of the runs; above ``MOST_ROWS`` the smallest and the largest of each column."""
     labels = tuple(str(x) for x in runs.labels.get("group", ())) if len(runs) <= MOST_ROWS else ()
     wanted = (Role.N, Role.D, Role.LOSS)
     columns = [runs[role] for role in wanted if runs.roles.column(role) or role in runs.roles.derived]

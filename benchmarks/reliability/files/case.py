@@ -1,4 +1,4 @@
-"""What a generated file is: its name, how it is written, and what a person would read from it."""
+"""Description of a generated file: its name, how it is written, and the runs that a person would read from it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,17 @@ LARGE = 1_000_000
 
 @dataclass(frozen=True)
 class Expected:
-    """What a person expects of a file.
+    """Expected outcome for a file.
 
-    ``rows`` are the runs that a person reads from it, None where there is nothing to read.
-    ``asks`` is a word of the sentence by which the terminal refuses the file or asks about it; with ``rows`` the
-    options ``answers`` then lead to these runs, and on the page the same answers do.
-    ``says`` are words of the notes that come with the runs, such as those on rows that were left out.
-    ``unfit`` is a word of the sentence by which no law is fitted although the runs are read.
-    ``labels`` are the groups of the runs, empty where they do not matter.
-    ``n`` is the number of runs of a large file, of which ``rows`` are the smallest and the largest of each column.
-    ``digits`` are those that have to agree, all of them where it is 0.
-    ``boxed``: the box of the page does not take files with that ending.
-    ``or_refused``: a sentence is as good as the runs.
-    ``reference`` reads a damaged file with another reader; None from it means that the file cannot be read.
+    ``rows`` are the runs that a person reads from it, or None if there is nothing to read. ``asks`` is a word of the
+    message with which the terminal refuses the file or asks about it; with ``rows`` the options ``answers`` then lead
+    to these runs, and on the page the same answers do. ``says`` are words of the notes that come with the runs, such as
+    those on rows that were left out. ``unfit`` is a word of the message if the runs are read but no law is fitted.
+    ``labels`` are the groups of the runs, empty if they are not checked. ``n`` is the number of runs of a large file,
+    of which ``rows`` are the smallest and the largest of each column. ``digits`` is the number of digits that have to
+    agree, 0 for all. ``boxed``: the upload box of the page does not accept files with this ending. ``or_refused``: a
+    refusal is as good as the runs. ``reference`` reads a damaged file with another reader; it returns None if the file
+    cannot be read.
     """
 
     rows: Rows | None
@@ -50,7 +48,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Case:
-    """A file to import: ``kind`` is its row in the report, ``write`` makes it at a path that ends in ``name``."""
+    """A file to import: ``kind`` is its row in the report, ``write`` creates it at a path that ends in ``name``."""
 
     name: str
     kind: str
@@ -70,25 +68,25 @@ def asks(word: str, answers: tuple[str, ...], rows: Iterable[Row], *says: str) -
 
 
 def refuses(word: str) -> Expected:
-    """Expect a sentence with this word and no runs."""
+    """Expect a message with this word and no runs."""
     return Expected(None, asks=word)
 
 
 def damaged(rows: Iterable[Row], reference: Callable[[Path], Rows | None]) -> Expected:
-    """Expect a sentence, the runs that were there, or what ``reference`` reads: bytes that nobody can check."""
+    """Expect a message, the original runs, or those read by ``reference``: damage that cannot be detected."""
     return Expected(tuple(rows), reference=reference)
 
 
 def content(name: str, kind: str, data: str | bytes, expected: Expected, large: bool = False) -> Case:
-    """A case whose bytes are known; text is written as UTF-8."""
+    """Return a case with known bytes; text is written as UTF-8."""
     sent = data.encode() if isinstance(data, str) else data
     return Case(name, kind, lambda path: path.write_bytes(sent), expected, large or len(sent) > LARGE)
 
 
 def grid(rng: np.random.Generator, models: int = 4, sizes: int = 3) -> Rows:
-    """Runs of a dense grid with a little noise; N is whole hundred thousands, D whole millions, the loss has 4 digits.
+    """Return runs of a dense grid with small noise; N is whole hundred thousands, D whole millions.
 
-    The last digit of a loss is not 0, so that a loss has 4 digits after its point however it is spelled.
+    A loss has 4 digits after its point in all spellings, because its last digit is not 0.
     """
     bases = [int(x) for x in np.geomspace(10, 3000, models) * rng.uniform(0.9, 1.1, models)]
     tokens = [int(x) for x in np.geomspace(40, 9000, sizes) * rng.uniform(0.9, 1.1, sizes)]
@@ -103,33 +101,33 @@ def _loss(n: float, d: float, noise: float) -> float:
 
 
 def ends(rows: Rows) -> Rows:
-    """The smallest and the largest number of each column."""
+    """Return the smallest and the largest number of each column."""
     low, high = (tuple(f(row[i] for row in rows) for i in range(3)) for f in (min, max))
     return (low[0], low[1], low[2]), (high[0], high[1], high[2])
 
 
 def with_losses(rows: Rows, losses: Iterable[float]) -> Rows:
-    """The rows with other losses."""
+    """Return the rows with other losses."""
     return tuple((n, d, loss) for (n, d, _), loss in zip(rows, losses, strict=True))
 
 
 def without(rows: Rows, *gone: int) -> Rows:
-    """The rows without those at some places."""
+    """Return the rows without those at the indices ``gone``."""
     return tuple(row for i, row in enumerate(rows) if i not in gone)
 
 
 def spelled(rows: Rows) -> list[list[str]]:
-    """The cells of the rows under ``HEADER``: a name, whole numbers, and a loss with 4 digits."""
+    """Return the cells of the rows under ``HEADER``: a name, whole numbers, and a loss with 4 digits."""
     return [[f"r{i}", f"{n:.0f}", f"{d:.0f}", f"{loss:.4f}"] for i, (n, d, loss) in enumerate(rows)]
 
 
 def table(cells: Cells, header: Sequence[str] = HEADER, sep: str = ",", end: str = "\n") -> str:
-    """Cells as delimited text, without any quotation marks."""
+    """Return cells as delimited text without quotation marks."""
     return "".join(sep.join(line) + end for line in (header, *cells))
 
 
 def quoted(cells: Cells, header: Sequence[str] = HEADER, sep: str = ",", end: str = "\n") -> str:
-    """Cells as delimited text, every one in quotation marks."""
+    """Return cells as delimited text, all in quotation marks."""
     return table([[_quote(c) for c in line] for line in cells], [_quote(c) for c in header], sep, end)
 
 
@@ -138,15 +136,15 @@ def _quote(cell: str) -> str:
 
 
 def column(cells: Cells, place: int, spell: Callable[[str], str]) -> list[list[str]]:
-    """The cells with one column spelled in another way."""
+    """Return the cells with one column spelled differently."""
     return [[spell(c) if i == place else c for i, c in enumerate(line)] for line in cells]
 
 
 def cell(cells: Cells, row: int, place: int, text: str) -> list[list[str]]:
-    """The cells with another text in one of them."""
+    """Return the cells with another text in one of them."""
     return [[text if (i, j) == (row, place) else c for j, c in enumerate(line)] for i, line in enumerate(cells)]
 
 
 def as_large(case: Case) -> Case:
-    """The case marked as too large for the tests."""
+    """Return the case marked as too large for the tests."""
     return replace(case, large=True)

@@ -1,4 +1,4 @@
-"""Parquet: every type, compression and page that writers produce, damaged bytes, small files with much in them."""
+"""Parquet: all types, compressions and pages that writers produce, damaged bytes, small files with large content."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Table = Any
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Files of every kind."""
+    """Yield files of all kinds."""
     yield from _types_of_sizes(rng)
     yield from _types_of_losses(rng)
     yield from _further(rng)
@@ -86,7 +86,7 @@ def _types_of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng, 4, 3)
         low = tuple((min(n, 9e8), d, x) for n, d, x in rows)
         cells = pa.array([decimal.Decimal(int(r[0])) for r in low], kind)
-        # No program here reads 76 digits exactly; a sentence is as good.
+        # No reader here reads 76 digits exactly; a refusal is as good.
         wide = name == "decimal 76"
         yield _file(f"N as {name}", _with(low, N=cells), Expected(low, or_refused=wide))
     for name, code in {"text": ".0f", "text of floats": ".1f"}.items():
@@ -148,7 +148,7 @@ def _types_of_losses(rng: np.random.Generator) -> Cases:
 
 
 def _further(rng: np.random.Generator) -> Cases:
-    """Values that are missing, infinite, or beyond what other columns hold."""
+    """Yield values that are missing, infinite, or outside the range of other columns."""
     for name, value, word in (
         ("null", None, "1 row without a loss"),
         ("nan", float("nan"), "1 row without a loss"),
@@ -173,7 +173,7 @@ def _further(rng: np.random.Generator) -> Cases:
 
 
 def _written(rng: np.random.Generator) -> Cases:
-    """Compressions, versions, encodings and page sizes."""
+    """Yield compressions, versions, encodings and page sizes."""
     for codec in ("NONE", "SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI"):
         rows = grid(rng)
         yield _file(f"compressed by {codec.lower()}", _bytes(pa.table(_columns(rows)), compression=codec), reads(rows))
@@ -231,7 +231,7 @@ def _names(rng: np.random.Generator) -> Cases:
 
 
 def _flipped(rng: np.random.Generator) -> Cases:
-    """One byte turned into another, at places that are drawn: half in the data, half in the description at the end."""
+    """Yield files with one changed byte at random positions: half in the data, half in the footer."""
     rows = grid(rng)
     for i in range(FLIPS):
         codec = ("NONE", "SNAPPY", "ZSTD", "GZIP")[i % 4]
@@ -243,7 +243,7 @@ def _flipped(rng: np.random.Generator) -> Cases:
 
 
 def by_arrow(path: Path) -> Rows | None:
-    """The runs that Arrow reads from a Parquet file, None where it cannot."""
+    """Return the runs that Arrow reads from a Parquet file, or None if it cannot."""
     try:
         table = pq.read_table(path)
         columns = [table.column(name).cast(pa.float64()).to_pylist() for name in ("N", "D", "loss")]
@@ -273,7 +273,7 @@ def _torn(rng: np.random.Generator) -> Cases:
 
 
 def _bombs(rng: np.random.Generator) -> Cases:
-    """Small files that unpack to many rows or much text."""
+    """Yield small files that unpack to many rows or much text."""
     rows = grid(rng)
     yield _later("60 million rows", lambda path: _repeated(path, rows[0], 60_000_000), refuses("rows"))
     most = Expected((rows[0], rows[0]), n=5_000_000, unfit="N", or_refused=True)
@@ -285,19 +285,19 @@ def _bombs(rng: np.random.Generator) -> Cases:
 
 
 def _later(name: str, write: Callable[[Path], object], expected: Expected) -> Case:
-    """A case that is made when it is written, because it is large."""
+    """Return a large case, whose content is created when it is written."""
     return Case(f"{name}.parquet", KIND, write, expected, large=True)
 
 
 def _noted(path: Path, rows: Rows, letters: int, times: int) -> None:
-    """The rows, ``times`` over, beside one long text that the file has once."""
+    """Write the rows ``times`` over, with one long text that the file contains once."""
     count = len(rows) * times
     note = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * letters]))
     pq.write_table(pa.table(_columns(rows * times) | {"note": note}), path, compression="ZSTD")
 
 
 def _repeated(path: Path, row: Row, count: int) -> None:
-    """The same row ``count`` times, in groups of a million."""
+    """Write the same row ``count`` times, in groups of a million."""
     block = pa.table({name: np.full(1_000_000, value) for name, value in zip(("N", "D", "loss"), row, strict=True)})
     with pq.ParquetWriter(path, block.schema, compression="ZSTD") as writer:
         for _ in range(count // 1_000_000):

@@ -1,4 +1,4 @@
-"""Whether an import did what a person would expect of the file."""
+"""Comparison of an import with the expected outcome for the file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ KINDS: dict[Kind, str] = {
     "broke": "tracebacks",
 }
 ULPS = 4e-16
-"""What a product by a power of ten may change in the last digit of a number."""
+"""Relative change in the last digit of a number that a product with a power of ten may cause."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``right``: the runs of the file; ``answered``: after a question; ``named``: with a note on rows left out;
-    ``refused``: a sentence; ``differs``: none of what a person expects; ``broke``: a traceback."""
+    """The verdict on an import.
+
+    ``right``: the runs of the file; ``answered``: the same after a question; ``named``: with a note on rows left out;
+    ``refused``: a message; ``differs``: none of the expected outcomes; ``broke``: a traceback.
+    """
 
     kind: Kind
     why: str = ""
 
 
 def judge(way: Way, expected: Expected, path: Path, before: Outcome, after: Outcome) -> Verdict:
-    """Compare what was read before and after the answers with what was expected."""
+    """Compare the outcomes before and after the answers with the expected one."""
     if before.broke or after.broke:
         return Verdict("broke", before.broke or after.broke)
     if expected.boxed and way == "page":
@@ -81,7 +84,7 @@ def _refused(way: Way, outcome: Outcome, word: str) -> Verdict:
 
 
 def _damaged(outcome: Outcome, rows: Rows | None, reference: Rows | None) -> Verdict:
-    """A sentence, what was there, or what another reader finds in the damaged bytes."""
+    """Return the verdict on damaged bytes: a message, the original runs, or those of another reader are correct."""
     if outcome.refused or outcome.asked:
         return Verdict("refused")
     if _same(outcome.rows, rows):
@@ -93,7 +96,7 @@ def _damaged(outcome: Outcome, rows: Rows | None, reference: Rows | None) -> Ver
 
 
 def _same(rows: Rows | None, other: Rows | None, near: float = ULPS) -> bool:
-    """Equal but for a share ``near``."""
+    """Return whether the rows are equal within a relative difference ``near``."""
     if rows is None or other is None or len(rows) != len(other):
         return rows is other
     pairs = ((x, y) for a, b in zip(rows, other, strict=True) for x, y in zip(a, b, strict=True))

@@ -1,4 +1,4 @@
-"""Delimited text: separators, encodings, line ends, quotation marks, and lines that are no runs."""
+"""Delimited text: separators, encodings, line ends, quotation marks, and lines that are not runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENDS = {"windows": "\r\n", "old mac": "\r", "unix": "\n"}
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Files of every layout."""
+    """Yield files of all layouts."""
     yield from _separators(rng)
     yield from _lines(rng)
     yield from _around(rng)
@@ -76,7 +76,7 @@ def _lines(rng: np.random.Generator) -> Cases:
     yield _text("blank lines at the start", "\n\n" + text, reads(rows))
     yield _text("blank lines between", "\n\n".join([head, *lines]) + "\n", reads(rows))
     yield _text("lines of spaces at the start", "  \n\t\n" + text, reads(rows))
-    # A person sees two kinds of line ends as one; the file is refused, because parts of lines could be taken for cells.
+    # A person reads two kinds of line ends as one; the file is refused, because parts of lines could be read as cells.
     yield _text("mixed line ends", f"{head}\r\n" + "".join(f"{x}\n" for x in lines), refuses("lines"))
     yield _text("mixed line ends later", text + f"{lines[0]}\r\n", refuses("lines"))
     yield _text("windows header only", f"{head}\r\n" + "\n".join(lines) + "\n", refuses("lines"))
@@ -91,7 +91,7 @@ def _lines(rng: np.random.Generator) -> Cases:
 
 
 def _around(rng: np.random.Generator) -> Cases:
-    """Lines before, between and after the runs that are no runs."""
+    """Yield files with lines before, between and after the runs that are not runs."""
     rows = grid(rng)
     text = table(spelled(rows))
     head, *lines = text.splitlines()
@@ -125,7 +125,7 @@ def _around(rng: np.random.Generator) -> Cases:
 
 
 def _marks(rng: np.random.Generator) -> Cases:
-    """Quotation marks."""
+    """Yield files with quotation marks."""
     rows = grid(rng)
     cells = spelled(rows)
     for name, label in {
@@ -182,7 +182,7 @@ def _ragged(rng: np.random.Generator) -> Cases:
 
 
 def _characters(rng: np.random.Generator) -> Cases:
-    """Spaces and characters that are not seen."""
+    """Yield files with spaces and invisible characters."""
     rows = grid(rng)
     cells = spelled(rows)
     text = table(cells)

@@ -1,4 +1,4 @@
-"""One import in a process of its own: its outcome, its seconds and its memory."""
+"""One import in a separate process: its outcome, its seconds and its memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchmarks.reliability.files.case import Case, Expected
 from benchmarks.reliability.files.judge import Verdict, Way, judge
 
 LIMIT = 300.0
-"""Wall seconds after which an import is ended and counts as broken."""
+"""Wall seconds after which an import is stopped and counts as broken."""
 ADDRESSES = 16 * 2**30
-"""Bytes of address space that an import may take, so that a bomb ends its own process only."""
+"""Maximum address space of an import in bytes, so that a bomb ends only its own process."""
 CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = "benchmarks.reliability.files.warm"
 
@@ -40,7 +40,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Result:
-    """Verdict and cost of one case, read in one way."""
+    """Verdict and cost of one case, imported in one way."""
 
     case: Case
     way: Way
@@ -49,7 +49,7 @@ class Result:
 
 
 def measure(case: Case, way: Way, path: Path) -> Result:
-    """Import the file at ``path`` in a child process and judge what it gave."""
+    """Import the file at ``path`` in a child process and judge the outcome."""
     CONTEXT.set_forkserver_preload([PRELOADED])
     receiver, sender = CONTEXT.Pipe(duplex=False)
     child = CONTEXT.Process(target=_attempt, args=(sender, way, path, _plain(case.expected)))
@@ -70,7 +70,7 @@ def measure(case: Case, way: Way, path: Path) -> Result:
 
 
 def _plain(expected: Expected) -> tuple[bool, bool, tuple[str, ...]]:
-    """Is it asked first, are there answers to give, and which."""
+    """Return whether a question is expected, whether there are runs, and the answers."""
     return bool(expected.asks), expected.rows is not None, expected.answers
 
 

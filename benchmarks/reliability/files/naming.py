@@ -1,4 +1,4 @@
-"""Names: of columns, of groups and of files, as people choose them and as an attacker would."""
+"""Names of columns, groups and files, chosen by users and by attackers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ HOSTILE = (
     *("$x^2$", ":red[a]", ":material/home:", "=cmd|'/C calc'!A0", "@SUM(1)", "+1", "'; DROP TABLE tables; --"),
     *("]", "[", "__index_level_0__", "__proto__", "constructor", "\ufeff", "\u200b", "\xa0", "a" + "\u0300" * 200),
 )
-"""Names of a further column; N, D and loss are read as ever."""
+"""Names of an additional column; N, D and loss are read as usual."""
 GROUPS = ("None", "NA", "N/A", "null", "nan", "inf", "true", "", " ", "0", "-", "a,b", "é", "<b>x</b>", "'", '"', "1e5")
 FILES = (
     *(
@@ -106,7 +106,7 @@ ENDINGS = {
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Files with every name."""
+    """Yield files with all names."""
     yield from _columns(rng)
     yield from _repeated(rng)
     yield from _groups(rng)
@@ -145,11 +145,11 @@ def _columns(rng: np.random.Generator) -> Cases:
 
 
 def _repeated(rng: np.random.Generator) -> Cases:
-    """Names that come twice, that are empty, or that differ in case."""
+    """Yield files with names that are repeated, empty, or that differ only in case."""
     rows = grid(rng)
     cells = [[*line, "9.5"] for line in spelled(rows)]
     for i, name in enumerate(("loss", "N", "D", "run")):
-        # The first of two equal names is the one that a person would take; a note names the second.
+        # A person would use the first of two equal names; a note names the second.
         yield _text(f"name twice {i}", table(cells, (*HEADER, name)), reads(rows, "repeats the name"))
     for i, name in enumerate(("n", "d", "Loss", "LOSS", "l", "c0", "C0")):
         yield _text(f"name in another case {i}", table(cells, (*HEADER, name)), reads(rows))
@@ -165,13 +165,13 @@ def _repeated(rng: np.random.Generator) -> Cases:
 
 
 def _groups(rng: np.random.Generator) -> Cases:
-    """Two groups of runs, of which one has a name that a program may take for nothing."""
+    """Yield two groups of runs, one with a name that a program may read as a missing value."""
     for i, name in enumerate(GROUPS):
         rows = (*grid(rng), *grid(rng))
         cells = [[*line, name if j < 12 else "other"] for j, line in enumerate(spelled(rows))]
         fields = quoted(cells, (*HEADER, "group"))
         options = ("--group", "group", "--share", "alpha")
-        # An empty cell and the null of a program both say that nothing is there.
+        # An empty cell and the null of a program both mean a missing value.
         labels = ("" if name == "null" else name, "other")
         said = Expected(rows, answers=options, labels=labels)
         yield _text(f"group {i}", fields, said)

@@ -1,4 +1,4 @@
-"""Files of other programs under the names of tables, and files that hold nothing of a table."""
+"""Files of other programs with endings of tables, and files without a table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from benchmarks.reliability.files.case import Cases, Rows, content, grid, refuse
 
 KIND = "other files"
 FORMATS = ("csv", "txt", "json", "parquet", "xlsx", "duckdb")
-"""Endings that the box of the page takes, one of each format."""
+"""Endings that the upload box of the page accepts, one for each format."""
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Each file under the ending of a table of text, and some under every ending."""
+    """Yield each file with the ending of a text table, and some with all endings."""
     rows = grid(rng)
     files = _packed(rows) | _programs(rows) | _random(rng)
     for name, (data, word) in files.items():
@@ -40,7 +40,10 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def _packed(rows: Rows) -> dict[str, tuple[bytes, str]]:
-    """The table, packed; with the word of the sentence (the name of the file where it does not matter)."""
+    """Return the table in packed form by file name, with a word of the message.
+
+    An empty word stands for the name of the file.
+    """
     text = table(spelled(rows)).encode()
     folder = io.BytesIO()
     with tarfile.open(fileobj=folder, mode="w") as archive:
@@ -68,13 +71,13 @@ def _packed(rows: Rows) -> dict[str, tuple[bytes, str]]:
         with zipfile.ZipFile(sink, "w") as archive_of_zip:
             if inner:
                 archive_of_zip.writestr(inner, packed)
-        # An empty archive begins with other bytes than one with a file.
+        # An empty archive begins with other bytes than an archive with a file.
         found[name] = (sink.getvalue(), "Excel" if inner else "")
     return found
 
 
 def _programs(rows: Rows) -> dict[str, tuple[bytes, str]]:
-    """What other programs write."""
+    """Return files of other programs."""
     arrow, columns = io.BytesIO(), pa.table({"N": [r[0] for r in rows], "loss": [r[2] for r in rows]})
     with ipc.new_file(arrow, columns.schema) as writer:
         writer.write_table(columns)

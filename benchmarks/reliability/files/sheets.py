@@ -1,4 +1,4 @@
-"""Excel: what people keep in sheets besides a table, what programs write, and damaged workbooks."""
+"""Excel: other contents of sheets besides a table, output of programs, and damaged workbooks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Lines = Sequence[Sequence[Any]]
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Workbooks of every kind."""
+    """Yield workbooks of all kinds."""
     yield from _cells(rng)
     yield from _around(rng)
     yield from _sheets(rng)
@@ -43,17 +43,17 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def workbook_file(name: str, data: bytes, expected: Expected) -> Case:
-    """A workbook under a name, which ends in .xlsx where it has no ending of its own."""
+    """Return a workbook as a case; the name gets the ending .xlsx if it has none."""
     return content(name if name.endswith((".xlsm", ".csv", ".xls")) else f"{name}.xlsx", KIND, data, expected)
 
 
 def lines_of(rows: Rows) -> list[list[Any]]:
-    """The header and the rows as cells."""
+    """Return the header and the rows as cells."""
     return [list(HEADER), *([f"r{i}", int(n), int(d), loss] for i, (n, d, loss) in enumerate(rows))]
 
 
 def workbook(sheets: Mapping[str, Lines], change: Callable[[Any], object] = lambda book: None) -> bytes:
-    """A workbook with these sheets, changed before it is saved."""
+    """Return a workbook with these sheets, changed before it is saved."""
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, lines in sheets.items():
@@ -67,12 +67,12 @@ def workbook(sheets: Mapping[str, Lines], change: Callable[[Any], object] = lamb
 
 
 def _sheet(name: str, lines: Lines, expected: Expected, change: Callable[[Any], object] = lambda book: None) -> Case:
-    """A workbook of one sheet."""
+    """Return a workbook of one sheet as a case."""
     return workbook_file(name, workbook({"runs": lines}, change), expected)
 
 
 def rewritten(data: bytes, part: str, change: Callable[[str], str]) -> bytes:
-    """The workbook with one of its XML parts changed."""
+    """Return the workbook with one of its XML parts changed."""
     sink = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
@@ -131,7 +131,7 @@ def _cells(rng: np.random.Generator) -> Cases:
     formats = {"percent": "0%", "rounded": "0", "scientific": "0.0E+00", "money": '"$"#,##0.00', "a date": "yyyy-mm-dd"}
     for name, code in formats.items():
         shown = workbook({"runs": lines_of(rows)}, lambda book, code=code: _format(book, code))  # type: ignore[misc]
-        # A cell shown as a date holds a number that nobody sees: the column is refused.
+        # A cell shown as a date contains a number that is not visible: the column is refused.
         yield workbook_file(f"loss shown as {name}", shown, refuses("loss") if name == "a date" else reads(rows))
 
 
@@ -153,7 +153,7 @@ def _around(rng: np.random.Generator) -> Cases:
     merged = workbook({"runs": [["Runs of March"], *lines]}, lambda book: book.worksheets[0].merge_cells("A1:D1"))
     yield workbook_file("merged title", merged, refuses("wider than its header"))
     groups = [[*line, "group" if i == 0 else "a" if i % 6 == 1 else None] for i, line in enumerate(lines)]
-    # Excel keeps the value of merged cells in the first of them; the others read as empty, as in every program.
+    # Excel stores the value of merged cells in the first of them; the others are empty, as in all programs.
     yield _sheet("merged groups", groups, reads(rows), _merge_groups)
     yield _sheet(
         "units below the header", [lines[0], ["", "params", "tokens", "nats"], *lines[1:]], refuses("'params'")
@@ -247,11 +247,11 @@ def _damaged(rng: np.random.Generator) -> Cases:
 
 
 def by_openpyxl(path: Path) -> Rows | None:
-    """The runs that openpyxl reads as a whole (not row by row, as Isoplan does), None where it cannot."""
+    """Return the runs that openpyxl reads as a whole (Isoplan reads row by row), or None if it cannot."""
     try:
         lines = list(openpyxl.load_workbook(path, data_only=True).worksheets[0].iter_rows(values_only=True))[1:]
         return tuple(_row(line) for line in lines)
-    except Exception:  # what openpyxl raises of a damaged file is not listed anywhere
+    except Exception:  # the exceptions of openpyxl for damaged files are not documented
         return None
 
 

@@ -1,4 +1,4 @@
-"""Delimited text: numbers as people and programs spell them."""
+"""Delimited text: spellings of numbers by people and programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ N, LOSS = 1, 3
 Spell = Callable[[float], str]
 AGREED = ("--convert", "N")
 
-# Spellings of N that are numbers as they stand.
+# Spellings of N that are numbers without conversion.
 PLAIN: dict[str, Spell] = {
     "with a point": lambda n: f"{n:.1f}",
     "with a last point": lambda n: f"{n:.0f}.",
@@ -47,7 +47,7 @@ PLAIN: dict[str, Spell] = {
     "in marks": lambda n: f'"{n:.0f}"',
     "with 40 digits": lambda n: f"{n:.0f}.{'0' * 40}",
 }
-# Spellings of N that a person reads and that are agreed to first.
+# Spellings of N that a person can read and whose conversion needs consent first.
 AGREEABLE: dict[str, Spell] = {
     "in M": lambda n: f"{n / 1e6:.10g}M",
     "in m": lambda n: f"{n / 1e6:.10g}m",
@@ -93,7 +93,7 @@ UNREADABLE: dict[str, Spell] = {
     "with an l": lambda n: f"{n:.0f}L",
     "in quotes of quotes": lambda n: f'"""{n:.0f}"""',
 }
-# One loss that is missing, infinite, or no number; the rest of the column is as usual.
+# One loss that is missing, infinite, or not a number; the rest of the column is as usual.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None", "nan", "NaN", "NAN", '""', "-nan")
 INFINITE = ("inf", "-inf", "Infinity", "INF", "+inf", "-Infinity")
 NO_NUMBER = (
@@ -102,11 +102,11 @@ NO_NUMBER = (
     *("01:02:03", "3.1.2", "1e", "e5", "5-6", "(5.2)", "5.2-", "1/2", '"3,1"', "−3.1", "3.1 4.2", "nil", "1d0"),
     *("missing", "٣", "３", "1.5f", "$3.1", "3.1 nats", "31%", "3·1", "0b11", "1e5e5", "--3", "+-3", "3500m x"),
 )
-"""Cells that are no number: the sentence names one of them."""
+"""Cells that are not numbers: the message names one of them."""
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Files of every spelling."""
+    """Yield files of all spellings."""
     yield from _of_sizes(rng)
     yield from _of_losses(rng)
     yield from _one_cell(rng)
@@ -137,7 +137,7 @@ def _of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng)
         yield _text(f"N {name}", table(_sizes(rows, spell)), refuses("N"))
     rows = grid(rng)
-    # A person reads 1_000_000 as Python does; without its groups of three it is no number that people write.
+    # A person reads 1_000_000 as Python does; without groups of three digits it is not a usual number.
     yield _text("N grouped by underscores", table(_sizes(rows, lambda n: f"{n:_.0f}")), asks("N", AGREED, rows))
     both = column(_sizes(rows, AGREEABLE["in M"]), 2, lambda d: f"{float(d) / 1e9:.10g}B")
     answers = (*AGREED, "--convert", "D")
@@ -163,7 +163,7 @@ def _of_losses(rng: np.random.Generator) -> Cases:
         "loss:thousands", ("--convert", "loss:thousands"), thousands
     ))  # fmt: skip
     mixed = [[*c[:3], c[3].replace(",", ".") if i % 2 else c[3]] for i, c in enumerate(brief)]
-    # 3.251 beside 3,512: each reading of the comma makes nonsense of one of them.
+    # 3.251 and 3,512 in one column: each meaning of the comma makes one of them absurd.
     yield _text("points and commas of 3 digits", table(mixed, sep=";"), refuses("loss"))
     long = [[*c[:3], c[3].replace(",", ".") if i % 2 else c[3]] for i, c in enumerate(comma)]
     yield _text("points and commas of 4 digits", table(long, sep=";"), refuses("loss"))
@@ -197,7 +197,7 @@ def _of_losses(rng: np.random.Generator) -> Cases:
 
 
 def _one_cell(rng: np.random.Generator) -> Cases:
-    """One cell of the loss, at a place of the table that is drawn."""
+    """Yield tables with one special cell of the loss, in a random row."""
     for tokens, word in ((MISSING, "1 row without a loss"), (INFINITE, "infinite loss")):
         for i, token in enumerate(tokens):
             rows = grid(rng)
@@ -219,7 +219,7 @@ def _one_cell(rng: np.random.Generator) -> Cases:
 
 
 def _extremes(rng: np.random.Generator) -> Cases:
-    """Numbers at the ends of what a computer keeps."""
+    """Yield numbers at the limits of floating point."""
     for i, (token, word) in enumerate(
         {
             "0": "N at or below zero",
@@ -257,7 +257,7 @@ def _extremes(rng: np.random.Generator) -> Cases:
 
 
 def _kinds(rng: np.random.Generator) -> Cases:
-    """Columns that are something else than numbers, and headers that state a unit."""
+    """Yield columns that are not numbers, and headers that state a unit."""
     rows = grid(rng)
     cells = spelled(rows)
     kinds: dict[str, Callable[[int], str]] = {
@@ -284,7 +284,7 @@ def _kinds(rng: np.random.Generator) -> Cases:
         text = of(header, lambda n, unit=10.0**power: f"{n / unit:.10g}")  # type: ignore[misc]
         yield _text(f"N under {header}", text, asks("--convert", ("--convert", header), rows))
     text = of("log10_N", lambda n: repr(math.log10(n)))
-    # Logarithms give N back up to rounding, which a person accepts.
+    # Logarithms give N within rounding, which a person accepts.
     near = Expected(rows, asks="--convert", answers=("--convert", "log10_N"), digits=12)
     yield _text("N under log10_N", text, near)
     for header in ("loss (nats)", "val_loss", "Loss", "eval/loss", "test loss", "validation-loss"):

@@ -1,6 +1,6 @@
-"""What every import needs, loaded once: the server of forks loads this module, so that its children start at once.
+"""Modules that each import needs, loaded once: the fork server loads this module, so its children start fast.
 
-The modules of pages are loaded, and no page is run: a process that has threads should not fork.
+The modules of pages are loaded, but no page is run: a process with threads should not fork.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that are typed to break formulas and numbers: what comes of each, in a child with its seconds and memory."""
+"""Texts that attack formulas and numbers: the outcome of each in a child process, with its seconds and memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from benchmarks.reliability.formulas.places import PLACES, columns
 from benchmarks.report import Report
 
 SECONDS, MEGABYTES = 2.0, 300.0
-"""What reading and evaluating one text may take, in processor seconds and in memory above the idle child."""
+"""Maximum processor seconds to read and evaluate one text, and maximum memory above that of the idle child."""
 FITTED = 10.0
-"""The same of a whole command, which fits the law from 64 starts with 20 refits: processor seconds."""
+"""Maximum processor seconds of a whole command, which fits the law from 64 starts with 20 refits."""
 SAME = 1e-9
 KINDS = ("refused in one sentence", "the right value", "either would do", "wrong", "traceback", "too slow or large")
-"""What a count is kept of."""
+"""The kinds of outcomes that are counted."""
 
 
 def run() -> Report:
-    """Try every attack once."""
+    """Try each attack once."""
     columns()
     found = [(attack, attempt(PLACES[attack.place], attack.text)) for attack in attacks()]
     for attack, outcome in found:
@@ -41,7 +41,7 @@ def run() -> Report:
 
 
 def judge(attack: Attack, outcome: Outcome) -> str:
-    """Which of ``KINDS`` it is."""
+    """Return which of ``KINDS`` an outcome is."""
     longest = FITTED if attack.place.startswith("isoplan") else SECONDS
     if outcome.kind == "killed" or outcome.seconds > longest or outcome.megabytes > MEGABYTES:
         return KINDS[5]

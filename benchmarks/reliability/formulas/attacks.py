@@ -1,6 +1,6 @@
-"""What is typed: power towers, nesting, names, unicode, size, and random texts, each with what must come of it.
+"""Typed texts with their expected outcome: power towers, nesting, names, unicode, size, and random texts.
 
-``wanted`` is the value that the text has on paper, REFUSED where it has none, EITHER where both would be right.
+``wanted`` is the mathematical value of the text, REFUSED if it has none, EITHER if both would be right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ N, D, n, log = AT["N"], AT["D"], AT["n"], AT["log"]
 
 @dataclass(frozen=True)
 class Attack:
-    """``text`` typed at ``place``."""
+    """The ``text`` typed at ``place``."""
 
     place: str
     text: str
@@ -28,7 +28,7 @@ class Attack:
 
 
 def attacks() -> list[Attack]:
-    """All of them, the listed and the random ones."""
+    """Return all attacks, the listed and the random ones."""
     return [*_formulas(), *_of_laws(), *_numbers(), *_commands(), *_random()]
 
 
@@ -52,7 +52,7 @@ TOWERS: tuple[tuple[str, float | str], ...] = (
     ("N*min(9^9^9, 1)", REFUSED),
     ("N*1e-400", 0.0),
 )
-"""Powers of powers and other numbers that are too large to be one."""
+"""Powers of powers, and other numbers that are too large."""
 NESTS: tuple[tuple[str, float | str], ...] = (
     ("(" * 1000 + "N", REFUSED),
     ("(" * 990 + "N" + ")" * 990, REFUSED),
@@ -108,7 +108,7 @@ NAMES: tuple[tuple[str, float | str], ...] = (
     ("   ", REFUSED),
     ("#", REFUSED),
 )
-"""Names that are no columns, of Python, SQL and HTML, and what is no name at all."""
+"""Names that are not columns, from Python, SQL and HTML, and texts that are not names."""
 UNICODES: tuple[tuple[str, float | str], ...] = (
     ("N*\ud800", REFUSED),
     ('"\udc80"*N', REFUSED),
@@ -159,16 +159,16 @@ SIZES: tuple[tuple[str, float | str], ...] = (
 
 
 def _formulas() -> Iterator[Attack]:
-    """The same texts for a law, a role and the compute rule; a law needs a parameter, so each is multiplied by one."""
+    """Yield the same texts for a law, a role and the compute rule; a law gets a parameter, because it needs one."""
     for text, wanted in (*TOWERS, *NESTS, *NAMES, *UNICODES, *SIZES):
         for place in FORMULAS:
             yield Attack(place, text, wanted) if place != FORMULAS[0] else _of_law(text, wanted)
 
 
 def _of_law(text: str, wanted: float | str) -> Attack:
-    """The text as a law: names that are no column are its parameters, and a value may be what a fit sorts out."""
+    """Return the text as a law and its wanted value; names that are not columns are parameters."""
     whole = f"q+{text}" if len(text) < 1000 else text
-    if text in ("N*__import__", "N*NaN", "N*inf"):  # parameters like any other
+    if text in ("N*__import__", "N*NaN", "N*inf"):  # in a law these are parameters
         wanted = N * THETA
     if isinstance(wanted, float):
         return Attack(FORMULAS[0], whole, wanted + THETA if whole != text else EITHER)
@@ -320,7 +320,7 @@ def _numbers() -> Iterator[Attack]:
 
 
 def _commands() -> Iterator[Attack]:
-    """Through the whole command, where the fit itself may be what takes long."""
+    """Yield texts for the whole command, in which the fit itself may be slow."""
     letters = "abcdefghijkl"
     for text, wanted in (
         ("E+A/N^alpha", 0.0),
@@ -365,7 +365,7 @@ def _commands() -> Iterator[Attack]:
 
 
 def _random() -> Iterator[Attack]:
-    """Random trees, whose value Python's own arithmetic knows, and random texts of the grammar's signs."""
+    """Yield random trees with values from Python's own arithmetic, and random texts of the signs of the grammar."""
     choice = random.Random(SEED)
     for _ in range(40):
         text, value = _tree(choice, 6)
@@ -380,7 +380,7 @@ def _random() -> Iterator[Attack]:
 
 
 def _tree(choice: random.Random, depth: int) -> tuple[str, float]:
-    """A random formula and its value."""
+    """Return a random formula and its value."""
     if depth == 0 or choice.random() < 0.1:
         name = choice.choice(["N", "D", "n", "number"])
         return (name, AT[name]) if name != "number" else (f"{(x := choice.uniform(0.1, 9)):.6g}", float(f"{x:.6g}"))

@@ -1,4 +1,4 @@
-"""One attack in a forked child under limits: what came of it, and the processor seconds and memory that it took."""
+"""One attack in a forked child under limits: its outcome, processor seconds and memory."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from multiprocessing.connection import Connection
 from isoplan.engine.errors import PlannerError
 
 SECONDS, MEGABYTES = 30, 4096
-"""Limits of the child: processor seconds, and megabytes above what its parent has."""
+"""Limits of the child: processor seconds, and megabytes above the memory of its parent."""
 WAIT = 300.0
 """Wall seconds after which a child counts as hanging."""
 ONE_SENTENCE = 700
-"""The longest refusal, in characters."""
+"""Maximum length of a refusal in characters."""
 _forks = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``kind`` is refused, evaluated, traceback or killed; ``text`` the sentence, the traceback or the signal."""
+    """Outcome of an attack: ``kind`` is refused, evaluated, traceback or killed.
+
+    ``text`` is the message, the traceback or the signal.
+    """
 
     kind: str
     text: str = ""
@@ -37,7 +40,7 @@ class Outcome:
 
 
 def attempt(work: Callable[[str], float], text: str) -> Outcome:
-    """Do ``work`` on ``text`` in a child of this process."""
+    """Run ``work`` on ``text`` in a child of this process."""
     here, there = _forks.Pipe(duplex=False)
     child = _forks.Process(target=_child, args=(work, text, there))
     child.start()
@@ -73,7 +76,7 @@ def _result(work: Callable[[str], float], text: str, sink: int) -> tuple[str, st
         return "evaluated", "", work(text)
     except PlannerError as error:
         return _refused(str(error))
-    except SystemExit as end:  # of the command: its sentence stands on standard error
+    except SystemExit as end:  # the message of the command is on standard error
         sys.stderr.flush()
         said = os.pread(sink, 2**20, 0).decode(errors="replace")
         lines = [line for line in said.strip().splitlines() if line.startswith("isoplan: ")] or [said]
@@ -83,7 +86,7 @@ def _result(work: Callable[[str], float], text: str, sink: int) -> tuple[str, st
 
 
 def _refused(sentence: str) -> tuple[str, str, float]:
-    """A refusal, if it is a sentence that a page and a terminal can show."""
+    """Return a refusal if it is a sentence that a page and a terminal can show, and a traceback otherwise."""
     shown = sentence.isprintable() and sentence.encode(errors="replace").decode() == sentence
     if not shown or not 10 <= len(sentence) <= ONE_SENTENCE:
         return "traceback", f"no sentence: {sentence[:200]!r}", math.nan
@@ -91,6 +94,6 @@ def _refused(sentence: str) -> tuple[str, str, float]:
 
 
 def _address_space() -> int:
-    """Bytes of address space that this process has."""
+    """Return the address space of this process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""The places where a user types a formula or a number, each as a function from the text to the value that it gives."""
+"""The places where a user types a formula or a number, each as a function from the text to its value."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ROWS = 100_000
 RUNS = 40
 """Rows of the table that the terminal fits."""
 THETA = 0.5
-"""What every parameter of a typed law is where the law is evaluated."""
+"""Value of all parameters at which a typed law is evaluated."""
 NAMES = ("N", "D", "batch size", "n", "log", "C")
 AT = {"N": 1e6, "D": 1e8, "batch size": 64.0, "n": 3.0, "log": 2.0, "C": 6e14}
-"""The first row."""
+"""The first row of the table."""
 
 
 @lru_cache(maxsize=1)
 def columns() -> dict[str, Floats]:
-    """A table of ``ROWS`` rows whose first is ``AT``."""
+    """Return a table of ``ROWS`` rows, with ``AT`` as the first one."""
     random = np.random.default_rng(0)
     return {name: np.append(AT[name], AT[name] * np.exp(random.normal(size=ROWS - 1))) for name in NAMES}
 
@@ -50,7 +50,7 @@ def _runs() -> Runs:
 
 
 def law(text: str) -> float:
-    """Read the formula of a law, and evaluate it, its gradient and its LaTeX."""
+    """Read the formula of a law, and evaluate the law, its gradient and its LaTeX."""
     found = FitSpec(law="formula", formula=text).read_from(_runs()).find_law()
     assert isinstance(found, FormulaLaw)
     theta = np.full(len(found.names), THETA)
@@ -64,7 +64,7 @@ def law(text: str) -> float:
 
 
 def derived(text: str) -> float:
-    """Compute a role by a formula, for every row of the table."""
+    """Compute a role by a formula for all rows of the table."""
     roles = Roles(derived=derive.read_derived([f"D = {text}"]))
     kinds = [Column(name, "number", ROWS, 0, ROWS) for name in NAMES]
     derive.check_derived(kinds, roles)
@@ -73,7 +73,7 @@ def derived(text: str) -> float:
 
 
 def rule(text: str) -> float:
-    """Compute C by a formula for every run, and solve the formula for D."""
+    """Compute C by a formula for all runs, and solve the formula for D."""
     found = compute_rule("formula", 1.0, text)
     table = columns()
     others = {name: table[name] for name in ("batch size", "n", "log")}
@@ -119,39 +119,39 @@ def samples(text: str) -> float:
 
 
 def filtered(text: str) -> float:
-    """Read the lower end of a range of the filter; its value as the condition holds it."""
+    """Read the lower end of a range of the filter; return its value in the condition."""
     condition = with_range("", "N", text, "")
     assert check(condition, NAMES)
     return float(condition.rpartition(">= ")[2])
 
 
 def swept(text: str) -> float:
-    """Read the values of a field of a grid of cells; their sum."""
+    """Read the values of a field of a grid of cells; return their sum."""
     return math.fsum(float(x) for x in expand(read_typed(text, "number", "width"), "number"))
 
 
 def named(text: str) -> float:
-    """Read the texts of a field of a grid of cells; how many there are."""
+    """Read the texts of a field of a grid of cells; return their number."""
     return float(len(expand(read_typed(text, "text", "variant"), "text")))
 
 
 def fitted(text: str) -> float:
-    """``isoplan fit --formula``, from the command line to the printed fit; the exit code."""
+    """Run ``isoplan fit --formula``, from the command line to the printed fit; return the exit code."""
     return _isoplan(f"--formula={text}", "--law", "formula", "--bootstrap", "20")
 
 
 def ruled(text: str) -> float:
-    """``isoplan fit --rule``; the exit code."""
+    """Run ``isoplan fit --rule``; return the exit code."""
     return _isoplan(f"--rule={text}", "--law", "power", "--axis", "C", "--bootstrap", "20")
 
 
 def given(text: str) -> float:
-    """``isoplan fit --derive``; the exit code."""
+    """Run ``isoplan fit --derive``; return the exit code."""
     return _isoplan(f"--derive=U = {text}", "--law", "power", "--axis", "N", "--bootstrap", "20")
 
 
 def _isoplan(*options: str) -> float:
-    """Run the command on a small table in the current folder; what it says on standard error goes with SystemExit."""
+    """Run the command on a small table in the current folder; SystemExit has its message from standard error."""
     table = {name: x[:RUNS] for name, x in columns().items() if name != "C"}
     loss = 1.7 + 400 * table["N"] ** -0.34 + 900 * table["D"] ** -0.3
     head = ",".join([*table, "loss"])

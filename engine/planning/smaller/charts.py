@@ -11,19 +11,19 @@ from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, Same
 from isoplan.engine.quantities import count, power10
 
 MOST = 2.0
-"""The largest overhead that is drawn: three times the compute."""
+"""Largest overhead drawn: three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
 """Fractions whose overhead stands beside the line."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
 INSIDE = 0.005
 """Decades beyond the runs up to which a model counts as within them."""
 TALLEST = 2.6
-"""How far above the minimum the axis of a lifetime reaches."""
+"""Upper end of the lifetime axis, relative to the minimum."""
 PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
 
 
 def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
-    """Overhead in compute against model size; ``life`` is the fraction that is cheapest over its life."""
+    """Draw overhead in compute against model size; ``life`` is the fraction that is cheapest over its life."""
     x, y = curve.fraction, curve.overhead
     low, high = 0.85 * float(x[y <= MOST][0]), float(x[-1])
     markers = [Marker(1.0, 0.0, _hover("Best for training", curve, 1.0))]
@@ -60,7 +60,10 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
 
 
 def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
-    """Training, simulation and inference stacked over model size; the least sum with the 68 % intervals of ``life``."""
+    """Draw training, simulation and inference, stacked, over model size.
+
+    The smallest sum has the 68 % intervals of ``life``.
+    """
     total, least = curve.total, float(np.interp(curve.best, curve.N, curve.total))
     highest = TALLEST * least
     shown = np.flatnonzero(total <= highest * 1.5)

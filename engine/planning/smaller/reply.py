@@ -31,7 +31,7 @@ UNSERVED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Smaller(Answer):
-    """Models of one loss in ``result``, and the cheapest over its life, None without queries."""
+    """Models of one loss in ``result``, and the cheapest one over its life (None without queries)."""
 
     lifetime: Lifetime | None = None
 

@@ -19,9 +19,11 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor
 
 MOST_VALUES = 12
-"""Values up to which a column is read: groups with few runs may stand beside the 2 to 8 that are compared."""
+"""Maximum number of values of a column to read. It exceeds the 2 to 8 values compared, to allow for groups with few
+runs.
+"""
 MOST_COLUMNS = 24
-"""Columns that are read, data sets first."""
+"""Maximum number of columns to read, datasets first."""
 LABEL_LENGTH = 80
 
 _DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
@@ -32,7 +34,7 @@ _DATASETS |= {"condition", "conditions"}
 _OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
 _OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
 UNTRAINED = ("untrained", "not_trained")
-"""Names of a flag of runs that did not train, which enter no law; Isoplan's own cells measure it."""
+"""Names of a flag of runs that did not train and are not fitted. Isoplan measures it for its own sweeps."""
 _KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
 _KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
 _NOTES = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
@@ -48,9 +50,9 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 
 
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
-    """The columns of a table with 2 to ``MOST_VALUES`` values, for the rows ``ids``; by column name, data sets first.
+    """Return the columns of a table with 2 to ``MOST_VALUES`` values for the rows ``ids``, by column name.
 
-    Columns of numbers that a law reads, seeds, states and metrics are left out.
+    Datasets come first. Numeric columns that a law reads, seeds, states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
     categories = [
@@ -80,7 +82,7 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
 
 
 def _few(column: Column) -> bool:
-    """Whether a column may have few values; its count of them is an estimate."""
+    """Return whether a column may have few values; its number of distinct values is an estimate."""
     fewest = 1 if _untrained(column) else 2
     return column.kind in _SQL_TYPES and fewest <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
 
@@ -90,7 +92,7 @@ def _untrained(column: Column) -> bool:
 
 
 def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
-    """What the name of a column and its values suggest; a prefix such as ``config.`` does not count.
+    """Return the kind that the name of a column and its values suggest; a prefix such as ``config.`` is ignored.
 
     >>> category_kind("config.dataset", ["c4", "pile"]), category_kind("is_outlier", ["0", "1"])
     ('dataset', 'out')
@@ -111,7 +113,7 @@ def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
 
 
 def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:
-    """The values of a column as they are and as text, in their order."""
+    """Return the values of a column, each in its type and as text, in ascending order."""
     number = f"AND NOT isnan(c{i})" if column.kind == "number" else ""
     blank = f"AND trim(c{i}) <> ''" if column.kind == "text" else ""
     few = f"SELECT DISTINCT c{i} FROM {sql.data(table_id)} WHERE c{i} IS NOT NULL {number} {blank}"
@@ -120,18 +122,18 @@ def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple
 
 
 MIN_RUNS = 3
-_MAX_SPREAD = 0.15  # decades inside a group: a budget is a value of C, give or take a fifth
-_MIN_GAP = 0.04  # decades between groups
-_CLEAR = 3.0  # the smallest gap between groups over the widest group
+_MAX_SPREAD = 0.15  # maximum width of a group in decades
+_MIN_GAP = 0.04  # minimum gap between groups in decades
+_CLEAR = 3.0  # minimum ratio of the smallest gap between groups to the widest group
 _MAX_GROUPS = 200
 
 
 def find_budgets(C: Floats) -> Floats:
-    """The nominal budget of each run, NaN for a run in no group; all NaN where no groups stand out.
+    """Return the nominal budget of each run, NaN for a run without a group; all NaN if no clear groups exist.
 
-    ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps; of all numbers of cuts the one with the
-    clearest groups counts, when at least two groups of ``MIN_RUNS`` runs hold half of the runs and the gaps between
-    groups are several times the width of any group. The nominal budget is the median C of the group.
+    ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps, and the number of cuts with the clearest
+    groups is used. At least two groups of ``MIN_RUNS`` runs must contain half of the runs, and the smallest gap must be
+    at least ``_CLEAR`` times the width of the widest group. The nominal budget is the median C of the group.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))

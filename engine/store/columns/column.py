@@ -1,4 +1,4 @@
-"""What is known of a table's columns: kind, range, examples, a proposed conversion and a guessed role."""
+"""Profile of a table's columns: kind, range, examples, a proposed conversion and a guessed role."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Kind = Literal["number", "text", "bool", "date"]
 
 @dataclass(frozen=True)
 class Conversion:
-    """A way to read a column as the numbers that a law needs, proposed and not yet applied.
+    """A conversion of a column to the numbers that a law needs, proposed and not yet applied.
 
-    ``kind`` is a conversion of ``isoplan.engine.store.columns.conversions``. Of text, ``changes`` cells would be read
-    differently from what they say as they stand; ``fails`` cells cannot be read and would count as missing.
-    ``ambiguous``: the text has two readings. A comma may be decimal or separate thousands; in a file with decimal
-    commas, a point may be decimal or separate thousands. ``about`` describes a unit, empty for text without one.
-    ``needed``: without agreement the column does not get the role that its name suggests.
+    ``kind`` is a conversion of ``isoplan.engine.store.columns.conversions``. For text, ``changes`` cells would be read
+    differently from their literal value; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: the
+    text has two readings. A comma may be decimal or separate thousands; in a file with decimal commas, a point may be
+    decimal or separate thousands. ``about`` describes a unit, empty for text without one. ``needed``: unless the user
+    accepts the conversion, the column does not get the role that its name suggests.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Conversion:
 
     @property
     def text(self) -> str:
-        """The proposal in a sentence."""
+        """The proposal as a sentence."""
         kind = text_kind(self.kind)
         if kind is None:
             return f"Read {self.about}."
@@ -58,12 +58,12 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a stored table, as the file names it.
+    """One column of a stored table, with its name in the file.
 
-    ``missing`` counts empty cells and NaN, ``infinite`` infinities; ``minimum`` and ``maximum`` are over the finite
-    numbers (None without any); ``whole`` says that all of them are whole; ``distinct`` is an estimate.
-    ``guess`` is the role that name and values suggest, ``why`` says from what. ``unread`` is the row id and the text of
-    the first cell that cannot be read as a number, in a text column that has one.
+    ``missing`` counts empty cells and NaN, ``infinite`` infinities. ``minimum`` and ``maximum`` are over the finite
+    numbers (None without any). ``whole`` states whether all of them are whole. ``distinct`` is an estimate. ``guess``
+    is the role that name and values suggest, ``why`` the evidence for it. ``unread`` is the row id and the text of the
+    first cell of a text column that cannot be read as a number, if there is one.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Column:
 
     @property
     def cell(self) -> str:
-        """A cell that is no number, as a sentence names it; empty where none is known."""
+        """A cell that is not a number, formatted for a sentence; empty if none is known."""
         if self.unread is not None:
             return f"{self.unread[1]!r} in row {self.unread[0]}"
         return repr(self.examples[0]) if self.examples else ""
@@ -108,7 +108,7 @@ class Column:
 
     @property
     def convert_option(self) -> str:
-        """The option of the terminal that agrees to the proposed conversion."""
+        """The terminal option that accepts the proposed conversion."""
         if self.conversion and self.conversion.ambiguous:
             return convert_options(self.name, self.conversion.either)
         _, hows = OPEN.get(self.conversion.kind if self.conversion else "", ("", ("",)))
@@ -116,7 +116,7 @@ class Column:
 
     @property
     def way_to_numbers(self) -> str:
-        """What to do about a column with a proposed conversion, so that it is read as the numbers of its role."""
+        """Instruction to the user: how to get a column with a proposed conversion read as numbers."""
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
             tick = f"say which on the Data page ({self.convert_option} in the terminal): {self.two_readings}"

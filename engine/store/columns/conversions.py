@@ -1,4 +1,4 @@
-"""Conversions of a column: text read as numbers, and numbers in a unit of their own read as a law needs them. Pure.
+"""Conversions of a column: text read as numbers, and numbers converted to the unit that a law needs. Pure.
 
 A conversion is a short text that a mapping stores: ``suffix``, ``comma``, ``point`` or ``thousands`` for text, a unit
 for numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
@@ -22,9 +22,9 @@ from isoplan.engine.hardware.machine import Machine
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 AS_IS = "as-is"
-"""Numbers that the user agreed to read as they stand, although the name states a unit."""
+"""Conversion for numbers that the user agreed to read unchanged, although the name states a unit."""
 GPU_HOURS = "gpu-hours"
-"""What is proposed for hours of a device that the user still has to name."""
+"""Proposal for GPU-hours. The user chooses the device."""
 LOGARITHM = "log"
 """Proposal for a logarithm without a stated base. The user chooses the base."""
 OPEN: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -53,12 +53,12 @@ FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "percent": (lambda x: x / 100, "as percent, divided by 100"),
     AS_IS: (lambda x: x, "as it stands"),
 }
-"""Units that are no factor: what computes the number, and how a sentence describes it."""
+"""Nonlinear units: unit -> (function that converts the numbers, description in a sentence)."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A conversion: how text is read (None for a column of numbers), the unit, and what follows "@" (None without)."""
+    """A conversion: how text is read (None for a numeric column), the unit, and the number after "@" (None without)."""
 
     text: TextKind | None
     unit: str
@@ -66,7 +66,7 @@ class Reading:
 
     @property
     def about(self) -> str:
-        """How a sentence describes the unit; empty without one."""
+        """Description of the unit in a sentence; empty without a unit."""
         if not self.unit:
             return ""
         if self.unit in FUNCTIONS:
@@ -80,13 +80,13 @@ class Reading:
         return f"in {name}" if self.unit in FACTORS else f"in units of {self.unit}"
 
     def __call__(self, x: Floats) -> Floats:
-        """The numbers of the column in the unit of its role, (n,); NaN where they have no such value."""
+        """Return the numbers of the column in the unit of its role, (n,); NaN if the conversion has no finite value."""
         with np.errstate(all="ignore"):
             converted = self._converted(x)
         return np.where(np.isinf(x), x, np.where(np.isfinite(converted), converted, np.nan))
 
     def one(self, x: float) -> float:
-        """The conversion of a single number."""
+        """Convert a single number."""
         return float(self(np.array([x]))[0])
 
     def _converted(self, x: Floats) -> Floats:
@@ -102,7 +102,7 @@ class Reading:
 
 
 def read_conversion(text: str, column: str) -> Reading:
-    """The conversion that ``text`` names; raises PlannerError that lists what is known, for ``column``."""
+    """Parse the conversion ``text`` for ``column``; raises PlannerError that lists the valid conversions."""
     kind, plus, unit = text.partition("+")
     if kind in TEXT_KINDS:
         inner = read_conversion(unit, column) if plus else Reading(None, "")
@@ -131,7 +131,7 @@ def read_conversion(text: str, column: str) -> Reading:
 
 
 def text_kind(text: str | None) -> TextKind | None:
-    """How a stored conversion reads text; None where it reads a column of numbers."""
+    """Return how a stored conversion reads text; None if it reads a numeric column."""
     return next((kind for kind in TEXT_KINDS if text is not None and text.partition("+")[0] == kind), None)
 
 

@@ -1,4 +1,4 @@
-"""Roles by a formula over the columns: read, checked, computed, and proposed where columns are recognised. Pure."""
+"""Roles given by a formula over the columns: parsed, checked, computed, and proposed for recognised columns. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs",
 
 
 def read_derived(options: Iterable[str]) -> dict[str, str]:
-    """Role -> formula from texts such as ``D = steps * batch_size``; raises PlannerError in a sentence."""
+    """Parse texts such as ``D = steps * batch_size`` into role -> formula; raises PlannerError with one sentence."""
     found: dict[str, str] = {}
     for option in options:
         role, equals, formula = (part.strip() for part in option.partition("="))
@@ -47,7 +47,7 @@ def read_derived(options: Iterable[str]) -> dict[str, str]:
 
 
 def check_derived(columns: Sequence[Column], roles: Roles) -> None:
-    """Raise PlannerError for a role that is no number or has a column too, and for a formula that cannot be read."""
+    """Raise PlannerError for a role that is not numeric or also has a column, and for a formula that cannot be read."""
     known = {c.name: c for c in columns}
     for role, text in roles.derived.items():
         if role not in NUMERIC_ROLES:
@@ -74,20 +74,22 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def inputs(roles: Roles) -> tuple[str, ...]:
-    """The columns that the formulas of a mapping read."""
+    """Return the columns that the formulas of a mapping read."""
     return tuple(sorted({name for text in roles.derived.values() for name in parse_formula(text).names}))
 
 
 def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[str, Floats]:
-    """The (n,) values of each derived role; raises PlannerError that names the row where a formula has no value."""
+    """Compute the (n,) values of each derived role; raises PlannerError that names the row if a formula has no
+    value.
+    """
     return {role: parse_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
 
 
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Role -> a formula over recognised columns, for D and the loss where the mapping has neither; nothing is applied.
+    """Propose formulas over recognised columns, role -> formula, for D and the loss if the mapping lacks them.
 
-    D is epochs times the size of the data set, or steps times the batch (times the length of a sequence); a loss is
-    one minus an accuracy, or a share of errors.
+    D is epochs times the size of the dataset, or steps times the batch (times the length of a sequence). A loss is one
+    minus an accuracy, or an error rate. Nothing is applied.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):
@@ -119,7 +121,7 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """One minus an accuracy, or a share of errors; empty for anything else."""
+    """Return the formula of one minus an accuracy, or of an error rate; empty for another column."""
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
     if column.minimum is None or column.minimum < 0:
         return ""

@@ -1,4 +1,4 @@
-"""Roles guessed from the names and values of columns. Pure: no table is read here."""
+"""Roles guessed from the names and values of columns. Pure: this module reads no table."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from isoplan.engine.store.columns.names import (
 from isoplan.engine.store.columns.unit_names import NamedUnit, is_percent, named_unit, suspected
 
 Guess = Callable[..., Roles]
-"""``guess_roles`` or ``guess_curve_roles``."""
+"""Type of ``guess_roles`` and ``guess_curve_roles``."""
 
 RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", "trial", "wandb_id")
-"""Names of a column that tells runs apart."""
+"""Names of a column that identifies runs."""
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
 COUNTED: tuple[str, ...] = (
@@ -41,7 +41,7 @@ COUNTED: tuple[str, ...] = (
     "n_examples",
 )
 COUNTED += ("num_examples",)
-"""Names that count either, where a table counts epochs."""
+"""This name may count the samples of the dataset or of the run, in a table that counts epochs."""
 _NOT_QUALITY = {
     "std",
     "se",
@@ -80,7 +80,7 @@ _WHAT: dict[Role, str] = {
 
 
 def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns with ``guess``, ``why`` and ``conversion`` filled in; no two share a role that only one can have."""
+    """Return the columns with ``guess``, ``why`` and ``conversion`` set; a single-column role is given only once."""
     units = {c.name: unit for c in columns if (unit := named_unit(c)) is not None}
     taken = _single_roles(columns, units)
     by_role = {role: c for c in columns if (role := taken.get(c.name)) is not None}
@@ -101,7 +101,7 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
-    """The conversion to propose for ``column``: that of its text, its unit ``how``, or both; None for neither."""
+    """Return the conversion to propose for ``column``: of its text, of its unit ``how``, or both; None for neither."""
     of_text = column.conversion if column.kind == "text" else None
     if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
         return of_text
@@ -113,10 +113,10 @@ def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
 
 
 def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
-    """The mapping that names and values suggest.
+    """Return the mapping that names and values suggest.
 
-    A column of text or in another unit gets a numeric role only when a conversion is agreed to: ``agreed`` names it, or
-    maps it to a conversion (empty: the proposed one).
+    A column of text or in another unit gets a numeric role only if its conversion is accepted: ``agreed`` lists the
+    accepted columns, or maps them to a conversion (empty: the proposed one).
     """
     columns = with_guesses(columns)
     conversions = agreed_conversions(columns, agreed)
@@ -126,7 +126,7 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
     for column in columns:
         usable = column.kind in ("number", "bool") or column.name in conversions
         waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
-        if column.guess is Role.LOSS and waits and column.kind == "number":  # perplexity is a metric until then
+        if column.guess is Role.LOSS and waits and column.kind == "number":  # until then a metric
             metrics.append(Metric(column=column.name, direction=better(column.name)))
             continue
         if column.guess in NUMERIC_ROLES and (not usable or waits):
@@ -143,7 +143,7 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
 
 
 def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
-    """Column -> conversion, for the columns that ``agreed`` names; the proposed one where it names none."""
+    """Return column -> conversion for the columns in ``agreed``; the proposed conversion if none is given."""
     asked = dict(agreed) if isinstance(agreed, Mapping) else dict.fromkeys(agreed, "")
     units = {c.name: unit.how for c in columns if c.kind == "number" and (unit := named_unit(c)) is not None}
     proposals = units | {c.name: c.conversion.kind for c in columns if c.conversion}
@@ -151,7 +151,7 @@ def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | It
 
 
 def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
-    """The mapping that names and values suggest for training curves: as ``guess_roles``, with the updates besides."""
+    """Return the mapping that names and values suggest for training curves: ``guess_roles`` plus the training steps."""
     roles = guess_roles(columns, agreed)
     named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
     found = [name for wanted in STEPS for name, text in named.items() if text == plain(wanted)]
@@ -161,7 +161,9 @@ def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Ite
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Role -> why the column whose name reads like it does not have it: a unit or a meaning that nobody agreed to."""
+    """Return role -> reason, for columns with a matching name that are not used: their unit or meaning is not
+    confirmed.
+    """
     used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
     doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
     two = {Role.D.value: _two_meanings(*doubt)} if doubt is not None and doubt[1].name not in used else {}
@@ -178,16 +180,16 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
 
 
 def why_not(column: Column) -> str:
-    """Why a column with a proposed conversion is not read yet, and what to do."""
+    """Explain why a column with a proposed conversion is not read yet, and what to do."""
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
         return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
     return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
 
 
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
-    """The columns of epochs and of samples, where the latter may count what runs see or their data sets; else None.
+    """Return the columns of epochs and of samples if it is unclear what the samples count; else None.
 
-    Samples that never vary are the data set.
+    They may count the samples seen by the runs or the size of the dataset. A constant number of samples is the dataset.
     """
     sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
     epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
@@ -195,12 +197,12 @@ def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
 
 def _counted(columns: Sequence[Column]) -> list[Column]:
-    """The columns whose name counts samples, be it of a run or of a data set."""
+    """Return the columns whose name denotes a number of samples, of a run or of a dataset."""
     return [c for c in columns if c.kind == "number" and plain(untracked(c.name)) in COUNTED]
 
 
 def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """The column that counts passes over the data set, where runs take several."""
+    """Return the column that counts passes over the dataset, or None if no run takes more than one."""
     return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
 
 
@@ -215,7 +217,7 @@ def _two_meanings(epochs: Column, samples: Column) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column as a formula names it."""
+    """Return the name of a column as written in a formula."""
     bare = name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
     return name if bare else f'"{name}"'
 
@@ -227,12 +229,12 @@ def known_direction(name: str) -> Direction | None:
 
 
 def better(name: str) -> Direction:
-    """Which direction of a metric is better, from its name; larger where the name says nothing."""
+    """Return the better direction of a metric from its name; larger if the name does not show it."""
     return known_direction(name) or "max"
 
 
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
-    """Column name -> the single-column role that it wins; the best scores choose first, then the order of the file."""
+    """Return column name -> single-column role. The best scores choose first, then the order of the file."""
     scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in NAMES)
     sizes = dict.fromkeys(_data_sets(columns), 90.0)
     if doubtful_samples(columns) is not None:
@@ -271,7 +273,9 @@ def counted_epochs(columns: Sequence[Column]) -> Column | None:
 
 
 def _data_sets(columns: Sequence[Column]) -> set[str]:
-    """The columns that count the samples of a data set and not what runs see, since another one counts epochs."""
+    """Return the columns that count the samples of a dataset, not the samples seen. Another column must count
+    epochs.
+    """
     named = {c.name for c in columns if counts_data_set(c.name)}
     if named and counted_epochs(columns) is not None:
         return named
@@ -281,7 +285,9 @@ def _data_sets(columns: Sequence[Column]) -> set[str]:
 
 
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
-    """How well a column would fill a single-column role, ``unit`` taken off its name; 0 for not at all."""
+    """Return the score of a column for a single-column role, with ``unit`` removed from its name; 0 if it does not
+    fit.
+    """
     score = max(name_score(name, role) for name in variants(column.name))
     if unit is not None and role in unit.roles:
         score = max(score, _unit_score(unit, role))
@@ -295,7 +301,9 @@ def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
 
 
 def _unit_score(unit: NamedUnit, role: Role) -> float:
-    """The score of a name that states a unit: perplexity and bits yield to any loss, compute needs no other word."""
+    """Return the score of a name that states a unit. Perplexity and bits rank below any loss; compute needs no other
+    word.
+    """
     if role is Role.LOSS:
         return 50.0
     score = name_score(untracked(unit.bare), role)
@@ -303,7 +311,9 @@ def _unit_score(unit: NamedUnit, role: Role) -> float:
 
 
 def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
-    """Plausible values lift a candidate; a size or a compute that never exceeds 1 is none at all."""
+    """Return a bonus for plausible numbers; a column with the wrong type, or a size or compute up to 1, is ruled
+    out.
+    """
     if role is Role.STATUS:
         return 0 if column.kind == "text" else -1000
     if role is Role.SEED:

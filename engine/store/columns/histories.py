@@ -1,4 +1,4 @@
-"""Tables with several rows of one run: found by their names and steps, and reduced to one row of each run."""
+"""Tables with several rows per run: detect them by names and steps, and reduce them to one row per run."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from isoplan.engine.store.database.database import Cursor, first
 
 TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
-"""Names of how far a run has come; the plural mostly counts the steps of the whole run."""
+"""Names of the progress of a run. The plural usually counts the steps of the whole run."""
 RISING = 0.9
-"""The least share of rows whose time differs from that of the other rows of their run, or of runs whose loss falls."""
+"""Minimum share of rows whose time differs from the other rows of their run, and of runs whose loss falls."""
 SHARED = 1.5
-"""Distinct times over rows of a run up to which all runs share one grid of times."""
+"""Maximum number of distinct times, relative to the rows per run, for runs that share one grid of times."""
 _IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
-"""Words of a column of numbers that may tell runs apart."""
+"""Words in the name of a numeric column that may identify runs."""
 LOOKED_AT = 20_000
-"""Rows whose names are looked at, to see whether names repeat."""
+"""Number of rows checked for repeated names."""
 MOST_NAMES = 20
-"""Columns that are tried as names of runs."""
+"""Maximum number of columns tried as names of runs."""
 MANY = 1.8
 """Minimum of the estimated rows per name. The exact counts are skipped below it."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
-"""Words of settings that a run keeps from its first step to its last."""
+"""Words for settings that are constant over a run."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +58,25 @@ class _Groups:
 
     @property
     def curves(self) -> bool:
-        """Whether the rows are curves although neither names nor steps say so, and not a grid of runs.
+        """Whether the rows are training curves and not a grid of runs, if neither names nor steps show it.
 
-        The loss falls and the settings stay within a run, and there are more runs than sizes: in a grid each name of a
-        model stands for one size.
+        The loss falls and the settings are constant within a run, and there are more runs than sizes. In a grid each
+        model name has one size.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
     @property
     def own_times(self) -> bool:
-        """Whether the runs do not share one grid of times, as the runs of a grid over N and D do."""
+        """Whether the runs have different times. The runs of a grid over N and D share one grid of times."""
         return self.every_time > SHARED * self.rows / max(self.runs, 1)
 
 
 def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles) -> Roles:
-    """``roles`` with the last row of each run chosen, where the rows of a data table are points of training curves.
+    """Return ``roles`` with the last row of each run chosen, if the rows of a table are points of training curves.
 
-    They are where a column of run names repeats, N does not change within a run and a step or an epoch does. Without a
-    step or an epoch D or C may, and without run names other text or N with D may repeat, if the loss falls within runs
-    and nothing shows that the rows are a grid.
+    They are curves if a column of run names repeats, N is constant within a run and a step or an epoch is not. Without
+    a step or an epoch, D or C may vary instead. Without run names, other text or N with D may repeat. In these cases
+    the loss must fall within runs, and nothing may indicate that the rows are a grid.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -96,7 +96,7 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
 
 
 def _last(roles: Roles, run: str | None, time: str) -> Roles:
-    """The roles with the last row of each ``run`` by ``time``; without a name a run is its N and D."""
+    """Return the roles with the last row of each ``run`` by ``time``; without a name, N and D identify a run."""
     free: dict[str, object] = {"group": None} if run is not None and roles.group == run else {}
     changes = free | {"rows": "last", "run": run}
     if time in {roles.column(role) for role in (Role.STEP, Role.EPOCHS, Role.D, Role.C)}:
@@ -107,7 +107,7 @@ def _last(roles: Roles, run: str | None, time: str) -> Roles:
 
 
 def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
-    """The columns that may say how far a run has come, the finest first."""
+    """Return the columns that may measure the progress of a run, the finest first."""
     used = {roles.column(role) for role in (Role.N, Role.LOSS)}
     numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and c.name not in used}
     named = [numbers[name] for name in (NOW if strict else (*STEPS, "epoch")) if name in numbers]
@@ -163,10 +163,10 @@ def _grouped(
 def one_row_each(
     cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles, n: int
 ) -> tuple[Ints, list[str]]:
-    """Positions of the row that counts of each run, ascending, and a note; all ``n`` rows where nothing repeats.
+    """Return the positions of one row per run, ascending, and notes; all ``n`` rows if no run repeats.
 
-    The last row has the largest step, epoch, D or C; the best one the smallest loss. Rows without a loss count only
-    for runs that have no other. Without a column of names the rows of one run have one N and one D.
+    The last row has the largest step, epoch, D or C; the best one has the smallest loss. Rows without a loss are used
+    only for runs without any loss. Without a column of names, rows with equal N and D are one run.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
@@ -176,7 +176,7 @@ def one_row_each(
         return every, []
     if "run" not in labels and _all_differ(cells["N"], cells["D"]):
         return every, []
-    import pandas as pd  # 0.4 s to import, and few tables have several rows of one run
+    import pandas as pd  # 0.4 s to import, and only a few tables have several rows per run
 
     same = labels["run"] if "run" in labels else pd.MultiIndex.from_arrays([cells["N"], cells["D"]])
     of, names = pd.factorize(same)
@@ -205,7 +205,9 @@ def _all_differ(N: Floats, D: Floats) -> bool:
 
 
 def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
-    """A note where all rows count as runs and may be points of curves: names, or sizes beside a step, repeat."""
+    """Return a note if all rows count as runs but may be points of curves: names repeat, or sizes repeat with a
+    step.
+    """
     names = labels.get("run")
     if "N" not in cells or (names is not None and _unique(names)):
         return []
@@ -227,12 +229,14 @@ def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np
 
 
 def _unique(names: NDArray[np.str_]) -> bool:
-    """Whether the first names are all different, as those of runs with a row each."""
+    """Return whether the first names are all different, as in a table with one row per run."""
     return len(np.unique(names[:LOOKED_AT])) == len(names[:LOOKED_AT])
 
 
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
-    """Whether the rows of each name ``of`` (n,) have one N and several times, at least ``least`` of them different."""
+    """Return whether the rows of each name ``of`` (n,) have one N and several times, a share ``least`` of them
+    distinct.
+    """
     import pandas as pd
 
     rows = pd.DataFrame({"of": of, "N": N, "t": time}).dropna()

@@ -17,7 +17,7 @@ from isoplan.engine.store.columns.names import counts_data_set, held_out, name_s
 
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
-    """Raise PlannerError when ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
+    """Raise PlannerError if ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
     by_name = {c.name: c for c in columns}
     seen: dict[str, str] = {}
     for role, name in uses(roles):
@@ -45,7 +45,9 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
-    """The mapping of a curve table with the units and formulas of the run table, for columns of the same names."""
+    """Return the mapping of a curve table with the units and formulas of the run table, for columns with equal
+    names.
+    """
     names = {c.name for c in columns}
     kinds = {name: how for name, how in runs.conversions.items() if name in names}
     derived = {
@@ -64,7 +66,7 @@ def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
 
 
 def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
-    """Every (role, column) of a mapping."""
+    """Yield every (role, column) of a mapping."""
     for role in SINGLE_ROLES:
         name = roles.column(role)
         if name is not None:
@@ -74,13 +76,13 @@ def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
 
 
 def formula_columns(roles: Roles) -> tuple[str, ...]:
-    """The columns that the compute formula reads by name, besides N, D, U and epochs."""
+    """Return the columns that the compute formula reads by name, except N, D, U and epochs."""
     names = roles.compute.parsed.names if roles.compute.rule == "formula" else frozenset()
     return tuple(sorted(names - {"N", "D", "U", "epochs", "n_p"}))
 
 
 def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: str) -> PlannerError:
-    """The sentence for a column that the table has not, with the closest names that it has."""
+    """Return the error for a column that is not in the table, with the closest existing names."""
     names = list(known)
     lowered = {n.lower(): n for n in reversed(names)}
     close = [lowered[n] for n in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]

@@ -12,40 +12,42 @@ NOT_A_SIZE = frozenset(
     | {"err", "sd", "util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial"}
     | {"scale", "coef"}
 )
-"""Words of a name that is no size although it names one: tokens_per_second, init_params."""
+"""Words that exclude a name from the sizes: tokens_per_second, init_params."""
 LARGER = frozenset(
     {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}
     | {"rejection", "rej", "bleu", "rouge", "score", "reward", "r2", "purity", "efficiency", "significance"}
 )
-"""Words of a metric of which larger is better."""
+"""Words in the name of a metric for which larger is better."""
 SMALLER = frozenset(
     {"perplexity", "ppl", "mse", "rmse", "mae", "error", "wer", "cer", "fid", "brier", "ece", "excess", "mape"}
     | {"entropy", "loss", "nll", "bpb"}
 )
-"""Words of a metric of which smaller is better."""
+"""Words in the name of a metric for which smaller is better."""
 ERRORS = frozenset({"error", "wer", "cer"})
-"""Words of a share of wrong answers."""
+"""Words for an error rate."""
 _TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
 
 
 def plain(name: str) -> str:
-    """A name in lower-case words joined by underscores: ``Model Size``, ``modelSize`` and ``model-size`` agree."""
+    """Return a name in lower-case words joined by underscores; ``Model Size``, ``modelSize`` and ``model-size``
+    agree.
+    """
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.strip())
     return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of a name in lower case."""
+    """Return the words of a name in lower case."""
     return frozenset(plain(name).split("_"))
 
 
 def untracked(name: str) -> str:
-    """A name without the prefix that trackers add: ``config.params``, ``params_N`` and ``user_attrs_N`` lose it."""
+    """Remove the prefix that trackers add to a name: ``config.params``, ``params_N`` and ``user_attrs_N``."""
     return _TRACKERS.sub("", name.strip())
 
 
 def variants(name: str) -> tuple[str, ...]:
-    """The names by which a column may be known: without its prefix, and as it stands where "_" may be part of it."""
+    """Return the names to try for a column: without its prefix, and unchanged if "_" may be part of the name."""
     bare = untracked(name)
     return (bare, name) if name.strip()[: -len(bare) or None].endswith("_") else (bare,)
 
@@ -58,11 +60,11 @@ SECONDS = frozenset(
         *("elapsed_s", "runtime"),
     }
 )
-"""Names, as ``plain`` writes them, of columns with the seconds of a run; W&B calls its own ``_runtime``."""
+"""Names (in the form of ``plain``) of columns with the duration of a run in seconds; W&B uses ``_runtime``."""
 
 
 def seconds_column(names: Sequence[str]) -> str:
-    """The column of ``names`` that holds the seconds of each run; empty where none does."""
+    """Return the column of ``names`` with the duration of each run in seconds; empty if there is none."""
     return next((name for name in names if any(plain(one) in SECONDS for one in variants(name))), "")
 
 

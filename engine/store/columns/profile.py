@@ -1,4 +1,4 @@
-"""Profiles of stored columns: range, gaps, examples and the conversion that a text column asks for. One pass each."""
+"""Profiles of stored columns: range, missing cells, examples and the proposed conversion of text. One pass each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def profile(
     semicolons: bool = False,
     commas: bool = False,
 ) -> tuple[Column, ...]:
-    """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses.
+    """Return the columns of a data table (``c0``, ``c1``, ...) without guesses.
 
     ``semicolons``: the cells were separated by ";", so a comma between digits is a decimal comma. ``commas``: the file
     has decimal commas, so a point may separate thousands.
@@ -43,10 +43,10 @@ def profile(
 def propose(
     cursor: Cursor, table: str, column: str, semicolons: bool = False, commas: bool = False
 ) -> Conversion | None:
-    """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could.
+    """Propose a conversion of the text in ``column`` to numbers; None if fewer than half of its cells can be read.
 
-    Where a decimal comma and a comma between thousands fit alike, ``semicolons`` decide for the decimal comma, unless
-    other cells have a decimal point. ``commas``: the file has decimal commas, so a point may separate thousands.
+    If a decimal comma and a thousands comma fit equally well, ``semicolons`` selects the decimal comma, unless other
+    cells have a decimal point. ``commas``: the file has decimal commas, so a point may separate thousands.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
@@ -62,7 +62,7 @@ def propose(
     point = alike and _any(cursor, table, f"{column} LIKE '%.%' AND {column} NOT LIKE '%,%'")
     if alike and semicolons and not point:
         kind, alike = "comma", False
-    # A column of numbers alone is stored as text only if its points have two readings.
+    # A column with only numbers is stored as text only if its points have two readings.
     commas = commas or not _any(cursor, table, f"{_there(column)} AND {sql.number(column)} IS NULL")
     every = kind == "suffix" and counts["comma"] == counts["suffix"]
     if commas and every and has_doubtful_points(cursor, table, column):
@@ -81,17 +81,19 @@ def propose(
 
 
 def _there(column: str) -> str:
-    """A condition: a cell of text is there, if the column is one of numbers."""
+    """Return the SQL condition that a text cell is not missing."""
     return f"{column} IS NOT NULL AND NOT {sql.missing(column)}"
 
 
 def _any(cursor: Cursor, table: str, condition: str) -> bool:
-    """Whether a row of the table fulfils the condition."""
+    """Return whether a row of the table fulfils the condition."""
     return first(cursor, f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1") is not None
 
 
 def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | None) -> tuple[int, str] | None:
-    """Row id and text of the first cell that is no number; where nothing reads most cells it lies near the top."""
+    """Return the row id and text of the first cell that is not a number. Without a conversion only the first rows are
+    searched.
+    """
     if conversion is not None and not conversion.fails:
         return None
     value = sql.number(column, text_kind(conversion.kind) if conversion else "suffix")
@@ -102,7 +104,7 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
 
 
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[TextKind, int]]:
-    """Cells that are not empty, and how many of them each conversion reads."""
+    """Count the cells that are not empty, and the cells that each conversion can read."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
     row = first(cursor, f"SELECT count(CASE WHEN {_there(column)} THEN 1 END), {fields} FROM {relation}")
     assert row is not None
@@ -110,7 +112,9 @@ def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[Tex
 
 
 def _statistics(cursor: Cursor, table: str, types: tuple[str, ...]) -> list[dict[str, Any]]:
-    """What is counted of each column, some columns at a time: planning takes long for thousands of aggregates."""
+    """Return the counts of each column, computed for some columns at a time: planning thousands of aggregates is
+    slow.
+    """
     found: list[dict[str, Any]] = []
     for start in range(0, len(types), _AT_ONCE):
         fields = (_counted(i, types[i]) for i in range(start, min(start + _AT_ONCE, len(types))))
@@ -123,7 +127,7 @@ def _counted(position: int, kind: str) -> str:
     distinct = f"approx_count_distinct({c})"
     if kind != "DOUBLE":
         return f"{{'missing': count(*) - count({c}), 'distinct': {distinct}}}"
-    # CASE and not FILTER, which is many times slower on wide tables.
+    # CASE instead of FILTER, which is many times slower on wide tables.
     finite = f"CASE WHEN isfinite({c}) THEN {c} END"
     return f"""{{'missing': count(*) - count(CASE WHEN NOT isnan({c}) THEN 1 END), 'distinct': {distinct},
         'minimum': min({finite}), 'maximum': max({finite}), 'infinite': count(CASE WHEN isinf({c}) THEN 1 END),

@@ -1,4 +1,4 @@
-"""Units that the name or the values of a column suggest. Pure: a suggestion converts nothing by itself."""
+"""Units that the name or the values of a column suggest. Pure: a suggestion does not convert anything."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, NOT_A_SIZE, plain
 COUNTS = (Role.N, Role.D, Role.U)
 COMPUTE = (Role.C, Role.BUDGET)
 MOST = {Role.N: 1e15, Role.D: 1e19, Role.U: 1e19}
-"""More parameters or samples than any run has, so that a unit in the name is not a unit."""
+"""More parameters or samples than in any run. If a unit gives larger numbers, it is not accepted."""
 FEWEST = 1e5
-"""Counts below this that are no whole numbers are in a larger unit."""
+"""Counts below this value that are not whole numbers are in a larger unit."""
 MANY = 1e5
-"""Samples per parameter that no sweep has on average."""
+"""More samples per parameter than the mean of any sweep."""
 LARGEST_LOG = 100.0
 """Upper limit of a logarithm in any base: the binary logarithm of more FLOPs than any run uses."""
 SIZES_LOG10 = (7.0, 13.0)
@@ -47,12 +47,12 @@ _RIGHT = frozenset(
     {"accuracy", "acc", "top1", "recall", "precision", "f1", "auc", "auroc", "hit", "hits", "hr", "ndcg"}
 )
 _WRONG = frozenset({"rate", "wer", "cer", "top1", "top5"})
-"""Words of a share that is in percent where it exceeds 1."""
+"""Words for a share that is in percent if it exceeds 1."""
 
 
 @dataclass(frozen=True)
 class NamedUnit:
-    """A unit that a name states: the conversion, the name without it, and the roles that it belongs to."""
+    """A unit in a column name: the conversion, the name without the unit, and the roles that it fits."""
 
     how: str
     bare: str
@@ -60,7 +60,7 @@ class NamedUnit:
 
 
 def named_unit(column: Column) -> NamedUnit | None:
-    """The unit that the name of ``column`` states, where its values allow that unit; None for most columns."""
+    """Return the unit in the name of ``column`` if its values are plausible in that unit; None for most columns."""
     name, top = plain(column.name), _top(column)
     if found := _PF_DAYS.search(name):
         return NamedUnit("pf-days", _without(name, found), COMPUTE)
@@ -70,7 +70,7 @@ def named_unit(column: Column) -> NamedUnit | None:
     if (found := _FLOP.search(name)) and not words(name) & (NOT_A_SIZE - {"budget"}):
         prefix = _LETTERS.get(found[1], found[1])
         bare = _without(name, found)
-        if bare or prefix not in ("giga", "tera"):  # a lone "tflops" is mostly a rate
+        if bare or prefix not in ("giga", "tera"):  # "tflops" alone is usually a rate
             return NamedUnit(_PREFIXES.get(prefix, "yottaflop"), bare or "flops", COMPUTE)
     if words(name) & {"ppl", "perplexity"}:
         return NamedUnit("perplexity", "", (Role.LOSS,))
@@ -117,10 +117,11 @@ def _multiple(name: str, top: float | None) -> NamedUnit | None:
 
 
 def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
-    """Role -> the unit that the values of its column suggest although the name states none.
+    """Return role -> unit that the values of a column suggest although its name has no unit.
 
-    Parameters and samples are whole: fractions below 1e5 are logarithms (a narrow range) or counts in millions or
-    billions. Few parameters beside samples in a larger unit, or beside 1e5 samples each, are in a larger unit too.
+    Parameters and samples are whole numbers: fractions below 1e5 are logarithms (a narrow range) or counts in millions
+    or billions. Small values of N are also in a larger unit if D is in a larger unit, or if there are more than 1e5
+    samples per parameter.
     """
     found = {role: _of_values(c) for role, c in columns.items() if role in COUNTS}
     units = {role: how for role, how in found.items() if how}
@@ -136,7 +137,7 @@ def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
 
 
 def _middle(column: Column) -> float:
-    """The geometric middle of the range of a column; 0 where that has no meaning."""
+    """Return the geometric mean of the minimum and maximum of a column; 0 if it is not defined."""
     low, high = column.minimum or 0.0, column.maximum or 0.0
     return math.sqrt(low) * math.sqrt(high) if 0 < low <= high else 0.0
 
@@ -151,18 +152,18 @@ def _of_values(column: Column) -> str:
 
 
 def is_bits(name: str) -> bool:
-    """Is a column named like a loss in bits?"""
+    """Return whether the name of a column denotes a loss in bits."""
     return bool(_BITS.search(plain(name)))
 
 
 def is_percent(column: Column) -> bool:
-    """Is a column a share of right or of wrong answers, in percent?"""
+    """Return whether a column is a share of right or of wrong answers in percent."""
     low, high = column.minimum, column.maximum
     return column.kind == "number" and low is not None and high is not None and in_percent(column.name, low, high)
 
 
 def in_percent(name: str, low: float, high: float) -> bool:
-    """Does a column of that name, with values from ``low`` to ``high``, hold a share of answers in percent?"""
+    """Return whether a column of that name with values from ``low`` to ``high`` is a share of answers in percent."""
     own = words(name)
     fraction = _RIGHT if own & LARGER else _WRONG if own & ERRORS else frozenset()
     if not fraction or not 0 <= low <= high <= 100:
@@ -171,7 +172,7 @@ def in_percent(name: str, low: float, high: float) -> bool:
 
 
 def _top(column: Column) -> float | None:
-    """The largest number of a column; of a text column the largest that its examples show, None without any."""
+    """Return the largest number of a column; for text the largest number in its examples, None without any."""
     if column.maximum is not None or column.kind != "text":
         return column.maximum
     numbers = [re.sub(r"[^0-9.eE+-]", "", text.replace(",", "")) for text in column.examples]

@@ -1,4 +1,4 @@
-"""Notes on units: what was converted, values that do not fit their role, compute that is not that of the rule. Pure."""
+"""Notes on units: conversions, values that do not fit their role, and C that differs from the compute rule. Pure."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words
 from isoplan.engine.store.columns.unit_names import in_percent, is_bits, named_unit
 
 _WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
-_EMPTY = 1.5  # decades without a value between two parts of a column that are in different units
-_NEAR = 0.5  # decades: how far a ratio may lie from a power of 1000
+_EMPTY = 1.5  # Width in decades of the gap between two parts of a column in different units.
+_NEAR = 0.5  # Tolerance in decades of a ratio to a power of 1000.
 _FEWEST = 2e3
-"""Parameters or samples below which a column is hardly counted in ones."""
+"""Parameters or samples below which the unit of a column is probably not 1."""
 _FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
-"""The same beside losses of the size that language models have."""
+"""The same for losses in the range of language models."""
 _FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
 _TYPICAL = 20.0
-"""Samples per parameter of many training runs (Hoffmann et al. 2022), by which a likely unit is chosen."""
+"""Samples per parameter of many training runs (Hoffmann et al. 2022), used to choose a likely unit."""
 PER_PARAMETER = (1e-3, 1e7)
-"""Samples per parameter that training runs have; beyond them a unit is wrong."""
+"""Range of samples per parameter in training runs. Outside it a unit is wrong."""
 _MOST_PARAMETERS = 1e15
 _MOST_NATS = 15.0
-"""A cross-entropy above the logarithm of any vocabulary."""
+"""Maximum cross-entropy: above the logarithm of any vocabulary."""
 _NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
 _COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
 _COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
-_EXACT = 0.15  # decades: how far C may lie from the rule in a unit that is no power of 1000
+_EXACT = 0.15  # Tolerance in decades of C to the rule, for a unit that is not a power of 1000.
 
 
 def reading_notes(roles: Roles) -> list[str]:
-    """How columns were read whose unit was converted, and roles that a formula gave; empty for most mappings."""
+    """Return notes on converted units and on roles given by formulas; empty for most mappings."""
     used = {name: role.value for role in Role if (name := roles.column(role)) is not None}
     used |= {m.column: m.column for m in roles.metrics}
     notes = []
@@ -49,10 +49,10 @@ def reading_notes(roles: Roles) -> list[str]:
 
 
 def unit_notes(runs: Runs) -> tuple[str, ...]:
-    """A sentence for each column whose unit looks wrong or mixed; empty where nothing does.
+    """Return a sentence for each column whose unit looks wrong or mixed.
 
-    Looked at: parts of N, D, U or C that a power of 1000 would bring together, C against the compute rule and against
-    one sample, and sizes too small to be counted in ones.
+    The checks are: parts of N, D, U or C that differ by a power of 1000, C compared with the compute rule and with one
+    sample, and sizes too small for a unit of 1.
     """
     mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = [*_against_rule(runs), *_few_flops(runs)]
@@ -60,7 +60,7 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
 
 
 def percent_note(runs: Runs, y: str) -> list[str]:
-    """A sentence where the target ``y`` is a share of answers in percent that nobody converted."""
+    """Return a sentence if the target ``y`` is a share of answers in percent without a conversion."""
     finite = runs[y][np.isfinite(runs[y])] if y in runs else np.empty(0)
     name = (runs.roles.loss or y) if y == "loss" else y
     if not len(finite) or name in runs.roles.conversions or "loss" in runs.roles.derived:
@@ -74,10 +74,10 @@ def percent_note(runs: Runs, y: str) -> list[str]:
 
 
 def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Why D cannot follow from C and N, because C is in no known unit; empty where it can, or where D is a column.
+    """Return why D cannot be derived from C and N because the unit of C is unknown, else an empty text.
 
-    The name of the column (FLOPs), an agreed conversion or a formula states the unit; without them D has to lie within
-    the range that runs have. D below one sample is no answer in any case.
+    It is also empty if D is a column. The unit is given by the name of the column (FLOPs), an accepted conversion or a
+    formula. Without them D must be within the usual range of runs. D below one sample is never accepted.
     """
     if "D" in values or not {"C", "N"} <= values.keys():
         return ""
@@ -97,7 +97,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Why no law can read C: in FLOPs most runs would see less than one sample; empty where C is not such a column."""
+    """Return why no law can read C: in FLOPs most runs would see less than one sample; empty for other columns."""
     name = roles.C
     if name is None or name in roles.conversions or not {"C", "N"} <= values.keys():
         return ""
@@ -109,7 +109,7 @@ def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """The samples that C in FLOPs gives, and the samples per parameter, of the runs where they are known."""
+    """Return the samples that C in FLOPs gives, and the samples per parameter, of the runs with known values."""
     with np.errstate(all="ignore"):
         D = roles.compute.samples(C, np.where(N > 0, N, np.nan), values)
         known = np.isfinite(D) & (D > 0)
@@ -117,12 +117,12 @@ def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -
 
 
 def _likely_compute(per_parameter: Floats) -> str:
-    """The unit of C in which runs see about ``_TYPICAL`` samples per parameter, from those that FLOPs would give."""
+    """Return the unit of C for which runs see about ``_TYPICAL`` samples per parameter; the input assumes FLOPs."""
     return _nearest(float(np.median(per_parameter)), {"1e3": 3.0, "1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
 
 
 def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
-    """The unit whose power of ten brings the samples per parameter closest to ``_TYPICAL``."""
+    """Return the unit whose power of ten brings the samples per parameter closest to ``_TYPICAL``."""
     return min(powers, key=lambda unit: abs(math.log10(per_parameter / _TYPICAL) + powers[unit]))
 
 
@@ -141,7 +141,7 @@ def _unit_in_name(column: str, role: str, x: Floats) -> str:
 
 
 def _few_flops(runs: Runs) -> list[str]:
-    """C that is too small to be in FLOPs, where D does not show it."""
+    """Return a note if C is too small to be in FLOPs and D does not show it."""
     name = runs.roles.C
     if name is None or "D" in runs or name in runs.roles.conversions:
         return []
@@ -157,7 +157,7 @@ def _few_flops(runs: Runs) -> list[str]:
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
-    """Values that a role does not have: too many parameters, samples below one, a loss that is another measure."""
+    """Yield notes on implausible values: too many parameters, samples below one, a loss that is another measure."""
     N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
     if len(N) and N.max() > _MOST_PARAMETERS:
         yield f"{_column(runs, 'N')} reaches {N.max():.3g}, more parameters than any model has: check its unit."
@@ -216,7 +216,7 @@ def _mixed(runs: Runs, role: str) -> list[str]:
 
 
 def _against_rule(runs: Runs) -> list[str]:
-    """Where C is a column: whether it lies a power of 1000 away from the compute rule."""
+    """Return a note if a column of C differs from the compute rule by a power of 1000."""
     rule, ratio = runs.roles.compute, _off_rule(runs)
     if len(ratio) == 0:
         return []
@@ -243,7 +243,7 @@ def _against_rule(runs: Runs) -> list[str]:
 
 
 def _off_rule(runs: Runs) -> Floats:
-    """The decades by which a column of C exceeds the compute rule, of the runs where that is known."""
+    """Return log10 of the ratio of a column of C to the compute rule, for the runs with known values."""
     rule: ComputeRule = runs.roles.compute
     if runs.roles.C is None or not {"N", "D"} <= runs.values.keys() or runs.roles.D is None or not rule.proportional:
         return np.empty(0)
@@ -252,14 +252,14 @@ def _off_rule(runs: Runs) -> Floats:
 
 
 def _unit_of_compute(off: float) -> str:
-    """The unit of C that explains its distance ``off`` to the rule, in decades; empty where none does."""
+    """Return the unit of C that explains its distance ``off`` to the rule, in decades; empty if no unit does."""
     near = {unit: abs(off + power) for unit, power in _COMPUTE.items()}
     best = min(near, key=near.__getitem__)
     return best if near[best] < (_EXACT if best == "pf-days" else _NEAR) else ""
 
 
 def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
-    """Single rows whose C is a power of 1000 off where most rows agree with the rule."""
+    """Return a note on single rows whose C differs by a power of 1000, if most rows agree with the rule."""
     off = ratio - np.median(ratio)
     far = np.abs(off) > 3 - _NEAR
     agree = np.abs(off) < _NEAR
@@ -274,10 +274,10 @@ def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
 
 
 def _too_small(runs: Runs) -> Iterator[str]:
-    """Sizes that are too small to count ones, with the unit that gives a plausible number of samples per parameter."""
+    """Yield notes on sizes too small for a unit of 1, with the unit that gives plausible samples per parameter."""
     sizes = {role: runs[role] for role in ("N", "D") if getattr(runs.roles, role) and len(runs)}
     top = {role: float(np.nanmax(x)) for role, x in sizes.items()}
-    with np.errstate(all="ignore"):  # sizes at the ends of float64
+    with np.errstate(all="ignore"):  # sizes near the limits of float64
         ratio = float(np.median(sizes["D"] / sizes["N"])) if len(sizes) == 2 else _TYPICAL
     text = _like_text(runs) and not _confirmed(runs)
     power = 0.0
@@ -309,7 +309,7 @@ def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
 
 
 def _like_text(runs: Runs) -> bool:
-    """Whether the losses are those of language models: cross-entropies in nats or bits above 1."""
+    """Return whether the losses look like those of language models: cross-entropies in nats or bits above 1."""
     name, loss = runs.roles.loss, runs.values.get("loss", np.empty(0))
     if name is None or not len(loss) or words(name) & (LARGER | ERRORS | _NO_NATS):
         return False
@@ -317,18 +317,18 @@ def _like_text(runs: Runs) -> bool:
 
 
 def _confirmed(runs: Runs) -> bool:
-    """Whether a column of C agrees with N and D, up to the tokens of a sample."""
+    """Return whether a column of C agrees with N and D, up to the number of tokens per sample."""
     ratio = _off_rule(runs)
     return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
 
 
 def _convert(column: str, how: str) -> str:
-    """What to do so that a column is converted."""
+    """Return the instruction to convert a column."""
     hows = OPEN[how][1] if how in OPEN else (how,)
     return f"convert it on the Data page, or with {convert_options(column, hows)}"
 
 
 def _column(runs: Runs, role: str) -> str:
-    """The role with the column that it is read from: ``N (column params)``."""
+    """Return the role with its column: ``N (column 'params')``."""
     name = getattr(runs.roles, role, None)
     return role if name in (None, role) else f"{role} (column {name!r})"

@@ -1,1 +1,1 @@
-"""The database file of a workspace: connection, layout, owner, damage, backup."""
+"""The database file of a workspace: connection, layout, owner, damage and backup."""

@@ -1,7 +1,7 @@
-"""The file of a backup: a zip of stored entries with a manifest, written to be checked and read with suspicion.
+"""File format of a backup: a zip of stored entries with a manifest. Everything is checked when it is read.
 
-Entries are not compressed, so what an archive unpacks to is never larger than itself. The first entry marks the format,
-as in EPUB and OpenDocument files; the last is the manifest with a SHA-256 of every other one.
+Entries are not compressed, so unpacked data is never larger than the archive. The first entry marks the format, as in
+EPUB and OpenDocument files. The last entry is the manifest with a SHA-256 of every other entry.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ MIMETYPE, MARK = "mimetype", b"application/x-isoplan-backup"
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 512 * 2**20
 _HEAD = 30
-"""Bytes of a zip's first local header before the name of the first entry."""
+"""Bytes of the first local header of a zip before the name of the first entry."""
 _CHUNK = 2**20
 _BROKEN = (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, RuntimeError, KeyError, ValueError)
-"""What zipfile raises for damaged archives."""
+"""Exceptions of zipfile for damaged archives."""
 Tell = Callable[[int], None]
-"""Takes the bytes of every piece that was written or read."""
+"""Progress callback: takes the number of bytes of each piece written or read."""
 
 
 class FileSum(BaseModel):
-    """Bytes of a file and their SHA-256."""
+    """Size of a file in bytes and its SHA-256."""
 
     model_config = ConfigDict(frozen=True)
     size: int = Field(ge=0)
@@ -50,9 +50,9 @@ class FileSum(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a backup contains: versions, the rows of its database, its cells by state, and every file by name.
+    """Contents of a backup: versions, the rows of its database, its cells by state, and every file by name.
 
-    ``left_out`` names what the workspace contained and the backup does not.
+    ``left_out`` lists the contents of the workspace that are not in the backup.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,14 +67,14 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """A file for an archive by its name there. ``open`` may raise FileNotFoundError: then it is gone and left out."""
+    """A file for an archive, with its name there. If ``open`` raises FileNotFoundError, the file is left out."""
 
     name: str
     open: Callable[[], IO[bytes]]
 
 
 def write(file: Path, entries: Iterable[Entry], describe: Callable[[dict[str, FileSum]], Manifest], tell: Tell) -> None:
-    """Write a new archive durably; ``describe`` makes the manifest from the sums of the files, when all are in."""
+    """Write a new archive durably; ``describe`` makes the manifest from the checksums of all added files."""
     files: dict[str, FileSum] = {}
     with file.open("xb") as raw:
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
@@ -92,7 +92,7 @@ def write(file: Path, entries: Iterable[Entry], describe: Callable[[dict[str, Fi
 
 
 def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], tell: Tell) -> FileSum:
-    """Add what ``source`` contains now; what another process appends meanwhile is left out."""
+    """Add the current contents of ``source``; bytes that another process appends meanwhile are left out."""
     size, mode = _size_and_mode(source)
     info = zipfile.ZipInfo(name, time.localtime()[:6])
     info.file_size, info.external_attr = size, (stat.S_IFREG | mode) << 16
@@ -109,7 +109,7 @@ def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], tell: Tell) -> 
 def _size_and_mode(source: IO[bytes]) -> tuple[int, int]:
     try:
         found = os.fstat(source.fileno())
-    except OSError:  # bytes in memory
+    except OSError:  # file in memory, without a file descriptor
         size = source.seek(0, os.SEEK_END)
         source.seek(0)
         return size, 0o600
@@ -117,7 +117,7 @@ def _size_and_mode(source: IO[bytes]) -> tuple[int, int]:
 
 
 def is_archive(file: Path) -> bool:
-    """Whether ``file`` begins as an archive that ``write`` made."""
+    """Return whether ``file`` begins like an archive from ``write``."""
     whole = len(MIMETYPE) + len(MARK)
     try:
         with file.open("rb") as source:
@@ -129,10 +129,10 @@ def is_archive(file: Path) -> bool:
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """An archive and its manifest, checked but for the bytes of its files.
+    """Open an archive and read its manifest, with all checks except the bytes of its files.
 
-    Raises PlannerError where the file is none of ours, damaged, of a newer Isoplan, or has names, links or sizes that
-    no backup has.
+    Raises PlannerError if the file is not a backup, is damaged, was written by a newer Isoplan, or has names, links or
+    sizes that are not valid in a backup.
     """
     _check_kind(file)
     with ExitStack() as stack:
@@ -144,13 +144,13 @@ def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 @contextmanager
 def _damage_named(file: Path) -> Iterator[None]:
-    """Raise PlannerError for what zipfile raises of a damaged archive."""
+    """Raise PlannerError for errors of zipfile that are caused by a damaged archive."""
     try:
         yield
     except (*_BROKEN, OSError) as error:
         if (
             isinstance(error, OSError) and error.errno != errno.EINVAL
-        ):  # a place that is none, which a damaged list names
+        ):  # invalid file position from a damaged list of entries
             raise
         text = " ".join(str(error).split())[:160] or type(error).__name__
         raise PlannerError(f"{file} is damaged ({text}): restore another backup.") from error
@@ -169,7 +169,7 @@ def _check_kind(file: Path) -> None:
 
 
 def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
-    """Read the manifest and compare it with the entries. Raises PlannerError where they differ or are not safe."""
+    """Read the manifest and compare it with the entries. Raises PlannerError if they differ or are not safe."""
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()):
         raise zipfile.BadZipFile("a name is there twice")
@@ -204,14 +204,14 @@ def _parents(name: str) -> list[str]:
 
 
 def _check_format(file: Path, raw: bytes) -> None:
-    """Refuse a later format before anything else of the manifest is read."""
+    """Raise PlannerError for a later format, before anything else of the manifest is read."""
     found = re.match(rb'\s*\{\s*"format"\s*:\s*(\d{1,6})\b', raw)
     if found is not None and int(found[1]) > FORMAT:
         raise PlannerError(f"{file} was written by a newer Isoplan: update Isoplan to restore it.")
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
-    """Refuse what no backup contains: compressed or encrypted entries, links, and names that lead elsewhere."""
+    """Raise BadZipFile for compressed or encrypted entries, links, and names that lead outside the archive."""
     kind = stat.S_IFMT(entry.external_attr >> 16)
     whole = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
     if not whole or entry.flag_bits & 1 or kind not in (0, stat.S_IFREG):
@@ -223,9 +223,9 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 
 def unpack(archive: zipfile.ZipFile, manifest: Manifest, names: Iterable[str], folder: Path | None, tell: Tell) -> None:
-    """Read the files ``names``, compare them with the manifest, and write them below ``folder`` where one is given.
+    """Read the files ``names``, compare them with the manifest, and write them below ``folder`` if it is given.
 
-    Raises PlannerError for bytes that are not those of the manifest.
+    Raises PlannerError if the bytes differ from those of the manifest.
     """
     for name in names:
         target = Path(os.devnull) if folder is None else folder / name

@@ -1,7 +1,8 @@
-"""A consistent copy of the database of a workspace, and the sums by which two copies are compared.
+"""A consistent copy of the database of a workspace, and the checksums that compare two copies.
 
-Copy and sums come from one transaction, so they are of one moment, however many rows are written meanwhile. The file
-itself is never read while this process has it open: closing a second handle would drop DuckDB's lock on it.
+Copy and checksums come from one transaction, so they describe the same state even if rows are written meanwhile. While
+this process has the database open, it never opens the file a second time: closing a second handle would release
+DuckDB's lock.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from isoplan.engine.store.database.damage import FILE, disk_full, explain
 from isoplan.engine.store.database.database import Cursor, Database, first, memory, read_closed
 
 SPARE = 20e6
-"""Bytes that must stay free beside a copy on the disk of an open workspace, whose own writes need room."""
+"""Bytes that must stay free on the disk in addition to a copy, for the writes of an open workspace."""
 
 
 class TableSum(BaseModel):
-    """Rows of a table, the sum of their 64-bit hashes in any order, and the statement that creates the table."""
+    """Rows of a table, the order-independent sum of their 64-bit hashes, and the statement that creates the table."""
 
     model_config = ConfigDict(frozen=True)
     rows: int
@@ -34,7 +35,7 @@ class TableSum(BaseModel):
 
 
 class Contents(BaseModel):
-    """What a database contains: every table by name, and the run tables, rows and fits that are not deleted.
+    """Contents of a database: every table by name, and the run tables, rows and fits that are not deleted.
 
     ``duckdb`` is the version that computed the hashes; another version may hash differently.
     """
@@ -49,9 +50,9 @@ class Contents(BaseModel):
 
 
 def copy_open(db: Database, target: Path) -> Contents:
-    """Copy an open database into the new file ``target`` and return what it contains; writers go on meanwhile.
+    """Copy an open database into the new file ``target`` and return its contents; writes continue meanwhile.
 
-    Raises PlannerError where the disk has no room for it.
+    Raises PlannerError if the disk does not have enough space.
     """
     folder = db.folder
     if folder is not None:
@@ -67,10 +68,10 @@ def copy_open(db: Database, target: Path) -> Contents:
 
 
 def copy_closed(folder: Path, target: Path) -> Contents:
-    """Copy the database of a workspace that no process has open; where it has none yet, an empty one.
+    """Copy the database of a workspace that no process has open; without a database, write an empty one.
 
-    Raises WorkspaceInUse where a process has it open, PlannerError where it is damaged, newer than this Isoplan, or the
-    disk of ``target`` is full.
+    Raises WorkspaceInUse if a process has it open. Raises PlannerError if it is damaged or newer than this Isoplan, or
+    if the disk of ``target`` is full.
     """
     if not (folder / FILE).exists():
         with memory() as db, db.read() as cursor:
@@ -80,13 +81,13 @@ def copy_closed(folder: Path, target: Path) -> Contents:
 
 
 def contents_of(folder: Path) -> Contents:
-    """Return what the database in ``folder`` contains; raises PlannerError where it cannot be read."""
+    """Return the contents of the database in ``folder``; raises PlannerError if it cannot be read."""
     with read_closed(folder) as cursor:
         return _contents(cursor)
 
 
 def differences(expected: Contents, found: Contents) -> list[str]:
-    """Return the names of tables that differ; of databases read by different versions of DuckDB by their rows only."""
+    """Return the names of tables that differ. With different versions of DuckDB only the row counts are compared."""
     names = sorted({*expected.tables, *found.tables})
     if expected.duckdb == found.duckdb:
         return [name for name in names if expected.tables.get(name) != found.tables.get(name)]
@@ -95,7 +96,7 @@ def differences(expected: Contents, found: Contents) -> list[str]:
 
 
 def _copy(cursor: Cursor, target: Path) -> Contents:
-    """Copy the current database of ``cursor`` into ``target``; what was written of it is removed after an error."""
+    """Copy the current database of ``cursor`` into ``target``; a partial copy is removed after an error."""
     try:
         with _attached(cursor, target) as name, _transaction(cursor):
             cursor.execute(f"COPY FROM DATABASE {_current(cursor)} TO {name}")
@@ -116,7 +117,9 @@ def _current(cursor: Cursor) -> str:
 
 @contextmanager
 def _attached(cursor: Cursor, target: Path) -> Iterator[str]:
-    """The name of the new database file ``target`` for the block; afterwards the file is complete and closed."""
+    """Attach the new database file ``target`` for the block and yield its name; it is complete and closed
+    afterwards.
+    """
     name = f"copy_{secrets.token_hex(8)}"
     cursor.execute(f"ATTACH {sql.text(str(target))} AS {name}")
     try:
@@ -156,7 +159,7 @@ def _contents(cursor: Cursor) -> Contents:
 
 
 def _counts(cursor: Cursor) -> tuple[int, int, int]:
-    """Run tables, rows and fits that are not deleted."""
+    """Count the run tables, rows and fits that are not deleted."""
     tables = first(cursor, "SELECT count(*), coalesce(sum(nrows), 0)::BIGINT FROM tables WHERE NOT deleted")
     fits = first(cursor, "SELECT count(*) FROM fits WHERE NOT deleted")
     assert tables is not None

@@ -1,7 +1,7 @@
-"""The index of cells: what the folder of the queue says of each, so that pages can ask for it in one query.
+"""Index of cells: a copy of the state in the queue's folder, so that pages can read it with one query.
 
-It is made from the folder and can be made again from it at any time. What it adds is which row of which run table a
-finished cell became; whether there is one, the tables themselves say.
+The index can be rebuilt from the folder at any time. It adds the row of the run table that a finished cell became.
+Whether this row exists is stored in the run tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIELDS = ("name", "family", "state", "number", "created", "sweep")
 
 @dataclass(frozen=True)
 class Indexed:
-    """A cell as its folder stands; ``number`` is that of its last attempt, ``row`` its row in its family's table."""
+    """State of a cell in its folder; ``number`` is its last attempt, ``row`` its row in the table of its family."""
 
     name: str
     family: str
@@ -36,13 +36,13 @@ T = TypeVar("T", CellRow, Indexed)
 
 
 def index(db: Database) -> dict[str, Indexed]:
-    """All cells by name, in the order of their names."""
+    """Return all cells by name, in the order of their names."""
     with db.read() as cursor:
         return _index(cursor)
 
 
 def counts(db: Database, family: str) -> dict[str, int]:
-    """How many cells of a family are in each state that any is in."""
+    """Count the cells of a family by state; states without cells are left out."""
     query = "SELECT state, count(*) FROM cells WHERE family = ? GROUP BY state ORDER BY state"
     with db.read() as cursor:
         return dict(cursor.execute(query, [family]).fetchall())
@@ -54,10 +54,10 @@ def grow(
     finished: Sequence[CellRow],
     before_commit: Callable[[], None] = lambda: None,
 ) -> int:
-    """Bring the index to ``cells`` and add a row for each of the ``finished`` that has none: how many rows are new.
+    """Update the index to ``cells`` and add a row for each of the ``finished`` without one.
 
-    All of it is one transaction, and doing it again changes nothing. Cells that are gone leave the index and keep their
-    rows. ``before_commit`` is called when everything is written and nothing is kept yet.
+    Returns the number of new rows. All changes are one transaction; a repeated call changes nothing. Removed cells
+    leave the index, and their rows stay. ``before_commit`` is called after all writes and before the commit.
     """
 
     def change(cursor: Cursor) -> int:
@@ -70,7 +70,7 @@ def grow(
 
 
 def delete(db: Database, names: Sequence[str]) -> None:
-    """Take cells that somebody deletes out of the index and withdraw their rows, with the reason."""
+    """Remove deleted cells from the index and withdraw their rows, with the reason."""
     chosen = set(names)
 
     def change(cursor: Cursor) -> None:
@@ -82,7 +82,7 @@ def delete(db: Database, names: Sequence[str]) -> None:
 
 
 def _rows(cursor: Cursor, finished: Sequence[CellRow]) -> tuple[dict[str, int], int]:
-    """The row of each finished cell by its name, and how many are new."""
+    """Return the row of each finished cell by name, and the number of new rows."""
     found: dict[str, int] = {}
     new = 0
     for family, rows in _by_family(finished).items():
@@ -98,7 +98,7 @@ def _index(cursor: Cursor) -> dict[str, Indexed]:
 
 
 def _bring_index(cursor: Cursor, cells: Sequence[Indexed], rows: dict[str, int]) -> None:
-    """Write what differs from ``cells``; a cell keeps the row that it had."""
+    """Write the differences to ``cells``; a cell keeps its row."""
     import pandas as pd
 
     before = _index(cursor)

@@ -1,4 +1,4 @@
-"""Errors of the database file that a user can act on, and the record of the last backup that their sentences name."""
+"""Errors of the database file that a user can act on, and the record of the last backup for their sentences."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from isoplan.engine.errors import PlannerError
 FILE = "isoplan.duckdb"
 BACKUP_FILE = "backup.json"
 SHOWN = 160
-"""Characters of DuckDB's own message that a sentence contains."""
+"""Maximum number of characters of DuckDB's message in a sentence."""
 
 _UNTOUCHED = "Uploads and cells are separate files and are not affected."
 _FULL = ("No space left on device", "Disk quota exceeded")
 _WAL = re.compile(r"replaying WAL|Corrupt WAL", re.IGNORECASE)
 _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
-# These messages name a file, which may be another one than the database.
+# These messages name a file that may differ from the database.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
 # Header of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and
@@ -38,7 +38,7 @@ _WAL_WITHOUT_A_COMMIT = 64
 
 
 class LastBackup(BaseModel):
-    """The archive that the last backup of a workspace went to, and when."""
+    """The archive of the last backup of a workspace, and its time."""
 
     model_config = ConfigDict(frozen=True)
     path: str
@@ -46,7 +46,7 @@ class LastBackup(BaseModel):
 
 
 def last_backup(folder: Path) -> LastBackup | None:
-    """Return the last backup of the workspace ``folder``; None without a record that can be read."""
+    """Return the last backup of the workspace ``folder``; None without a readable record."""
     try:
         return LastBackup.model_validate_json((folder / BACKUP_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -54,7 +54,7 @@ def last_backup(folder: Path) -> LastBackup | None:
 
 
 def note_backup(folder: Path, record: LastBackup) -> None:
-    """Replace the record of the last backup in one step. Raises OSError where the folder cannot be written."""
+    """Replace the record of the last backup atomically. Raises OSError if the folder cannot be written."""
     fresh = folder / f".{BACKUP_FILE}.{secrets.token_hex(4)}"
     try:
         fresh.write_text(record.model_dump_json(), encoding="utf-8")
@@ -64,7 +64,7 @@ def note_backup(folder: Path, record: LastBackup) -> None:
 
 
 def advice(folder: Path) -> str:
-    """Say what to do about a damaged database: restore the last backup, or begin with an empty one."""
+    """Return the instruction for a damaged database: restore the last backup, or start with an empty database."""
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
         "Finished cells become rows again, and uploads/ has the bytes of every imported table."
@@ -73,7 +73,7 @@ def advice(folder: Path) -> str:
 
 
 def _restoring(folder: Path) -> str:
-    """How to restore the last backup; empty where none is recorded."""
+    """Return the instruction to restore the last backup; empty if no backup is recorded."""
     record = last_backup(folder)
     if record is None:
         return ""
@@ -85,7 +85,7 @@ def _restoring(folder: Path) -> str:
 
 
 def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
-    """Return the sentence for an error of the database in ``folder``; None for an error of another kind."""
+    """Return the PlannerError for an error of the database in ``folder``; None for an error of another kind."""
     text, file = str(error), folder / FILE
     if any(words in text for words in _FULL):
         return disk_full(folder)
@@ -124,13 +124,13 @@ def _wal_damaged(folder: Path, why: str) -> PlannerError:
 
 
 def disk_full(folder: Path) -> PlannerError:
-    """The error for a disk without room."""
+    """Return the error for a full disk."""
     return PlannerError(f"The disk of {folder} is full: free some of it and try again.")
 
 
 @contextmanager
 def explained(folder: Path | None) -> Iterator[None]:
-    """Raise what ``explain`` says of the errors of the block; other errors pass."""
+    """Raise the PlannerError of ``explain`` for a database error in the block; other errors pass."""
     try:
         yield
     except duckdb.Error as error:
@@ -141,6 +141,6 @@ def explained(folder: Path | None) -> Iterator[None]:
 
 
 def _short(text: str) -> str:
-    """The part of DuckDB's message that says what is wrong, on one line and without the path."""
+    """Return the main part of DuckDB's message, on one line and without the path."""
     line = " ".join(text.split())
     return re.sub(r' "[^"]*"', "", line.removeprefix("IO Error: "))[:SHOWN].rstrip(" .")

@@ -1,7 +1,7 @@
-"""The connection: one DuckDB file a workspace (or memory), many readers, one writer.
+"""Connection to the store: one DuckDB file per workspace (or memory), many readers, one writer.
 
-Reads take a cursor of their own. Writes go one after the other through a single thread, each in a transaction that is
-tried again when it collides with another one.
+Each read has its own cursor. Writes run one after the other in a single thread. Each is a transaction that is retried
+after a conflict with another one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRIES = 5
 Cursor = duckdb.DuckDBPyConnection
 T = TypeVar("T")
 
-# DuckDB fetches nothing by itself: every format that we read is built in.
+# DuckDB does not download extensions: every format that Isoplan reads is built in.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -38,17 +38,17 @@ _open_lock = threading.Lock()
 
 
 class WorkspaceInUse(PlannerError):
-    """Another process has the workspace open."""
+    """Error: another process has the workspace open."""
 
 
 def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...] | None:
-    """The first row of a query, None when it has none; the cursor is free afterwards, as after ``fetchall``."""
+    """Return the first row of a query, or None; the cursor is free afterwards, as after ``fetchall``."""
     rows = cursor.execute(query, list(parameters)).fetchall()
     return rows[0] if rows else None
 
 
 class Database:
-    """An open store. ``folder`` is its workspace, None for one in memory. Close it when done (or use ``with``)."""
+    """An open store. ``folder`` is its workspace, None for a store in memory. Close it when done (or use ``with``)."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Cursor]:
-        """A cursor for reading; it is closed at the end of the block."""
+        """Yield a cursor for reading; it is closed at the end of the block."""
         self._check_open()
         with explained(self.folder):
             cursor = self._connection.cursor()
@@ -76,8 +76,8 @@ class Database:
     def write(self, change: Callable[[Cursor], T]) -> T:
         """Run ``change(cursor)`` in the writer's thread inside a transaction and return its result.
 
-        A collision with another transaction is tried again, so ``change`` must not have effects outside the database.
-        Whatever else it raises rolls the transaction back and is raised here.
+        After a conflict with another transaction it runs again, so ``change`` must not have effects outside the
+        database. Any other exception rolls the transaction back and is raised here.
         """
         self._check_open()
         if threading.current_thread().name.startswith("store-writer"):
@@ -86,7 +86,7 @@ class Database:
             return self._writer.submit(self._transact, change).result()
 
     def close(self) -> None:
-        """Finish the writes that wait, close the file and give the workspace back. Closing twice is fine."""
+        """Finish the waiting writes, close the file and release the workspace. A second call has no effect."""
         if self._closed:
             return
         self._closed = True
@@ -113,12 +113,12 @@ class Database:
                     raise
                 time.sleep(0.01 * 2**attempt)
             finally:
-                cursor.close()  # rolls back what was not committed
+                cursor.close()  # rolls back uncommitted changes
         raise AssertionError("unreachable")
 
 
 def memory() -> Database:
-    """A store in memory: nothing is kept, nothing is locked."""
+    """Open a store in memory, without files and locks."""
     connection = _connect(":memory:")
     migration.create(connection)
     return Database(connection)
@@ -127,8 +127,9 @@ def memory() -> Database:
 def open_workspace(folder: Path, *, url: str = "") -> Database:
     """Open (or create) the workspace in ``folder`` and take its lock.
 
-    ``url`` is where this process can be reached; a second process is told so. Raises PlannerError when another process
-    has the workspace, when a newer Isoplan wrote it, or when the folder or its database cannot be used.
+    ``url`` is the address of this process; it is shown to a second process that tries to open the workspace. Raises
+    PlannerError if another process has the workspace open, if a newer Isoplan wrote it, or if the folder or its
+    database cannot be used.
     """
     folder = folder.expanduser().resolve()
     try:
@@ -154,10 +155,10 @@ def open_workspace(folder: Path, *, url: str = "") -> Database:
 
 @contextmanager
 def read_closed(folder: Path) -> Iterator[Cursor]:
-    """A cursor on the database of a workspace that nobody writes to; nothing in the folder is changed.
+    """Open a cursor on the database of a workspace that no process writes to; the folder is not changed.
 
-    Others may read it meanwhile; a process that wants to open it is refused. Raises WorkspaceInUse where a process has
-    it open, PlannerError where it cannot be read.
+    Other processes may read it at the same time, but cannot open it for writing. Raises WorkspaceInUse if a process has
+    it open, PlannerError if it cannot be read.
     """
     folder = folder.expanduser().resolve()
     if folder in _open_here:
@@ -197,7 +198,7 @@ def _open_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _layout(connection: Cursor, folder: Path) -> int:
-    """The layout number of an open database. Raises PlannerError with what to do where it has none."""
+    """Return the layout number of an open database. Raises PlannerError with an instruction if it has no valid one."""
     with explained(folder):
         try:
             return migration.schema_of(connection)
@@ -213,7 +214,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Turn what keeps DuckDB from opening the file of ``folder`` into a PlannerError that says what to do."""
+    """Turn errors of DuckDB on opening the file of ``folder`` into a PlannerError with an instruction."""
     try:
         yield
     except duckdb.Error as error:
@@ -237,7 +238,9 @@ def _connect(file: str) -> duckdb.DuckDBPyConnection:
 
 
 def _in_use(folder: Path, message: str = "") -> str:
-    """One sentence that says who holds the workspace; ``message`` is DuckDB's, which names the pid of a stranger."""
+    """Return the sentence that names the owner of the workspace; DuckDB's ``message`` has the pid of an unknown
+    process.
+    """
     holder = owner(folder)
     if holder is not None and holder.alive:
         where = f" at {holder.url}" if holder.url else ""

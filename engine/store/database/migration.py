@@ -1,7 +1,7 @@
-"""The layout of the store: what it is now, and how an older one becomes it.
+"""Layout of the store, and the migration of older layouts.
 
-``SCHEMA`` is the number of the current layout. A change of layout raises it by one and adds to ``MIGRATIONS`` the
-statements that turn the layout before it into the new one; ``LAYOUT`` always creates the newest.
+``SCHEMA`` is the number of the current layout. A change of layout increases it by one and adds to ``MIGRATIONS`` the
+statements that convert the previous layout; ``LAYOUT`` always creates the newest.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
 
 
 class BadLayout(PlannerError):
-    """The number of the layout in the database is none."""
+    """Error: the layout number in the database is not valid."""
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the layout number of an open database; 0 when it is empty.
+    """Return the layout number of an open database; 0 if it is empty.
 
-    Raises BadLayout where the stored number is none, PlannerError where Isoplan did not write the database.
+    Raises BadLayout if the stored number is not valid, PlannerError if Isoplan did not write the database.
     """
     query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
     names = {row[0] for row in connection.execute(query).fetchall()}
@@ -93,12 +93,12 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the current layout in an empty database, all or nothing."""
+    """Create the current layout in an empty database, in one transaction."""
     _run(connection, (*LAYOUT, f"INSERT INTO meta VALUES ('schema', '{SCHEMA}')"))
 
 
 def refuse_newer(found: int, file: Path) -> None:
-    """Raise PlannerError when a newer Isoplan wrote ``file``."""
+    """Raise PlannerError if a newer Isoplan wrote ``file``."""
     if found > SCHEMA:
         raise PlannerError(
             f"{file} was written by a newer Isoplan (layout {found}; this one knows {SCHEMA}): "
@@ -107,9 +107,9 @@ def refuse_newer(found: int, file: Path) -> None:
 
 
 def keep_copy(file: Path, found: int) -> Path:
-    """Copy a closed database file of layout ``found`` beside itself before it is migrated.
+    """Copy a closed database file of layout ``found`` within its folder before it is migrated.
 
-    Raises PlannerError where there is no room for it; nothing of the copy is left then.
+    Raises PlannerError if the disk does not have enough space; a partial copy is removed.
     """
     copy = file.with_name(f"{file.stem}.layout{found}{file.suffix}")
     fresh = copy.with_name(f".{copy.name}")
@@ -127,7 +127,7 @@ def keep_copy(file: Path, found: int) -> Path:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, found: int) -> None:
-    """Take an open database of layout ``found`` to the current one, all or nothing."""
+    """Migrate an open database of layout ``found`` to the current one, in one transaction."""
     steps = [statement for number in range(found, SCHEMA) for statement in MIGRATIONS[number]]
     _run(connection, (*steps, f"UPDATE meta SET value = '{SCHEMA}' WHERE key = 'schema'"))
 

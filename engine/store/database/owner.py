@@ -1,7 +1,7 @@
-"""Who holds a workspace: ``owner.json`` beside the database, and whether that process still lives.
+"""Owner of a workspace: ``owner.json`` in its folder, and whether that process still runs.
 
-The lock itself is DuckDB's lock on the file, which the system drops when a process ends, however it ends.
-``owner.json`` only says whom to ask: one left behind by a killed process is recognised and replaced.
+The lock itself is DuckDB's lock on the file, which the system releases when the process ends for any reason.
+``owner.json`` only identifies the process. A file left behind by a killed process is recognised and replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OWNER_FILE = "owner.json"
 
 
 class Owner(BaseModel):
-    """The process that has a workspace open. ``start`` tells a process from a later one with the same pid."""
+    """The process that has a workspace open. ``start`` distinguishes it from a later process with the same pid."""
 
     model_config = ConfigDict(frozen=True)
     pid: int
@@ -27,12 +27,12 @@ class Owner(BaseModel):
 
     @property
     def alive(self) -> bool:
-        """Whether that very process still runs; on another host, as far as can be known, yes."""
+        """Whether this process still runs; assumed for a process on another host."""
         return self.host != socket.gethostname() or process_start(self.pid) == self.start
 
 
 def process_start(pid: int) -> str | None:
-    """When process ``pid`` started, as text to compare; None when it does not run (or the system does not say)."""
+    """Return the start time of process ``pid`` as text to compare; None if it does not run or the time is unknown."""
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:
@@ -47,13 +47,13 @@ def process_start(pid: int) -> str | None:
 
 
 def this_process(url: str = "") -> Owner:
-    """The owner record of the process that asks."""
+    """Return the owner record of the current process."""
     pid = os.getpid()
     return Owner(pid=pid, host=socket.gethostname(), start=process_start(pid) or "", url=url)
 
 
 def owner(folder: Path) -> Owner | None:
-    """What ``owner.json`` of a workspace says; None when there is none or it cannot be read."""
+    """Read ``owner.json`` of a workspace; None if it does not exist or cannot be read."""
     try:
         return Owner.model_validate_json((folder / OWNER_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -61,12 +61,12 @@ def owner(folder: Path) -> Owner | None:
 
 
 def write_owner(folder: Path, record: Owner) -> None:
-    """Replace ``owner.json`` in one step."""
+    """Replace ``owner.json`` atomically."""
     fresh = folder / f".{OWNER_FILE}.{record.pid}"
     fresh.write_text(record.model_dump_json(), encoding="utf-8")
     fresh.replace(folder / OWNER_FILE)
 
 
 def clear_owner(folder: Path) -> None:
-    """Remove ``owner.json``; called by the process that it names."""
+    """Remove ``owner.json``; called by the process recorded in it."""
     (folder / OWNER_FILE).unlink(missing_ok=True)

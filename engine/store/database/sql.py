@@ -1,4 +1,4 @@
-"""SQL expressions that more than one module of the store writes: quoting, column names, text read as numbers."""
+"""SQL expressions used by several modules of the store: quoting, column names, text read as numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.conversions import TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
-"""Words for a missing number. In a column of names they are names: a group called None."""
+"""Words for a missing number. In a column of names they are valid names, for example a group called None."""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
@@ -27,22 +27,22 @@ _SEPARATORS = ",'’_ \u00a0\u202f"
 
 
 def text(value: str) -> str:
-    """``value`` as an SQL string."""
+    """Return ``value`` as an SQL string."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def path(file: Path) -> str:
-    """``file`` as an SQL string for a reading function, its own wildcard characters taken literally."""
+    """Return ``file`` as an SQL string for a reading function, with its wildcard characters escaped."""
     return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))
 
 
 def data(table_id: str) -> str:
-    """The name of the data table of a run table."""
+    """Return the name of the data table of a run table."""
     return f"t_{table_id}"
 
 
 def number(column: str, kind: TextKind | None = None) -> str:
-    """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
+    """Return an expression that reads the text ``column`` as a number, NULL if it cannot be read."""
     # TRY_CAST reads 3_5 as 35 and +-3 as -3, so the condition excludes them.
     accepted = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
     plain = f"CASE WHEN {accepted} THEN TRY_CAST({column} AS DOUBLE) END"
@@ -79,9 +79,9 @@ def missing(column: str) -> str:
 
 
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:
-    """An expression for the float64 value of the stored column at ``position``, in the unit of the file; NULL without.
+    """Return an expression for the float64 value of the column at ``position``, in the unit of the file, or NULL.
 
-    ``conversion`` is that of the mapping, of which only the reading of text counts here.
+    ``conversion`` is that of the mapping; only its reading of text is used here.
     """
     physical = f"c{position}"
     if column.kind == "text":
@@ -92,7 +92,7 @@ def numeric(column: Column, position: int, conversion: str | None = None) -> str
 
 
 def label(column: Column, position: int) -> str:
-    """An expression for the text of the stored column at ``position``: whole numbers without a decimal point."""
+    """Return an expression for the text of the column at ``position``, with whole numbers without a decimal point."""
     physical = f"c{position}"
     if column.kind == "number":
         whole = f"isfinite({physical}) AND {physical} = floor({physical}) AND abs({physical}) < 1e15"

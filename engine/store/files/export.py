@@ -1,4 +1,4 @@
-"""Tables and runs as files to take away."""
+"""Exports of tables and runs as files."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ medium-1,4000000,20000000,20000000,1,4.8e14,2.94,0.67,0,baseline
 
 
 def template() -> bytes:
-    """A small table to fill in: one row a run, the usual columns, all but N, D and loss optional."""
+    """Return a small CSV table to fill in: one row per run and the usual columns. Only N, D and loss are required."""
     return _TEMPLATE.encode()
 
 
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
-    """The rows of a table (that meet an SQL condition) under its own column names, after their row ids.
+    """Export the rows of a table (that meet an SQL condition) with their column names, after their row ids.
 
-    Where rows are withdrawn a second column says why. In CSV a column whose role is not its name is followed by it:
-    ``params [N]``.
+    If rows are withdrawn, a second column gives the reason. In CSV the role follows the name of a column if they
+    differ: ``params [N]``.
     """
     mapping = catalog.roles(db, table_id)
     chosen = None
@@ -50,7 +50,7 @@ def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", 
 
 
 def runs(fitted: Runs) -> bytes:
-    """The runs as a law sees them, in CSV: row id, labels, then float64 columns by role in full precision."""
+    """Export fitted runs as CSV: row id, labels, then float64 columns by role in full precision."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(as_text, ["row id", *fitted.labels, *fitted.values]))
@@ -61,7 +61,9 @@ def runs(fitted: Runs) -> bytes:
 
 
 def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> bytes:
-    """Written by DuckDB, which is many times faster than pandas; the header by us, for names that differ in case."""
+    """Write CSV with DuckDB, which is many times faster than pandas. The header is written here, for names that differ
+    only in case.
+    """
     import pandas as pd
 
     known = catalog.columns(db, table_id)
@@ -92,7 +94,9 @@ def _field(column: Column, position: int) -> str:
 
 
 def _inert(cell: str) -> str:
-    """An expression for text that no spreadsheet runs: ``isoplan.engine.spreadsheets.as_text`` in SQL."""
+    """Return an SQL expression for text that no spreadsheet runs: the equivalent of
+    ``isoplan.engine.spreadsheets.as_text``.
+    """
     formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
     return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"
 

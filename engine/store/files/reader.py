@@ -1,9 +1,10 @@
-"""Turn a Parquet, DuckDB or Excel file that a stranger sent into one that DuckDB reads safely, in a child process.
+"""Convert an untrusted Parquet, DuckDB or Excel file into one that DuckDB reads safely, in a child process.
 
 Run as a script through ``isoplan.engine.limited``: ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the parts of
 a file as JSON, ``copy FORMAT FILE PART TARGET ROWS COLUMNS`` writes one part to TARGET (Parquet with columns ``c0``,
-``c1``, ...; CSV for Excel) and prints the names of its columns as JSON. A damaged file can only end the child. What the
-user can put right is one line on standard error and status 1; everything else has status 2. Views are never opened.
+``c1``, ...; CSV for Excel) and prints the names of its columns as JSON. A damaged file can crash only the child. An
+error that the user can correct is one line on standard error and status 1; all other errors have status 2. Views are
+never opened.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ BASE_TABLES = """
     WHERE database_name = 'sent' AND NOT internal ORDER BY table_oid
 """
 SHEET_ROWS = 2**20
-"""Rows of a sheet that Excel itself can hold."""
+"""Maximum number of rows of an Excel sheet."""
 
 
 class Refused(Exception):
-    """What is wrong with the file, as a sentence that goes on after its name."""
+    """Error in the file: the rest of a sentence that begins with the file name."""
 
 
 def main(arguments: list[str]) -> None:
-    """Do one command; see the module."""
+    """Run one command; see the module."""
     from isoplan.engine.limited import limit
 
     limit(int(arguments[0]), int(arguments[1]))
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _connect(target: str = "", *, attached: str = "", read: str = "") -> duckdb.DuckDBPyConnection:
-    """DuckDB that may read ``read`` or the attached file, write ``target``, and nothing else."""
+    """Return a DuckDB connection that may read ``read`` or the attached file and write ``target``, and nothing else."""
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoload_known_extensions": False, "memory_limit": "600MB"})
@@ -73,7 +74,7 @@ def _tables(file: str) -> list[str]:
 
 
 def _base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Name as a person reads it -> schema and table; quoted where two would read alike."""
+    """Return displayed name -> schema and table; the name is quoted if two tables would have the same one."""
     found: dict[str, tuple[str, str]] = {}
     for schema, table in connection.execute(BASE_TABLES).fetchall():
         shown = table if schema == "main" else f"{schema}.{table}"
@@ -100,7 +101,7 @@ def _copy_parquet(file: str, _part: str, target: str, rows: int, columns: int) -
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, source: str, target: str, rows: int, columns: int) -> list[str]:
-    """Copy ``source`` under neutral names, at most one row more than it may have; the names it gave."""
+    """Copy ``source`` under neutral names, up to one row more than the limit, and return the original names."""
     names = [str(row[0]) for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
     if len(names) > columns:
         raise Refused(f"has {len(names):,} columns and the limit is {columns:,}: keep the columns that describe a run.")
@@ -113,7 +114,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, source: str, target: str, rows:
 
 
 def _parquet_names(connection: duckdb.DuckDBPyConnection, file: str) -> list[str]:
-    """Top-level names as the file spells them; DuckDB itself would rename ``n`` beside ``N``."""
+    """Return the top-level names as in the file; DuckDB would rename ``n`` if ``N`` exists too."""
     query = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({_text(_literal(file))})"
     names, skip = [], 0
     for name, children in connection.execute(query).fetchall()[1:]:
@@ -131,11 +132,11 @@ def _sheets(file: str) -> list[str]:
 
 
 def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
-    """Write one sheet as CSV; its first row that is not empty is the header."""
+    """Write one sheet as CSV; the first row that is not empty is the header."""
     _refuse_rows_out_of_order(part)
     with _workbook(file) as book, Path(target).open("w", encoding="utf-8", newline="") as out:
         sheet = book[part]
-        sheet.reset_dimensions()  # a sheet may claim rows and columns that it does not have
+        sheet.reset_dimensions()  # the dimensions stored in a sheet may be wrong
         csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns))
     return []
 
@@ -183,7 +184,7 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
 def _workbook(file: str) -> Iterator[Any]:
     import openpyxl  # type: ignore[import-untyped]
 
-    # openpyxl warns of every feature that it does not keep, and refuses a path that does not end in .xlsx.
+    # openpyxl warns of every feature that it drops, and rejects a path that does not end in .xlsx.
     with warnings.catch_warnings(action="ignore"), open(file, "rb") as source:
         book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
         yield book
@@ -195,7 +196,7 @@ def _long(rows: int) -> str:
 
 
 def _literal(file: str) -> str:
-    """A path whose own wildcard characters are taken literally."""
+    """Return a path with its wildcard characters escaped."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in file)
 
 

@@ -1,4 +1,4 @@
-"""Every format as a relation that DuckDB reads: text, JSON lines, Parquet, Excel, DuckDB files."""
+"""Relations that DuckDB reads, for every format: text, JSON lines, Parquet, Excel, DuckDB files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.store.files.text import MAX_COLUMNS, MAX_ROWS, Relation, che
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, Upload
 
 SECONDS, MEGABYTES = 9, 1000
-"""What reading a Parquet, DuckDB or Excel file may take."""
+"""Limits of time and memory for reading a Parquet, DuckDB or Excel file."""
 READER = Path(__file__).with_name("reader.py")
 _UNPACKED_BYTES = 10 * MAX_UPLOAD_BYTES
 _UNREADABLE = {
@@ -27,12 +27,14 @@ _UNREADABLE = {
 
 
 def parts(upload: Upload) -> tuple[str, ...]:
-    """The tables that a file holds: sheets of Excel, base tables of DuckDB; empty for every other format."""
+    """Return the tables in a file: sheets of Excel, base tables of DuckDB; empty for every other format."""
     return _list(upload) if upload.format in ("excel", "duckdb") else ()
 
 
 def choose(upload: Upload, asked: str | None, option: str) -> str:
-    """The part to import: the one ``asked`` for, else the only one. Raises PlannerError that names them otherwise."""
+    """Return the part to import: ``asked`` if given, else the only part. Otherwise raise PlannerError that lists
+    them.
+    """
     found = parts(upload)
     if upload.format not in ("excel", "duckdb"):
         return ""
@@ -50,7 +52,9 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
 
 
 def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path) -> Relation:
-    """The relation behind an upload; ``scratch`` holds copies in between and must outlive it."""
+    """Return the relation for an upload; ``scratch`` contains intermediate copies and must exist as long as the
+    relation.
+    """
     if upload.format == "json":
         return _json(cursor, upload, scratch)
     if upload.format == "csv":
@@ -101,13 +105,13 @@ def _pointer(key: str) -> str:
 
 
 def _parquet(copy: Path, names: list[str]) -> Relation:
-    """A file that the child wrote, with the names that the sent file has."""
+    """Return the relation of a file written by the child, with the names of the uploaded file."""
     unique, notes = tidy(names)
     return Relation(f"SELECT * FROM read_parquet({sql.path(copy)})", unique, notes)
 
 
 def _check_whole(upload: Upload) -> None:
-    """Raise PlannerError for a Parquet file without its end, and for a workbook that unpacks to too much."""
+    """Raise PlannerError for a truncated Parquet file, and for a workbook that is too large when unpacked."""
     if upload.format == "parquet":
         with upload.path.open("rb") as file:
             file.seek(-4, 2)
@@ -124,19 +128,19 @@ def _check_whole(upload: Upload) -> None:
 
 
 def _list(upload: Upload) -> tuple[str, ...]:
-    """The sheets or base tables of a file."""
+    """Return the sheets or base tables of a file."""
     _check_whole(upload)
     return tuple(_child(upload, "list"))
 
 
 def _copied(upload: Upload, part: str, target: Path) -> list[str]:
-    """Write one part of a file to ``target``; the names of its columns."""
+    """Write one part of a file to ``target`` and return the names of its columns."""
     _check_whole(upload)
     return _child(upload, "copy", part, str(target.resolve()), str(MAX_ROWS), str(MAX_COLUMNS))
 
 
 def _child(upload: Upload, command: str, *arguments: str) -> list[str]:
-    """Run ``reader.py`` on the file; raises PlannerError in one sentence."""
+    """Run ``reader.py`` on the file; raises PlannerError with one sentence."""
     words = (command, upload.format, str(upload.path.resolve()), *arguments)
     try:
         found: list[str] = json.loads(limited.run(READER, words, seconds=SECONDS, megabytes=MEGABYTES))
@@ -155,7 +159,7 @@ def _unreadable(upload: Upload) -> PlannerError:
 
 
 def explain(error: duckdb.Error | UnicodeError, name: str) -> PlannerError:
-    """One sentence about a file that DuckDB could not read."""
+    """Return the error for a file that DuckDB could not read."""
     message = str(error)
     line = _after(message, "CSV Error on Line: ")
     expected, found = _after(message, "Expected Number of Columns: "), _after(message, "Found: ")

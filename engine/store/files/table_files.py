@@ -1,4 +1,4 @@
-"""Runs straight from a file, for the terminal: a store in memory and never the workspace, so the app may run too."""
+"""Runs read directly from a file, for the terminal. The store is in memory, so the app may use the workspace."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MANY = {"metric": "metrics", "hyper": "hyper"}
 
 @dataclass(frozen=True)
 class TableBytes:
-    """A table in memory: the ``content`` of a file in any format that is read, and the name of the table."""
+    """A table in memory: the ``content`` of a file in any supported format, and the name of the table."""
 
     content: bytes
     name: str
@@ -64,16 +64,16 @@ def read_runs(
     extra: tuple[str, ...] = (),
     offered: tuple[str, ...] = (),
 ) -> Runs:
-    """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
+    """Return the runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
-    which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
-    named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
-    named in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) in any case; ``derived`` gives roles by a formula, and
-    ``rows`` says which row of a run counts (found from names and steps where None); columns named in ``extra`` are
-    read under their own names, and those in ``offered`` where the table has such a column of numbers. ``repeats``,
-    ``each`` and ``pooled`` are those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an
-    unreadable file, an unknown role or column and a bad condition.
+    which take several columns joined by ``+``. An empty column (``C=``) leaves a role open. A text column in
+    ``mapping`` is read as numbers by its proposed conversion if that is unambiguous and fits every cell; one in
+    ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` gives roles by a formula. ``rows``
+    states which row of a run counts (None: found from names and steps). Columns in ``extra`` are read under their own
+    names, and those in ``offered`` if the table has such a numeric column. ``repeats``, ``each`` and ``pooled`` are
+    those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown role
+    or column and an invalid condition.
     """
     sent, name = table_bytes(path)
     with memory() as db:
@@ -93,7 +93,7 @@ def read_runs(
 
 @dataclass(frozen=True, eq=False)
 class OpenTable:
-    """A table file that can be read under several mappings: ``roles`` is its guessed one."""
+    """A table file that can be read under several mappings; ``roles`` is the guessed mapping."""
 
     columns: tuple[Column, ...]
     roles: Roles
@@ -102,7 +102,7 @@ class OpenTable:
 
     @property
     def waiting(self) -> dict[str, str]:
-        """Role -> why a column whose name reads like it is not read: a conversion that nobody agreed to."""
+        """Role -> reason, for columns with a matching name that are not read: their conversion is not accepted."""
         return withheld(self.columns, self.roles)
 
 
@@ -117,7 +117,7 @@ def open_table(
     rows: RowsOfRun | None = None,
     pooled: tuple[str, ...] = (),
 ) -> Iterator[OpenTable]:
-    """Open a table file; all arguments are those of ``read_runs``, which it raises errors like."""
+    """Open a table file; the arguments and errors are those of ``read_runs``."""
     sent, name = table_bytes(path)
     with memory() as db:
         info = tables.add(db, sent, name)
@@ -136,10 +136,11 @@ def open_table(
 def read_curves(
     path: Path | TableBytes, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
 ) -> Curves:
-    """The training curves of a table file, tied to ``runs`` by the names of the runs; ``mapping`` as for ``read_runs``.
+    """Return the training curves of a table file, linked to ``runs`` by the names of the runs.
 
-    Those of ``extra`` that the file has are read under their own names; what it lacks may stand in the run table.
-    Raises PlannerError as ``read_runs`` does, and where the curves cannot be tied or have no measure of training.
+    ``mapping`` is as in ``read_runs``. The columns of ``extra`` in the file are read under their own names; the others
+    may be in the run table. Raises PlannerError as ``read_runs`` does, and if the curves cannot be linked or have no
+    measure of training progress.
     """
     sent, name = table_bytes(path)
     with memory() as db:
@@ -154,10 +155,10 @@ def read_curves(
 
 
 def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
-    """The table that a path of the terminal names, and how sentences call it.
+    """Return the table at a path given in the terminal, and its name in sentences.
 
-    ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError where nothing
-    is there.
+    ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError if the path
+    does not exist.
     """
     if isinstance(path, TableBytes):
         return path.content, path.name
@@ -177,7 +178,7 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
 def with_mapping(
     columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = (), guess: Guess = guess_roles
 ) -> Roles:
-    """The guessed roles of ``columns`` with the given ones in their place; a column moves to the role that names it."""
+    """Return the guessed roles of ``columns``, replaced by those in ``mapping``; a column moves to its given role."""
     asked = {role: _columns(role, text) for role, text in mapping.items()}
     names = [c.name for c in columns]
     for role, chosen in asked.items():
@@ -210,13 +211,13 @@ def with_mapping(
 
 
 def with_derived(roles: Roles, derived: Mapping[str, str]) -> Roles:
-    """The roles with formulas in the place of the columns that were guessed for them."""
+    """Return the roles with formulas in place of their guessed columns."""
     free = {name: None for name in derived if name in _SINGLE}
     return Roles.model_validate({**roles.model_dump(), **free, "derived": dict(derived)})
 
 
 def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
-    """Column -> conversion (empty: the proposed one) from ``COLUMN`` or ``COLUMN:conversion``."""
+    """Parse ``COLUMN`` or ``COLUMN:conversion`` into column -> conversion (empty: the proposed one)."""
     found = {}
     for text in agreed:
         name, how = text, ""
@@ -245,12 +246,12 @@ def _select_reading(column: Column, how: str) -> str:
 
 
 def _certain(conversion: Conversion) -> bool:
-    """Is a proposal a way to read text that fits every cell, and in one way only?"""
+    """Return whether a proposed conversion reads text, fits every cell and is unambiguous."""
     return not conversion.about and conversion.fails == 0 and not conversion.ambiguous
 
 
 def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
-    """Raise PlannerError where a size or compute is read from a column in another unit, and nobody chose how."""
+    """Raise PlannerError if a size or compute is read from a column in another unit without a chosen conversion."""
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
         # A column has no proposed conversion if another column has its guessed role.
@@ -267,13 +268,13 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
 
 
 def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:
-    """The roles with columns that are read under their own names as hyperparameters, where they have no role yet."""
+    """Return the roles with the ``extra`` columns as hyperparameters, except those that have a role."""
     used = {column for _, column in uses(roles)}
     return roles.model_copy(update={"hyper": (*roles.hyper, *(name for name in extra if name not in used))})
 
 
 def _columns(role: str, text: str) -> list[str]:
-    """The columns that one entry of a mapping names; raises PlannerError for an unknown role."""
+    """Return the columns in one entry of a mapping; raises PlannerError for an unknown role."""
     if role not in _SINGLE and role not in _MANY:
         listed = ", ".join([*_SINGLE, *_MANY])
         raise PlannerError(f"--map knows no role {role!r}: use one of {listed}.")

@@ -17,7 +17,7 @@ from isoplan.engine.store.database.database import Cursor, first
 
 MAX_COLUMNS = 1000
 MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
-"""What a table may have: rows, and rows times columns."""
+"""Limits of a table: rows, and rows times columns."""
 MOST_BLANK = 10_000
 """Maximum number of blank lines before the header."""
 _CHUNK = 4 * 1024**2
@@ -34,16 +34,16 @@ _ENCODINGS = {
 }
 _WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
 """Spaces that DuckDB does not accept around a number. They come from copied web pages and documents."""
-# What programs write for a missing cell; NaN itself is a number and is counted as missing later.
+# Texts that programs write for a missing cell. NaN is a number and is counted as missing later.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
+    """A query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
 
-    ``semicolons`` says that ";" separates the cells, as programs write them where the comma is the decimal mark.
-    ``commas``: the file has decimal commas. ``doubtful``: indices of columns whose points may separate thousands.
+    ``semicolons``: ";" separates the cells, as programs write them if the comma is the decimal mark. ``commas``: the
+    file has decimal commas. ``doubtful``: indices of columns whose points may separate thousands.
     """
 
     query: str
@@ -55,9 +55,9 @@ class Relation:
 
 
 def relation(path: Path, name: str, scratch: Path) -> Relation:
-    """A delimited text file as a relation of text columns; ``scratch`` may take a copy in UTF-8.
+    """Return the relation of text columns of a delimited text file; ``scratch`` may get a copy in UTF-8.
 
-    Raises PlannerError when the file is not text, has no header of names or has too many columns.
+    Raises PlannerError if the file is not text, has no header of names or has too many columns.
     """
     path, notes = utf8(path, name, scratch)
     header, delimiter, lines = _header(path, name)
@@ -73,7 +73,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
-    """The file in UTF-8, itself or a copy in ``scratch``, and a note that names any other encoding."""
+    """Return the file or a copy in ``scratch`` in UTF-8, and a note on any other encoding."""
     encoding = _encoding(path, name)
     if encoding == "utf-8":
         return path, ()
@@ -103,7 +103,7 @@ def _trim_cells(width: int) -> str:
 
 
 def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Unique names for the columns of a header, and notes on those that had to be renamed."""
+    """Return unique names for the columns of a header, and notes on renamed columns."""
     names: list[str] = []
     notes: list[str] = []
     for i, raw in enumerate(header, 1):
@@ -122,12 +122,12 @@ def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def most_rows(columns: int) -> int:
-    """Rows that a table of so many columns may have."""
+    """Return the maximum number of rows of a table with ``columns`` columns."""
     return min(MAX_ROWS, MAX_CELLS // max(columns, 1))
 
 
 def check_width(count: int, name: str) -> None:
-    """Raise PlannerError when a table has more columns than the store takes."""
+    """Raise PlannerError if a table has more columns than the limit."""
     if count > MAX_COLUMNS:
         raise PlannerError(
             f"{name} has {count:,} columns and the limit is {MAX_COLUMNS:,}: "
@@ -206,14 +206,14 @@ def _line_end(header: str) -> str:
 
 
 def _delimiter(line: str) -> str:
-    """The delimiter that occurs most often in the header, outside quotation marks."""
+    """Return the delimiter that occurs most often in the header, outside quotation marks."""
     bare = "".join(line.split('"')[0::2])
     best = max(_DELIMITERS, key=bare.count)
     return best if best in bare else ","
 
 
 def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
-    """Raise PlannerError for columns that only spaces separate: names with spaces would be torn apart."""
+    """Raise PlannerError for columns separated only by spaces, because names with spaces would be split."""
     words, cells = header.split(), rest.partition("\n")[0].split()
     if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):
         raise PlannerError(f"The columns of {name} are separated by spaces: separate them by commas or tabs.")

@@ -1,4 +1,4 @@
-"""The bytes of a table as they came: hashed, bounded, kept, and recognised by their first bytes."""
+"""The original bytes of a table: hashed, limited in size, stored, and recognised by their first bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Format = Literal["csv", "json", "parquet", "excel", "duckdb"]
 
 @dataclass(frozen=True)
 class Upload:
-    """A file to import: where its bytes lie, what they are called, their hash and what they hold."""
+    """A file to import: its path, name, hash and format."""
 
     path: Path
     name: str
@@ -31,10 +31,10 @@ class Upload:
 
 @contextmanager
 def received(source: Path | bytes, name: str, folder: Path | None) -> Iterator[Upload]:
-    """The bytes of ``source`` on disk, in ``folder/uploads`` where there is one, else as they lie or for this block.
+    """Yield the bytes of ``source`` on disk: in ``folder/uploads`` if there is a folder, else for this block.
 
-    They are kept only when the block ends well.
-    Raises PlannerError for an empty, too large, unreadable or unknown file.
+    Without a folder a file is used in place. The stored copy is kept only if the block ends without an error. Raises
+    PlannerError for an empty, too large, unreadable or unknown file.
     """
     if isinstance(source, bytes):
         _check_size(len(source), name)
@@ -75,7 +75,7 @@ def _hash(path: Path) -> str:
 
 
 def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
-    """Copy a file into ``uploads`` under its hash, complete or not at all; also whether it was not there before."""
+    """Copy a file into ``uploads`` under its hash, atomically; also return whether it is new."""
     uploads.mkdir(exist_ok=True)
     digest = hashlib.sha256()
     handle, part = tempfile.mkstemp(dir=uploads, prefix=".part-")
@@ -93,7 +93,7 @@ def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
 
 
 def _format(path: Path, name: str) -> Format:
-    """What a file holds, by its first bytes; the ending of its name only tells JSON from other text."""
+    """Return the format of a file from its first bytes; the suffix is only used to distinguish JSON from other text."""
     with path.open("rb") as file:
         head = file.read(4096)
     suffix = Path(name).suffix.lower()

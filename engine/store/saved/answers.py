@@ -1,4 +1,4 @@
-"""Answers of the planner beside its plans: each kept as its JSON, with the link that asks for it again."""
+"""Saved answers of the planner other than plans: each is stored as JSON with the link to compute it again."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Query = dict[str, list[str]]
 
 
 def list_kinds() -> tuple[str, ...]:
-    """Return the kinds of answers: the questions of the planner, and those with a page or a section of their own."""
+    """Return the kinds of answers: the questions of the planner, and the kinds with their own page or section."""
     return ("repeat", *find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)
 class SavedAnswer:
-    """A line in the list of answers; ``query`` is what the link of its page holds."""
+    """An entry in the list of answers; ``query`` is the query string of its page as fields."""
 
     hash: str
     name: str
@@ -34,9 +34,9 @@ class SavedAnswer:
 
 
 def save(db: Database, kind: str, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
-    """Save an answer and return its hash, which follows from its content and its link. ``name`` defaults to it.
+    """Save an answer and return its hash, computed from content and link. ``name`` defaults to the sentence.
 
-    An answer that is there already takes the new ``name``; a deleted one comes back.
+    An existing answer gets the new ``name``; a deleted one is restored.
     """
     text, link = as_text(body), as_text(query)
     key = short_hash(f"{kind}|{link}|{text}")
@@ -51,7 +51,7 @@ def save(db: Database, kind: str, body: Mapping[str, Any], sentence: str, query:
 
 
 def all(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[SavedAnswer]:
-    """The saved answers of these kinds, of all where none is named, newest first; with ``deleted`` the deleted ones."""
+    """Return the saved answers of the kinds ``of`` (default: all), newest first; with ``deleted`` the deleted ones."""
     query = (
         "SELECT hash, name, kind, sentence, query, created FROM answers WHERE deleted = ? AND list_contains(?, kind)"
     )
@@ -64,20 +64,20 @@ def all(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[Sav
 
 
 def body(db: Database, hash: str) -> dict[str, Any]:
-    """The JSON of a saved answer, deleted or not; raises PlannerError when the store has none with that hash."""
+    """Return the JSON of a saved answer, deleted or not; raises PlannerError if the store has none with that hash."""
     return saved_items.body(db, "answers", "Answer", hash)
 
 
 def rename(db: Database, hash: str, name: str) -> None:
-    """Give an answer another name."""
+    """Rename an answer."""
     saved_items.rename(db, "answers", "Answer", hash, name)
 
 
 def delete(db: Database, hash: str) -> None:
-    """Put an answer away; it can be restored."""
+    """Mark an answer as deleted; it can be restored."""
     saved_items.set_deleted(db, "answers", "Answer", hash, True)
 
 
 def restore(db: Database, hash: str) -> None:
-    """Bring a deleted answer back."""
+    """Restore a deleted answer."""
     saved_items.set_deleted(db, "answers", "Answer", hash, False)

@@ -24,7 +24,7 @@ from isoplan.engine.store.tables import snapshots
 
 @dataclass(frozen=True)
 class SavedFit:
-    """A line in the list of fits; ``note`` is what somebody wrote beside it."""
+    """An entry in the list of fits; ``note`` is the user's note."""
 
     hash: str
     name: str
@@ -38,7 +38,7 @@ class SavedFit:
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """A line in the list of plans."""
+    """An entry in the list of plans."""
 
     hash: str
     name: str
@@ -48,9 +48,9 @@ class SavedPlan:
 
 
 def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snapshot: str = "") -> str:
-    """Save a fit under its own hash, that of its specification and data, and return the hash.
+    """Save a fit under the hash of its specification and data, and return the hash.
 
-    A fit that is there already stays as it is; a deleted one comes back. ``name`` defaults to law and data.
+    An existing fit is unchanged; a deleted one is restored. ``name`` defaults to law and data.
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
     made_from = snapshot or fit.data.snapshot
@@ -65,29 +65,29 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
 
 
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
-    """The saved fits, newest first; with ``deleted`` the deleted ones."""
+    """Return the saved fits, newest first; with ``deleted`` the deleted ones."""
     query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted, note FROM fits WHERE deleted = ?"
     return [SavedFit(*row) for row in saved_items.rows(db, query, [deleted])]
 
 
 def fit(db: Database, hash: str) -> Fit:
-    """A saved fit, deleted or not; raises PlannerError when the store has none with that hash.
+    """Return a saved fit, deleted or not; raises PlannerError if the store has none with that hash.
 
-    A fit that an older version saved without its runs gets them from its snapshot.
+    If an older version saved the fit without its runs, they are read from its snapshot.
     """
     saved = fitting.read_fit(saved_items.body(db, "fits", "Fit", hash))
     if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
         return saved
     try:
         return replace(saved, runs=fitted_runs(saved.spec, snapshots.runs(db, snapshots.get(db, saved.data.snapshot))))
-    except PlannerError:  # the snapshot is not in this workspace
+    except PlannerError:  # The snapshot is not in this workspace.
         return saved
 
 
 def rebuild(db: Database, hash: str) -> str:
-    """Make a saved fit again from its specification and its snapshot and say in a sentence how the two compare.
+    """Repeat a saved fit from its specification and its snapshot, and return a sentence that compares the two.
 
-    Raises PlannerError for a fit that came without its runs.
+    Raises PlannerError for a fit that was imported without its runs.
     """
     with db.read() as cursor:
         row = first(cursor, "SELECT snapshot_hash FROM fits WHERE hash = ?", [hash])
@@ -110,29 +110,29 @@ def rebuild(db: Database, hash: str) -> str:
 
 
 def rename_fit(db: Database, hash: str, name: str) -> None:
-    """Give a fit another name."""
+    """Rename a fit."""
     saved_items.rename(db, "fits", "Fit", hash, name)
 
 
 def note_fit(db: Database, hash: str, note: str) -> None:
-    """Write what is to be remembered of a fit beside it; an empty ``note`` takes it away."""
+    """Set the user's note on a fit; an empty ``note`` removes it."""
     saved_items.update(db, "fits", "Fit", hash, "note = ?", note.strip())
 
 
 def delete_fit(db: Database, hash: str) -> None:
-    """Put a fit away; it can be restored."""
+    """Mark a fit as deleted; it can be restored."""
     saved_items.set_deleted(db, "fits", "Fit", hash, True)
 
 
 def restore_fit(db: Database, hash: str) -> None:
-    """Bring a deleted fit back."""
+    """Restore a deleted fit."""
     saved_items.set_deleted(db, "fits", "Fit", hash, False)
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
-    """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer.
+    """Save a plan and return its hash, computed from its content. ``name`` defaults to its answer.
 
-    A plan that is there already takes the new ``name``.
+    An existing plan gets the new ``name``.
     """
     body = as_text(planning.to_json(plan))
     key = short_hash(body)
@@ -147,33 +147,33 @@ def save_plan(db: Database, plan: Plan, name: str = "") -> str:
 
 
 def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
-    """The saved plans, newest first; with ``deleted`` the deleted ones."""
+    """Return the saved plans, newest first; with ``deleted`` the deleted ones."""
     query = "SELECT hash, name, fit_hash, created, deleted FROM plans WHERE deleted = ?"
     return [SavedPlan(*row) for row in saved_items.rows(db, query, [deleted])]
 
 
 def plan(db: Database, hash: str) -> Plan:
-    """A saved plan, deleted or not; raises PlannerError when the store has none with that hash."""
+    """Return a saved plan, deleted or not; raises PlannerError if the store has none with that hash."""
     return planning.read_plan(saved_items.body(db, "plans", "Plan", hash))
 
 
 def rename_plan(db: Database, hash: str, name: str) -> None:
-    """Give a plan another name."""
+    """Rename a plan."""
     saved_items.rename(db, "plans", "Plan", hash, name)
 
 
 def delete_plan(db: Database, hash: str) -> None:
-    """Put a plan away; it can be restored."""
+    """Mark a plan as deleted; it can be restored."""
     saved_items.set_deleted(db, "plans", "Plan", hash, True)
 
 
 def restore_plan(db: Database, hash: str) -> None:
-    """Bring a deleted plan back."""
+    """Restore a deleted plan."""
     saved_items.set_deleted(db, "plans", "Plan", hash, False)
 
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
-    """Save the state of a page that is too long for a link; returns its hash."""
+    """Save the state of a page that is too long for a link and return its hash."""
     body = as_text(view)
     key = short_hash(body)
     row = [key, now(), body]
@@ -182,7 +182,7 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
 
 
 def view(db: Database, hash: str) -> dict[str, Any]:
-    """A saved view; raises PlannerError when the store has none with that hash."""
+    """Return a saved view; raises PlannerError if the store has none with that hash."""
     return saved_items.body(db, "views", "View", hash)
 
 
@@ -197,9 +197,9 @@ class SavedActual:
 
 
 def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
-    """Keep ``actual`` beside a saved plan and return its id; one that was deleted comes back.
+    """Save ``actual`` with a saved plan and return its id; a deleted one is restored.
 
-    A plan may have several: runs with other seeds. Raises PlannerError where the store has no such plan.
+    A plan may have several results: runs with other seeds. Raises PlannerError if the store does not have the plan.
     """
     plan(db, plan_hash)
     body = as_text(actual.to_json())
@@ -215,7 +215,7 @@ def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
 
 
 def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
-    """The results of every plan that is not deleted, oldest first; with ``deleted`` the deleted ones."""
+    """Return the results of every plan that is not deleted, oldest first; with ``deleted`` the deleted results."""
     query = (
         "SELECT a.id, a.plan_hash, a.created, a.body FROM actuals a JOIN plans p ON p.hash = a.plan_hash "
         "WHERE a.deleted = ? AND NOT p.deleted ORDER BY a.created, a.id"
@@ -226,12 +226,12 @@ def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
 
 
 def delete_actual(db: Database, id: str) -> None:
-    """Put a result away; it can be restored."""
+    """Mark a result as deleted; it can be restored."""
     _set_deleted(db, id, True)
 
 
 def restore_actual(db: Database, id: str) -> None:
-    """Bring a deleted result back."""
+    """Restore a deleted result."""
     _set_deleted(db, id, False)
 
 

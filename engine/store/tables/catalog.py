@@ -25,8 +25,8 @@ INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A stored table: one row a run, or (``kind`` "curves") one row a point of the training curves of the runs in the
-    table ``runs_id``. ``known``: the same bytes were here already, and this is that table.
+    """A stored table: one row per run, or (``kind`` "curves") one row per point of the training curves of the runs in
+    the table ``runs_id``. ``known``: a table with the same bytes existed already, and this is that table.
     """
 
     id: str
@@ -45,7 +45,7 @@ class TableInfo:
 
 
 def get(db: Database, table_id: str) -> TableInfo:
-    """The table with that id, deleted or not; raises PlannerError when there is none."""
+    """Return the table with that id, deleted or not; raises PlannerError if there is none."""
     info = find(db, table_id)
     if info is None:
         raise PlannerError(f"Table {table_id} is not in this workspace: import its file again.")
@@ -53,12 +53,12 @@ def get(db: Database, table_id: str) -> TableInfo:
 
 
 def columns(db: Database, table_id: str) -> tuple[Column, ...]:
-    """The columns in the order of the file, as they were profiled when rows last came in."""
+    """Return the columns in the order of the file, as profiled at the last import of rows."""
     return COLUMNS.validate_json(_stored(db, table_id, "columns"))
 
 
 def roles(db: Database, table_id: str) -> Roles:
-    """The mapping of a table: as it was set, else as it was guessed."""
+    """Return the mapping of a table: as set by the user, else as guessed."""
     return Roles.model_validate_json(_stored(db, table_id, "roles"))
 
 
@@ -77,7 +77,7 @@ def _stored(db: Database, table_id: str, field: str) -> str:
     with db.read() as cursor:
         row = first(cursor, f"SELECT {field} FROM tables WHERE id = ?", [table_id])
     if row is None:
-        get(db, table_id)  # says that there is no such table
+        get(db, table_id)  # raises the error for a missing table
         raise AssertionError("unreachable")
     return str(row[0])
 
@@ -85,9 +85,10 @@ def _stored(db: Database, table_id: str, field: str) -> str:
 def rows_frame(
     db: Database, table_id: str, chosen: Ints | None = None, limit: int | None = None, offset: int = 0
 ) -> pd.DataFrame:
-    """Rows under their original names, ``row id`` first and ``withdrawn`` (the reason) second where any row is.
+    """Return rows under their original names, with ``row id`` first.
 
-    ``chosen`` are ascending row ids, None for all rows; ``limit`` and ``offset`` page through them.
+    If any row is withdrawn, ``withdrawn`` (the reason) is the second column. ``chosen`` are ascending row ids, None for
+    all rows; ``limit`` and ``offset`` select a page of them.
     """
     import pandas as pd
 
@@ -113,14 +114,14 @@ def rows_frame(
 
 
 def _unused(name: str, frame: pd.DataFrame) -> str:
-    """``name``, or a variant that no column of the table has."""
+    """Return ``name``, with spaces appended until no column of the table has it."""
     while name in frame.columns:
         name = f"{name} "
     return name
 
 
 def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Whole numbers without a decimal point; numbers beyond 2^53 and infinities stay as they are."""
+    """Return whole numbers without a decimal point; columns with numbers beyond 2^53 or infinities are unchanged."""
     finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
     fits = finite.all() and not values.abs().max() >= 2**53
     return values.astype("Int64") if fits else values

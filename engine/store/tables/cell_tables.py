@@ -1,7 +1,7 @@
-"""Run tables that grow: the finished cells of a family become rows of its table, in one transaction of the caller.
+"""Run tables of cells: finished cells of a family become rows of its table, in one transaction of the caller.
 
-Such a table is like any other: rows are added or marked as withdrawn and never changed, so snapshots stay what they
-were. A cell has at most one row that is not withdrawn as deleted; a column that a later cell brings is added.
+Rows of such a table are added or marked as withdrawn and never changed, as in any other table, so snapshots stay the
+same. A cell has at most one row that is not withdrawn as deleted. A new column of a later cell is added.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from isoplan.engine.store.tables.catalog import INFO, TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 
 DELETED = "its cell was deleted"
-"""Why the row of a deleted cell is withdrawn; the cell may run again and get another row."""
+"""Reason for the withdrawn row of a deleted cell; the cell may run again and get another row."""
 SIZES = ("N", "D", "U", "C")
 RUN, SEED, SWEEP = "run", "seed", "sweep"
 HOW_IT_RAN = (SEED, "threads", "deterministic")
-"""Fields of every cell, which are no hyperparameters."""
+"""Fields of every cell that are not hyperparameters."""
 Value = float | str | bool | datetime
 _TYPES = {kind: stored for stored, kind in KINDS.items()}
 _OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "device", "attempts")
@@ -50,10 +50,10 @@ _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
 
 @dataclass(frozen=True)
 class CellRow:
-    """A finished cell. ``fields`` are those of the cell, ``sizes`` N, D, U and C where they are known.
+    """A finished cell. ``fields`` are those of the cell, ``sizes`` its known values of N, D, U and C.
 
-    ``metrics`` are what it measured; among them ``loss`` names the one that laws describe, and ``directions`` those of
-    the others that have a better direction. ``seconds`` is measured time, ``version`` that of the code.
+    ``metrics`` are its measurements; ``loss`` is the name of the metric for laws, and ``directions`` the better
+    directions of other metrics. ``seconds`` is the measured time, ``version`` that of the code.
     """
 
     name: str
@@ -73,22 +73,24 @@ class CellRow:
 
     @property
     def usable(self) -> bool:
-        """Whether it has a finite loss; without one it is no row."""
+        """Whether the cell has a finite loss; without one it gets no row."""
         return math.isfinite(self.metrics.get(self.loss, math.nan))
 
 
 def table_of(family: str) -> str:
-    """The id of the run table of a family, the same in every workspace."""
+    """Return the id of the run table of a family, the same in every workspace."""
     return hashlib.sha256(f"cells/{family}".encode()).hexdigest()[:12]
 
 
 def family_of(table: TableInfo) -> str:
-    """The family whose cells ``table`` holds; empty for a table that was imported."""
+    """Return the family whose cells are in ``table``; empty for an imported table."""
     return table.source if table.id == table_of(table.source) else ""
 
 
 def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str, int], int]:
-    """Add the cells of one family that have no row yet: the row id of every cell by name, and how many rows are new."""
+    """Add the cells of one family without a row; return the row id of every cell by name, and the number of new
+    rows.
+    """
     table = sql.data(table_of(family))
     old = _columns(cursor, family)
     known = present(cursor, family, [row.name for row in rows])
@@ -109,7 +111,7 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
 
 
 def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]:
-    """Row ids of those of the cells ``names`` that have a row in the table of their family."""
+    """Return the row ids of the cells ``names`` that have a row in the table of their family."""
     position = next((i for i, c in enumerate(_columns(cursor, family)) if c.name == RUN), None)
     if position is None:
         return {}
@@ -121,7 +123,7 @@ def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]
 
 
 def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
-    """Mark the rows of deleted cells as withdrawn; a fit that was made of them keeps them."""
+    """Mark the rows of deleted cells as withdrawn; existing fits of these rows keep them."""
     rows = list(present(cursor, family, names).values())
     query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
     cursor.execute(query, [table_of(family), rows])
@@ -140,18 +142,18 @@ def _stored_roles(cursor: Cursor, family: str) -> Roles:
 
 
 def _fields(row: CellRow) -> dict[str, str]:
-    """The column of each field of a cell: its own name, unless that is one of ours."""
+    """Return the column of each field of a cell: its name, unless Isoplan uses that name itself."""
     return {name: f"{name} (cell)" if name in _OURS else name for name in row.fields}
 
 
 def _metrics(row: CellRow) -> dict[str, str]:
-    """The column of each metric but the sizes: its own name, unless that is one of ours or a field's."""
+    """Return the column of each metric except sizes: its name, unless Isoplan or a field uses that name."""
     taken = {*_OURS, *row.fields}
     return {name: f"{name} (measured)" if name in taken else name for name in row.metrics if name not in SIZES}
 
 
 def _cells(row: CellRow) -> dict[str, Value]:
-    """The cells of a row by column, empty ones left out; sizes that the training reports go before those counted."""
+    """Return the cells of a row by column, without empty ones; sizes reported by the training precede counted ones."""
     fields, metrics = _fields(row), _metrics(row)
     sizes = {name: x for name in SIZES if (x := row.metrics.get(name, row.sizes.get(name))) is not None}
     found: dict[str, Any] = {RUN: row.name, SWEEP: row.sweep or None}
@@ -165,7 +167,7 @@ def _cells(row: CellRow) -> dict[str, Value]:
 
 
 def _value(raw: Any) -> Value | None:
-    """What is stored of a value: numbers that are finite, words, yes or no, moments; anything else as JSON."""
+    """Return the stored form of a value: finite numbers, texts, booleans and times; all else as JSON."""
     if raw is None or isinstance(raw, str | bool | datetime):
         return raw
     if isinstance(raw, int | float):
@@ -184,10 +186,10 @@ def _kind(value: Value) -> Kind:
 
 
 def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
-    """The rows by the column that each cell goes to, and all columns, new ones at the end.
+    """Return the rows by the column of each cell, and all columns, new ones at the end.
 
-    What is stored never changes its type: a value of another kind than its column's goes beside it, to ``x (text)``.
-    Where a table has ``MAX_COLUMNS`` more are not taken.
+    A stored column never changes its type: a value of another kind goes to an additional column ``x (text)``. If a
+    table has ``MAX_COLUMNS``, no more are added.
     """
     known = {c.name: c for c in columns}
     placed = []
@@ -234,7 +236,7 @@ def _insert(
 
 
 def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Iterable[str]) -> list[str]:
-    """Those of the ``fields`` that hold more than one value."""
+    """Return the ``fields`` with more than one value."""
     stored = len(stored_types(cursor, table))
     places = {c.name: i for i, c in enumerate(columns) if i < stored}
     asked = [name for name in fields if name in places]
@@ -245,12 +247,12 @@ def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Itera
 
 
 def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Roles) -> None:
-    """Bring what is known of the table in step with its rows."""
+    """Update the profile and the mapping of the table to its rows."""
     key, table = table_of(family), sql.data(table_of(family))
     used = {name: role for role, name in uses(roles)}
     profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
     described = tuple(
-        # Their kinds are those of the cells themselves: there is no text to read as numbers.
+        # The kinds are those of the cells: there is no text to read as numbers.
         replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
         for c, old in zip(profiled, columns, strict=True)
     )
@@ -263,9 +265,9 @@ def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Rol
 def _roles(
     roles: Roles, old: Sequence[Column], columns: Sequence[Column], fresh: Sequence[CellRow], varied: Sequence[str]
 ) -> Roles:
-    """The mapping with a role for each column that is new, where that role is free; what somebody mapped stays.
+    """Return the mapping with a role for each new column if that role is free; roles set by the user stay.
 
-    A field becomes a hyperparameter when it first varies; the first text that varies is the group.
+    A field becomes a hyperparameter when it first varies. The first text that varies is the group.
     """
     new = {c.name for c in columns} - {c.name for c in old}
     kinds = {c.name: c.kind for c in columns}

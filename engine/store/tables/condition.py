@@ -1,7 +1,7 @@
-"""A row filter typed as SQL: read as one yes-or-no expression over a table's columns, run where it can do no harm.
+"""A row filter typed as SQL: parsed as one boolean expression over a table's columns, evaluated in a sandbox.
 
-The grammar is a list of what is allowed; whatever else the parser finds is refused by name. The run happens in a second
-DuckDB in memory that holds only the columns that the condition names, with files, network and configuration locked.
+The grammar is an allow-list; any other element is refused by name. The condition is evaluated in a second DuckDB in
+memory, which contains only the columns of the condition, with files, network and configuration locked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from isoplan.engine.store.tables.catalog import columns as columns_of
 MAX_LENGTH = 2000
 MAX_NODES = 500
 MAX_DEPTH = 60
-"""Levels of a condition. What walks one calls itself once or more a level, and Python ends that at a thousand calls."""
+"""Maximum depth of a condition. A recursive walk calls itself at least once per level, and Python limits recursion to
+1000 calls.
+"""
 SECONDS = 5.0
 MEMORY = "1GB"
 
@@ -45,16 +47,16 @@ _VALUES: tuple[type[exp.Expr], ...] = (
 )
 # fmt: on
 _CHAINS = (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul)
-"""Operators whose chains are one level: a AND b AND c."""
+"""Operators whose chains count as one level: a AND b AND c."""
 _TYPES = (*exp.DataType.NUMERIC_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.BOOLEAN)
 _HELP = "a condition compares columns with values, such as loss < 3 AND budget > 1e19"
 
 
 def check(condition: str, columns: Sequence[str]) -> str:
-    """The condition in terms of the stored columns (``c0``, ``c1``, ... in the order of ``columns``).
+    """Return the condition in terms of the stored columns (``c0``, ``c1``, ... in the order of ``columns``).
 
-    A name is looked up as it is spelt, then regardless of case where only one column fits. Raises PlannerError for
-    anything but one expression of columns, constants, comparisons, arithmetic and the listed functions.
+    A name is looked up with exact case, then without case if only one column fits. Raises PlannerError for anything but
+    one expression of columns, constants, comparisons, arithmetic and the listed functions.
     """
     tree = _parse(condition)
     for node in tree.walk():
@@ -69,11 +71,10 @@ def check(condition: str, columns: Sequence[str]) -> str:
 
 
 def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapping[str, str] | None = None) -> Ints:
-    """Ids of the rows for which ``condition`` is true, in order; withdrawn rows are not looked at here.
+    """Return the ids of the rows for which ``condition`` is true, in order, including withdrawn rows.
 
-    ``conversions`` names text columns that are to be compared as numbers; units stay those of the file.
-    Raises PlannerError as :func:`check` does, and when the condition cannot be evaluated or takes longer than
-    ``SECONDS``.
+    ``conversions`` names text columns to compare as numbers; units stay those of the file. Raises PlannerError as
+    :func:`check` does, and if the condition cannot be evaluated or takes longer than ``SECONDS``.
     """
     known = columns_of(db, table_id)
     checked = check(condition, [c.name for c in known])
@@ -116,7 +117,7 @@ def _evaluate(file: Path, checked: str, condition: str) -> Ints:
 
 
 def _stop_late(sandbox: duckdb.DuckDBPyConnection, done: threading.Event) -> None:
-    """Interrupt what runs after ``SECONDS``, again and again: an interrupt between two statements is lost."""
+    """Interrupt the query after ``SECONDS``, repeatedly: an interrupt between two statements has no effect."""
     wait = SECONDS
     while not done.wait(wait):
         sandbox.interrupt()
@@ -151,7 +152,7 @@ def _parse(condition: str) -> exp.Expr:
 
 
 def _depth(tree: exp.Expr) -> int:
-    """Levels of the tree, counted without a call a level."""
+    """Return the depth of the tree, computed without recursion."""
     depths = {id(tree): 1}
     for node in tree.walk(bfs=True):
         if node is not tree:

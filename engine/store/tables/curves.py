@@ -1,7 +1,7 @@
-"""From the stored points of training curves to :class:`isoplan.engine.schema.Curves`. Pure: arrays in, curves out.
+"""Conversion of stored curve points to :class:`isoplan.engine.schema.Curves`. Pure: arrays in, curves out.
 
-Points are gathered by run and put in the order of training; what a run table says of a run (N, U, hyperparameters, how
-long it was to train) goes along its curve; D and C at each point are derived where they can be.
+Points are grouped by run and sorted in the order of training. Properties of a run in the run table (N, U,
+hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if possible.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from isoplan.engine.schema import OVERFITS, Curves, Role, Roles, Runs
 
 MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
-"""What says how far training had come, the finest first."""
+"""Measures of training progress, the finest first."""
 ALL_OF_IT = 0.95
-"""A curve that ends before this share of what its run was to train did not finish."""
+"""Minimum share of the planned training of a finished curve. A curve that ends earlier did not finish."""
 UNKNOWN = "of runs that the run table or its filter leaves out"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
@@ -34,11 +34,11 @@ def build(
     source: str = "",
     sha256: str = "",
 ) -> Curves:
-    """The curves of some points. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
+    """Return the curves of points. ``cells`` are (n,) columns by role, or by name for metrics and hyperparameters.
 
-    Points of one run share its name; without a column of names those that agree in N, U, group, seed and
-    hyperparameters are one curve. Raises PlannerError where nothing says how far training had come, where the names
-    cannot be looked up in ``runs``, and for more than ``MAX_POINTS`` points.
+    Points of one run share its name. Without a column of names, points with equal N, U, group, seed and hyperparameters
+    are one curve. Raises PlannerError if no column measures the training progress, if the names are not in ``runs``,
+    and for more than ``MAX_POINTS`` points.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -69,7 +69,7 @@ def build(
 def _who(
     values: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles
 ) -> tuple[Ints, NDArray[np.str_]]:
-    """The curve of each point (n,) and the name of each curve."""
+    """Return the curve of each point (n,) and the name of each curve."""
     import pandas as pd
 
     if "run" in labels:
@@ -94,7 +94,7 @@ def _shown(value: object) -> str:
 
 
 def _constant(x: Floats, of: Ints) -> bool:
-    """Does a column have one value along every curve, and do curves have more than one point?"""
+    """Return whether a column is constant along every curve, and curves have more than one point."""
     import pandas as pd
 
     groups = pd.Series(x).groupby(of)
@@ -102,7 +102,7 @@ def _constant(x: Floats, of: Ints) -> bool:
 
 
 def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
-    """Positions of the points by curve and time; of points at one time the last that was written counts."""
+    """Return the positions of the points by curve and time; of points at one time only the last one written is used."""
     notes = []
     known = np.flatnonzero(np.isfinite(time))
     if len(known) < len(time):
@@ -115,7 +115,7 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
 
 
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
-    """The curves with what ``runs`` say of them, and the row of each curve in ``runs`` (-1: none)."""
+    """Return the curves with the columns of ``runs``, and the row of each curve in ``runs`` (-1: none)."""
     import pandas as pd
 
     if curves.roles.run is None:
@@ -147,12 +147,12 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
 
 
 def _along(x: Floats, at: Ints) -> Floats:
-    """A column of the runs at the rows ``at``; NaN for a curve without one."""
+    """Return a column of the runs at the rows ``at``; NaN for a curve without a row."""
     return np.where(at >= 0, x[at], np.nan) if len(x) else np.full(len(at), np.nan)
 
 
 def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats], list[str]]:
-    """The values with D and C at each point where they follow from others, and how."""
+    """Return the values with D and C at each point derived from others if possible, and notes on how."""
     values, notes = dict(curves.values), []
     rule = runs.roles.compute if curves.roles.run else curves.roles.compute
     if "D" not in values and {"C", "N"} <= values.keys():
@@ -174,7 +174,7 @@ def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats
 
 
 def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
-    """Why a curve is left out (m,), empty for a sound one."""
+    """Return the reason why each curve is left out (m,), empty for a valid one."""
     marks = np.zeros(len(curves), "<U80")
     ends = curves.starts[1:] - 1
     if curves.roles.run is not None:
@@ -192,7 +192,7 @@ def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
 
 
 def _column(of: Runs | Curves, role: str) -> bool:
-    """Is a role read from a column, and not derived?"""
+    """Return whether a role is read from a column and not derived."""
     return role in of and of.roles.column(Role(role)) is not None
 
 

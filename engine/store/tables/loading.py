@@ -1,4 +1,4 @@
-"""A relation becomes a stored table: text that is all numbers becomes float64, rows get ids, columns a profile."""
+"""Storage of a relation as a table: numeric text becomes float64, rows get ids, columns get a profile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was stored: the number of rows, the columns with their guesses, and notes for the user."""
+    """Result of an import: the number of rows, the columns with their guesses, and notes for the user."""
 
     rows: int
     columns: tuple[Column, ...]
@@ -34,10 +34,10 @@ class Loaded:
 
 
 def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
-    """Store an upload as the data table ``table``: ``rid`` 0, 1, ... in the order of the file, then ``c0``, ``c1``, ...
+    """Store an upload as the data table ``table``: ``rid`` 0, 1, ... in file order, then ``c0``, ``c1``, ...
 
-    Types come from the first rows; only where a later row disagrees is the whole file looked at, then read again.
-    ``register`` runs in the transaction that stores the rows. A table that exists by then is left as it is.
+    Types come from the first rows. Only if a later row does not fit, the whole file is examined and read again.
+    ``register`` runs in the transaction that stores the rows. An existing table is not changed.
     """
     with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
         with db.read() as cursor:
@@ -55,7 +55,7 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
 
 @contextmanager
 def _sentences(name: str) -> Iterator[None]:
-    """What DuckDB says about a bad file, as one sentence."""
+    """Turn errors of DuckDB about an invalid file into a PlannerError with one sentence."""
     try:
         yield
     except (duckdb.Error, UnicodeError) as error:
@@ -64,7 +64,9 @@ def _sentences(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Field:
-    """How one column is stored: its type, whether the file holds it as text, and words for missing numbers in it."""
+    """Storage of one column: its type, whether the file has it as text, and whether it has words for missing
+    numbers.
+    """
 
     kind: str
     text: bool
@@ -98,19 +100,19 @@ def _store(
 
 
 def count(cursor: Cursor, table: str) -> int:
-    """Rows of a data table, withdrawn ones included."""
+    """Return the number of rows of a data table, including withdrawn ones."""
     found = first(cursor, f"SELECT count(*) FROM {table}")
     return int(found[0]) if found else 0
 
 
 def stored_types(cursor: Cursor, table: str) -> tuple[str, ...]:
-    """The stored types of ``c0``, ``c1``, ... of a data table."""
+    """Return the stored types of ``c0``, ``c1``, ... of a data table."""
     described = cursor.execute(f"DESCRIBE {table}").fetchall()
     return tuple(str(row[1]) for row in described if row[0] != "rid")
 
 
 def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Field, ...]:
-    """How each column is stored: as DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
+    """Return the storage of each column: DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
     declared = [str(row[1]) for row in cursor.execute(f"DESCRIBE {relation.query}").fetchall()]
     fields = [_Field(_stored(kind), kind == "VARCHAR") for kind in declared]
     texts = [i for i, field in enumerate(fields) if field.kind == "VARCHAR"]
@@ -126,9 +128,9 @@ def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Fi
 
 
 def _cast(c: str, field: _Field) -> str:
-    """The value as it is stored; text that is no number of a column of numbers ends the statement.
+    """Return the SQL expression of the stored value; text in a numeric column that is not a number is an SQL error.
 
-    CASE costs much memory in a table of a thousand columns and stands only where a column needs it.
+    CASE needs much memory in a table of a thousand columns, so it is used only for columns that need it.
     """
     if not field.text or field.kind == "VARCHAR":
         return f"CAST({c} AS {field.kind})"
@@ -137,7 +139,7 @@ def _cast(c: str, field: _Field) -> str:
 
 
 def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
-    """The narrowest type that all cells have; a column without a cell could hold numbers."""
+    """Return the narrowest type that fits all cells; a column without cells is numeric."""
     for fitting, kind in ((numbers, "DOUBLE"), (words, "BOOLEAN"), (dates, "TIMESTAMP")):
         if fitting == cells:
             return kind
@@ -145,7 +147,7 @@ def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
 
 
 def _stored(kind: str) -> str:
-    if kind.endswith("]"):  # A list is stored as text.
+    if kind.endswith("]"):  # Lists are stored as text.
         return "VARCHAR"
     if kind.startswith(("DECIMAL", "FLOAT", "DOUBLE")) or kind.endswith(("INT", "INTEGER", "BIGNUM")):
         return "DOUBLE"
@@ -155,7 +157,7 @@ def _stored(kind: str) -> str:
 
 
 def _evidence(c: str) -> str:
-    """Cells, words for missing numbers among them, and how many cells are numbers, truth values and dates."""
+    """Return an SQL list of counts: cells, words for missing numbers, numbers, truth values and dates."""
     missing = f"count(CASE WHEN {sql.missing(c)} THEN 1 END)"
     truths = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
     return f"[count({c}), {missing}, count({sql.number(c)}), {truths}, count(TRY_CAST({c} AS TIMESTAMP))]"

@@ -1,7 +1,7 @@
-"""From stored cells to the runs that a law is fitted to. Pure: arrays in, :class:`isoplan.engine.schema.Runs` out.
+"""Conversion of stored cells to the runs of a fit. Pure: arrays in, :class:`isoplan.engine.schema.Runs` out.
 
-What is missing is derived where it can be (D from C and N, C from the compute rule, budgets from C), rows that no fit
-can use are left out, and every one of these steps leaves a sentence in ``notes``.
+Missing values are derived if possible (D from C and N, C from the compute rule, budgets from C), and rows that no fit
+can use are left out. Each of these steps adds a sentence to ``notes``.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ UNFINISHED = (
     *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "evicted", "paused", "suspended", "requeued"),
     *("node_fail", "boot_fail", "deadline", "revoked", "resizing", "out_of_me"),
 )
-"""What a column of states calls runs that no fit uses, in lower case: ours, W&B, MLflow, Optuna, Ray and Slurm."""
+"""Status values of runs that no fit uses, in lower case: of Isoplan, W&B, MLflow, Optuna, Ray and Slurm."""
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
 TERMINATED = "terminated"
-"""Finished for Ray Tune, which has no other word for it; else a run that somebody ended."""
+"""Status of a finished run in Ray Tune, which has no other word for it. In other tables the run was stopped."""
 
 
 @dataclass(frozen=True)
 class RepeatSpread:
-    """How far repeats of a run lie apart: groups of repeats, runs in them, pooled standard deviation of the target."""
+    """Spread of repeated runs: number of groups, runs in them, and pooled standard deviation of the target."""
 
     groups: int
     runs: int
@@ -59,11 +59,11 @@ def build(
     seconds: tuple[str, Floats] | None = None,
     waiting: Mapping[str, str] | None = None,
 ) -> Runs:
-    """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
+    """Return the runs of some rows. ``cells`` are (n,) columns by role, or by name for metrics and hyperparameters.
 
-    ``others`` are columns that a compute formula reads besides; they do not become part of the runs. ``categories``
-    are the columns with few values, ``seconds`` is the name and the cells of the column of run times. ``waiting``:
-    role -> reason why the column that fits the role is not in ``cells``.
+    ``others`` are additional columns of a compute formula; they do not become part of the runs. ``categories`` are the
+    columns with few values, ``seconds`` is the name and the cells of the column of run times. ``waiting``: role ->
+    reason why the column that fits the role is not in ``cells``.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)
@@ -90,7 +90,7 @@ def build(
 
 
 def with_target(runs: Runs, y: str) -> Runs:
-    """The runs whose target ``y`` (``loss`` or the column of a metric) is finite, with a note on those left out."""
+    """Return the runs whose target ``y`` (``loss`` or the column of a metric) is finite, with a note on the others."""
     finite = np.isfinite(runs[y])
     if finite.all():
         return runs
@@ -100,7 +100,7 @@ def with_target(runs: Runs, y: str) -> Runs:
 
 
 def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
-    """The spread of ``y`` among rows that differ only in seed and targets; None where no run is repeated.
+    """Return the spread of ``y`` among rows that differ only in seed and targets; None if no run is repeated.
 
     ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)) in the unit of ``y``, ``relative`` that of y / mean.
     """
@@ -122,7 +122,7 @@ def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
 
 
 def _spread(runs: Runs) -> list[str]:
-    """How far repeats lie apart, where a column of seeds says that rows are repeats."""
+    """Return a note on the spread of repeats if a column of seeds identifies them."""
     found = repeat_spread(runs) if "seed" in runs.labels else None
     if found is None:
         return []
@@ -135,9 +135,9 @@ def _spread(runs: Runs) -> list[str]:
 def _derive(
     ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats], unknown: bool
 ) -> list[str]:
-    """Fill D, epochs, U and C where the others imply them; a note for what is not simply the compute rule.
+    """Fill D, epochs, U and C from the other columns; return notes, except for the plain compute rule.
 
-    ``unknown``: C is in no known unit, so that D does not follow from it.
+    ``unknown``: the unit of C is not known, so D cannot be derived from it.
     """
     notes = []
     if {"C", "N"} <= values.keys() and not unknown:
@@ -155,7 +155,7 @@ def _derive(
 
 
 def _fill(values: dict[str, Floats], role: str, derive: Callable[[], Floats], how: str) -> list[str]:
-    """Derive a role that is missing, or its empty cells."""
+    """Derive a missing role, or its empty cells."""
     if role not in values:
         values[role] = derive()
         return [f"{role} follows from {how}."] if role == "D" else []
@@ -175,7 +175,7 @@ def _positive(x: Floats) -> Floats:
 def _usable(
     values: Mapping[str, Floats], labels: Labels, roles: Roles, categories: Mapping[str, Category], n: int
 ) -> tuple[NDArray[np.int8], list[str]]:
-    """Why a fit cannot use a row: (n,) USABLE, or the place (from 1) among the reasons that come with it."""
+    """Return why a fit cannot use each row: (n,) USABLE or the index (from 1) of a reason, and the reasons."""
     reason, why = np.zeros(n, dtype=np.int8), []
 
     def leave(bad: NDArray[np.bool_], text: str) -> None:
@@ -210,7 +210,9 @@ def _usable(
 
 
 def _states(labels: Labels) -> NDArray[np.str_]:
-    """How each run ended, in lower case: "TrialState.PRUNED" is "pruned", "CANCELLED by 1000" is "cancelled"."""
+    """Return the final status of each run in lower case: "TrialState.PRUNED" is "pruned", "CANCELLED by 1000" is
+    "cancelled".
+    """
     status = np.char.lower(np.char.strip(labels["status"]))
     if not len(status):
         return np.asarray(status, dtype=np.str_)
@@ -219,13 +221,13 @@ def _states(labels: Labels) -> NDArray[np.str_]:
 
 
 def _unfinished(states: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Which of the states (n,) are those of runs that did not finish."""
+    """Return the mask (n,) of the states of unfinished runs."""
     ended = states == TERMINATED
     return np.isin(states, UNFINISHED) | (ended & np.isin(states, [s for s in FINISHED if s]).any())
 
 
 def _unknown_states(labels: Labels) -> list[str]:
-    """A note on states that nothing is known of, where others say that runs finished."""
+    """Return a note on unknown states if other states show that runs finished."""
     if "status" not in labels:
         return []
     found, counts = np.unique(_states(labels), return_counts=True)
@@ -243,14 +245,18 @@ def _budgets(values: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _repeats(runs: Runs) -> tuple[Ints, Ints]:
-    """Group of each run and size of each group; runs of one group differ only in seed, name and targets."""
+    """Return the group of each run and the size of each group; runs of one group differ only in seed, name and
+    targets.
+    """
     targets = {"loss", *(m.column for m in runs.roles.metrics)}
     numbers = [x for name, x in runs.values.items() if name not in targets]
     return _groups(len(runs), numbers, [x for role, x in runs.labels.items() if role == "group"])
 
 
 def _groups(n: int, numbers: Iterable[Floats], labels: Iterable[NDArray[np.str_]]) -> tuple[Ints, Ints]:
-    """Group of each of ``n`` rows, equal in every column, and the size of each group; by a 64-bit hash of the rows."""
+    """Return the group of each of ``n`` rows, equal in every column, and the group sizes; by a 64-bit hash of the
+    rows.
+    """
     mixed = np.zeros(n, dtype=np.uint64)
     for x in numbers:
         mixed = _mix(mixed, np.where(np.isnan(x), np.nan, x + 0.0).view(np.uint64))
@@ -270,7 +276,7 @@ def _mix(mixed: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint
 
 
 def _merge(runs: Runs) -> tuple[Runs, list[str]]:
-    """One run for each group of repeats: the means of its targets under the id of its first row."""
+    """Merge each group of repeats into one run: the means of its targets under the id of its first row."""
     group, sizes = _repeats(runs)
     if len(sizes) == len(runs):
         return runs, []
@@ -288,10 +294,10 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 
 
 def copies(runs: Runs) -> NDArray[np.bool_]:
-    """Which runs repeat an earlier one exactly (n,): in every number that is read, and in their seed.
+    """Return the mask (n,) of the runs that repeat an earlier one exactly, in every mapped number and in their seed.
 
-    Groups count where each has a law of its own: there a run of one group is no copy of a run of another. No run is
-    a copy if the sizes are unknown, because equal rows may be different runs.
+    If each group has its own law, runs of different groups are not copies. If the sizes are unknown, no run is a copy,
+    because equal rows may be different runs.
     """
     known = {"N", "D", "C"} & runs.values.keys()
     if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):
@@ -304,7 +310,7 @@ def copies(runs: Runs) -> NDArray[np.bool_]:
 
 
 def _duplicates(runs: Runs) -> list[str]:
-    """A note when rows repeat another one in every value."""
+    """Return a note if rows repeat another one in every value."""
     extra = int(copies(runs).sum())
     if not extra:
         return []

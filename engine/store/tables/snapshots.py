@@ -1,6 +1,6 @@
-"""Snapshots: which rows of a table a fit was made from, under which mapping and filter, with a hash of their values.
+"""Snapshots: the rows of a table used by a fit, their mapping and filter, and a hash of their values.
 
-A table only grows and its rows never change, so a snapshot gives the same runs for ever.
+Rows are only added to a table and never change, so a snapshot always gives the same runs.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from isoplan.engine.store.tables.runs import build
 
 _LABEL_LENGTH = 80
 _INPUT = "\0"
-"""Before the names of columns that a formula of the mapping reads, which may be called like a role."""
+"""Prefix of column names that a formula of the mapping reads, because such a name may equal a role."""
 
 
 class Filter(BaseModel):
-    """Which rows of a table count; all parts hold together, and withdrawn rows never count.
+    """Selection of the rows of a table; all parts must be satisfied, and withdrawn rows are never selected.
 
-    ``where`` is an SQL condition; ``ranges`` gives lowest and highest value of a column, ends included, None for open;
-    ``values`` gives the allowed values of a column as text; ``exclude_ids`` leaves single rows out.
+    ``where`` is an SQL condition. ``ranges`` gives the minimum and maximum of a column, inclusive, None for open.
+    ``values`` gives the allowed values of a column as text. ``exclude_ids`` leaves single rows out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -66,7 +66,7 @@ class Snapshot:
 
     @property
     def ids(self) -> Ints:
-        """The row ids, (n,), ascending."""
+        """Row ids (n,), ascending."""
         return expand(self.ranges)
 
 
@@ -74,7 +74,7 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     """Take and save a snapshot; the same rows under the same mapping and filter have the same hash.
 
     ``roles`` defaults to the mapping of the table. Raises PlannerError for a mapping or filter that does not fit the
-    table, and when no row is left.
+    table, and if no row is left.
     """
     info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
     roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
@@ -93,14 +93,14 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
 
 
 def newer(db: Database, snapshot: Snapshot) -> int:
-    """How many rows its table has now that pass its filter and that ``snapshot`` does not hold."""
+    """Return the number of rows that now pass the filter of ``snapshot`` and are not in it."""
     known = catalog.columns(db, snapshot.table_id)
     now = _select(db, snapshot.table_id, known, snapshot.roles, snapshot.filter)
     return len(np.setdiff1d(now, snapshot.ids, assume_unique=True))
 
 
 def get(db: Database, hash: str) -> Snapshot:
-    """The snapshot with that hash; raises PlannerError when the store has none."""
+    """Return the snapshot with that hash; raises PlannerError if the store has none."""
     with db.read() as cursor:
         query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
         row = first(cursor, query, [hash])
@@ -111,7 +111,7 @@ def get(db: Database, hash: str) -> Snapshot:
 
 
 def runs(db: Database, snapshot: Snapshot) -> Runs:
-    """The runs of a snapshot: float64 columns by role, derived values filled in, unusable rows left out with a note."""
+    """Return the runs of a snapshot: float64 columns by role, with derived values and without unusable rows."""
     info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
     ids = snapshot.ids
     with db.read() as cursor:
@@ -142,9 +142,9 @@ def _to_derive(role: str, formula: str) -> str:
 
 
 def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
-    """The training curves of a snapshot of a curve table, tied to ``runs`` by the names of the runs.
+    """Return the training curves of a snapshot of a curve table, linked to ``runs`` by the names of the runs.
 
-    Raises PlannerError where they cannot be tied or nothing says how far training had come.
+    Raises PlannerError if they cannot be linked or if no column measures the training progress.
     """
     info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
     with db.read() as cursor:
@@ -155,7 +155,7 @@ def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
 
 
 def compress(ids: Ints) -> Ints:
-    """Ascending ids as (k, 2) ranges, each from its first id to the one after its last.
+    """Return ascending ids as (k, 2) ranges, from the first id to the one after the last.
 
     >>> compress(np.array([0, 1, 2, 7])).tolist()
     [[0, 3], [7, 8]]
@@ -167,7 +167,7 @@ def compress(ids: Ints) -> Ints:
 
 
 def expand(ranges: Ints) -> Ints:
-    """The ids of (k, 2) ranges, ascending."""
+    """Return the ids of (k, 2) ranges, ascending."""
     if len(ranges) == 1:
         return np.arange(*ranges[0], dtype=np.int64)
     lengths = ranges[:, 1] - ranges[:, 0]
@@ -176,7 +176,7 @@ def expand(ranges: Ints) -> Ints:
 
 
 def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, filter: Filter) -> Ints:
-    """Ids of the rows that pass the filter and are not withdrawn, ascending."""
+    """Return the ids of the rows that pass the filter and are not withdrawn, ascending."""
     positions = {c.name: i for i, c in enumerate(known)}
     for name in (*filter.ranges, *filter.values):
         if name not in positions:
@@ -207,9 +207,9 @@ def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, 
 def _cells(
     cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints, written: float = np.nan
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
-    """Numbers by role or name and labels by role, each (n,) in the order of ``ids``.
+    """Return numbers by role or name and labels by role, each (n,) in the order of ``ids``.
 
-    An empty cell is NaN; a NaN that the file spells out is ``written``. Units are converted and formulas computed.
+    An empty cell is NaN; a NaN written in the file becomes ``written``. Units are converted and formulas computed.
     """
     positions = {c.name: i for i, c in enumerate(known)}
     numbers = {_INPUT + name: name for name in derive.inputs(roles)}
@@ -235,7 +235,7 @@ def _cells(
 
 
 def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) -> tuple[str, Floats] | None:
-    """The name and the cells (n,) of the column with the seconds of each run, NaN where empty; None without one."""
+    """Return the name and the cells (n,) of the column with the seconds of each run, NaN if empty; None without one."""
     name = seconds_column([c.name for c in known if c.kind == "number"])
     if not name or not len(ids):
         return None
@@ -247,7 +247,7 @@ def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) 
 
 
 def _named(roles: Roles) -> tuple[str, ...]:
-    """The columns that runs hold under their own names."""
+    """Return the columns that runs contain under their own names."""
     return (*(m.column for m in roles.metrics), *roles.hyper)
 
 

@@ -1,7 +1,7 @@
-"""Run tables: import, look, map, append, withdraw. Rows are added or marked, never changed.
+"""Run tables: import, display, map, append, withdraw. Rows are added or marked, never changed.
 
-A table's data lies in ``t_<id>`` under neutral column names; what the file calls its columns is kept beside it, so any
-name is fine. Ids follow from the bytes (and the sheet), so the same file has the same id in every workspace.
+The data of a table is in ``t_<id>`` under neutral column names. The names in the file are stored separately, so any
+name is allowed. Ids are computed from the bytes (and the sheet), so the same file has the same id in every workspace.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ __all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
 
 
 COPIES, SPARE = 4, 1e6
-"""An import needs this many times the bytes of the file on the disk of the workspace, and these bytes beside them."""
+"""Disk space for an import: this multiple of the file size, plus this number of bytes."""
 _GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
 
 
 def parts(source: Path | bytes, name: str) -> tuple[str, ...]:
-    """Sheets of an Excel file, base tables of a DuckDB file, nothing for other formats."""
+    """Return the sheets of an Excel file or the base tables of a DuckDB file; empty for other formats."""
     with received(source, name, None) as upload:
         return sources.parts(upload)
 
@@ -78,19 +78,19 @@ def add(
     provenance: str = "",
     curves_of: str = "",
 ) -> TableInfo:
-    """Import a file (or the bytes of an upload or a paste) called ``name``; the same bytes twice are one table.
+    """Import a file (or the bytes of an upload or a paste) called ``name``; equal bytes give one table.
 
-    ``curves_of`` is the run table whose training curves the file holds, empty for a table of runs.
-    ``sheet`` and ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that
-    cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, where a choice is needed, and where
-    the disk of the workspace is full.
+    ``curves_of`` is the run table of the training curves in the file, empty for a table of runs. ``sheet`` and
+    ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that cannot be read as
+    a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, if a choice is needed, and if the disk of the
+    workspace is full.
     """
     _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
         table_id = _id(upload.sha256, part)
-        if table_id == curves_of:  # the table of runs holds the points of their curves too
+        if table_id == curves_of:  # The table of runs also contains the points of their curves.
             table_id = _id(upload.sha256, f"{part}/curves")
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
@@ -102,15 +102,17 @@ def add(
 
 
 def _need_room(folder: Path | None, source: Path | bytes) -> None:
-    """Raise PlannerError where the disk of ``folder`` has no room for the bytes, a copy of them, and their rows."""
-    with suppress(OSError):  # of a file that cannot be read, which the import says
+    """Raise PlannerError if the disk of ``folder`` has not enough space for the bytes, a copy of them, and their
+    rows.
+    """
+    with suppress(OSError):  # The import reports a file that cannot be read.
         size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
         if folder is not None and shutil.disk_usage(folder).free < COPIES * size + SPARE:
             raise disk_full(folder)
 
 
 def curves_within(db: Database, table_id: str) -> TableInfo:
-    """The rows of a run table once more as training curves of its runs; raises PlannerError without its bytes."""
+    """Import the rows of a run table again as training curves of its runs; raises PlannerError without its bytes."""
     info = get(db, table_id)
     kept = db.folder / "uploads" / info.sha256 if db.folder else None
     if kept is None or not kept.is_file():
@@ -125,19 +127,19 @@ def curves_within(db: Database, table_id: str) -> TableInfo:
 
 
 def all(db: Database, deleted: bool = False) -> list[TableInfo]:
-    """The run tables of the store, newest first; with ``deleted`` the deleted tables of every kind."""
+    """Return the run tables of the store, newest first; with ``deleted`` the deleted tables of every kind."""
     return _listed(db, "deleted" if deleted else "NOT deleted AND kind = 'runs'")
 
 
 def curves_of(db: Database, table_id: str) -> list[TableInfo]:
-    """The tables of training curves that are tied to a run table, newest first."""
+    """Return the tables of training curves linked to a run table, newest first."""
     return _listed(db, "NOT deleted AND kind = 'curves' AND runs_id = ?", table_id)
 
 
 def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
-    """Say that ``table`` holds the training curves of the runs in the table ``runs_id``; runs of its own where empty.
+    """Link ``table`` as the training curves of the runs in the table ``runs_id``; empty: make it a table of runs.
 
-    A table that changes its kind gets the mapping that its columns suggest for the new one.
+    If the kind of the table changes, it gets the mapping that its columns suggest for the new kind.
     """
     if table.id == runs_id:
         raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
@@ -167,7 +169,7 @@ def _listed(db: Database, where: str, *parameters: object) -> list[TableInfo]:
 
 
 def by_name(db: Database, name: str) -> TableInfo:
-    """The newest table that is called ``name``; raises PlannerError when there is none."""
+    """Return the newest table called ``name``; raises PlannerError if there is none."""
     found = next((info for info in all(db) if info.name == name), None)
     if found is None:
         raise PlannerError(f"No table is called {name!r}: import it first.")
@@ -175,7 +177,7 @@ def by_name(db: Database, name: str) -> TableInfo:
 
 
 def rename(db: Database, table_id: str, name: str) -> TableInfo:
-    """Give a table another name."""
+    """Rename a table."""
     if not name.strip():
         raise PlannerError("A table needs a name: type at least one letter.")
     _changeable(db, table_id)
@@ -186,25 +188,25 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
 
 
 def delete(db: Database, table_id: str) -> TableInfo:
-    """Put a table away; its rows stay until it is restored, and fits made from it go on working."""
+    """Mark a table as deleted; its rows stay until it is restored, and fits of it still work."""
     _changeable(db, table_id)
     return _set_deleted(db, table_id, True)
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
-    """Put the read-only tables away that are not among ``kept``, ids: what came with an earlier version."""
+    """Mark read-only tables of an earlier version as deleted: those whose ids are not in ``kept``."""
     for info in all(db):
         if info.read_only and info.id not in kept:
             _set_deleted(db, info.id, True)
 
 
 def restore(db: Database, table_id: str) -> TableInfo:
-    """Bring a deleted table back."""
+    """Restore a deleted table."""
     return _set_deleted(db, table_id, False)
 
 
 def column_values(db: Database, table_id: str, column: str, limit: int = 200) -> tuple[str, ...]:
-    """The distinct values of a column as text, the most frequent first, for choosing among them."""
+    """Return the distinct values of a column as text, the most frequent first, for a choice among them."""
     known = columns(db, table_id)
     position = _position(known, column)
     shown = sql.label(known[position], position)
@@ -217,7 +219,7 @@ def column_values(db: Database, table_id: str, column: str, limit: int = 200) ->
 
 
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
-    """Set the mapping of a table (also of a read-only one: no row changes).
+    """Set the mapping of a table (also of a read-only one: rows do not change).
 
     Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
     """
@@ -227,14 +229,16 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
 
 
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
-    """``roles`` with the rows of a run that count: ``rows``, or the last one where the rows are points of curves."""
+    """Return ``roles`` with the rows of a run that count: ``rows``, or the last one if the rows are points of
+    curves.
+    """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
     return found if rows is None else (found if found.rows != "all" else roles).model_copy(update={"rows": rows})
 
 
 def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
-    """Add rows at the end; columns are matched by name and those left out stay empty.
+    """Append rows; columns are matched by name, and missing ones stay empty.
 
     Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
     """
@@ -265,7 +269,7 @@ def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
 
 
 def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
-    """Mark rows as withdrawn, with a reason; new snapshots leave them out, old ones keep them."""
+    """Mark rows as withdrawn, with a reason; new snapshots leave them out, existing ones keep them."""
     info = _changeable(db, table_id)
     if not reason.strip():
         raise PlannerError("Withdrawing a run needs a reason: type a few words.")
@@ -279,7 +283,7 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
-    """Undo ``withdraw`` for some rows; rows that are not withdrawn stay as they are."""
+    """Undo ``withdraw`` for some rows; rows that are not withdrawn are unchanged."""
     _changeable(db, table_id)
     chosen = [int(i) for i in row_ids]
     query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
@@ -287,16 +291,16 @@ def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
 
 
 def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
-    """The withdrawn rows of a table: id, reason, when."""
+    """Return the withdrawn rows of a table: id, reason, time."""
     with db.read() as cursor:
         query = "SELECT row_id, reason, moment FROM withdrawn WHERE table_id = ? ORDER BY row_id"
         return [(row[0], row[1], row[2]) for row in cursor.execute(query, [table_id]).fetchall()]
 
 
 def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, where: str | None = None) -> pd.DataFrame:
-    """Rows for display under their original names, after their ids (``row id``).
+    """Return rows for display under their original names, after their ids (``row id``).
 
-    Where rows of the table are withdrawn a second column, ``withdrawn``, says why. ``where`` is an SQL condition,
+    If rows of the table are withdrawn, a second column, ``withdrawn``, gives the reason. ``where`` is an SQL condition,
     checked and run as in :mod:`isoplan.engine.store.tables.condition`.
     """
     conversions = roles(db, table_id).conversions
@@ -322,7 +326,7 @@ def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:
-    """The table whose bytes came again; a deleted one is brought back."""
+    """Return the existing table with the same bytes, or None; a deleted one is restored."""
     found = find(db, table_id)
     if found is not None and found.deleted:
         found = restore(db, table_id)
@@ -351,7 +355,7 @@ def _position(known: Sequence[Column], name: str) -> int:
 
 
 def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
-    """New cells of one column in its stored type, None where empty."""
+    """Return new cells of one column in its stored type, None if empty."""
     import pandas as pd
 
     empty = values.isna()

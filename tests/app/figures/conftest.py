@@ -1,4 +1,4 @@
-"""Fits made by hand, so that these tests ask about pictures and not about the solver."""
+"""Fits built by hand, so that the tests of figures do not depend on the solver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POWER = FitSpec(law="power", axis="D", bootstrap=100)
 
 @pytest.fixture
 def runs() -> Runs:
-    """A 9 x 6 grid drawn from the law with one per cent noise, named, with a metric where larger is better."""
+    """Return a named 9 x 6 grid of the law with 1 % noise and a metric for which larger is better."""
     rng = np.random.default_rng(0)
     N, D = (axis.ravel() for axis in np.meshgrid(np.geomspace(1e7, 1e10, 9), np.geomspace(1e9, 1e11, 6)))
     loss = TRUTH["E"] + TRUTH["A"] * N ** -TRUTH["alpha"] + TRUTH["B"] * D ** -TRUTH["beta"]
@@ -32,7 +32,7 @@ def runs() -> Runs:
 
 @pytest.fixture
 def budget_runs() -> Runs:
-    """Five budgets of seven sizes each."""
+    """Return runs at five budgets with seven sizes each."""
     C, size = (
         axis.ravel() for axis in np.meshgrid(np.geomspace(1e18, 1e22, 5), np.geomspace(0.2, 5, 7), indexing="ij")
     )
@@ -46,7 +46,9 @@ def budget_runs() -> Runs:
 
 @pytest.fixture
 def make_fit(runs: Runs) -> MakeFit:
-    """A fit of the grid: best values as they are, ``draws`` resamples scattered around them."""
+    """Return a function that builds a fit of the grid: exact best values and ``draws`` resamples scattered around
+    them.
+    """
 
     def make(draws: int = 100, ranges: bool = True, spec: FitSpec | None = None, theta: object = None) -> Fit:
         best = np.array(list(TRUTH.values()) if theta is None else theta, float)
@@ -66,7 +68,7 @@ def fit(make_fit: MakeFit) -> Fit:
 
 
 def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
-    """The traces of a figure whose attributes are those wanted."""
+    """Return the traces of the figure whose attributes equal ``wanted``."""
     return [t for t in drawing.figure.data if all(getattr(t, k, None) == v for k, v in wanted.items())]
 
 

@@ -1,4 +1,4 @@
-"""Runs at the ends of what a float64 holds: figures have finite axes, hovering shows the numbers as they are."""
+"""Figures of runs near the limits of float64: the axes are finite and the hover text shows the exact numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What every figure shows, and those of residuals, resamples, runs and plans: traces, axes, hover, words, sizes."""
+"""Common properties of all figures (traces, axes, hover, text, sizes), and figures of residuals, resamples, runs,
+plans.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of several data sets: their colours, the same in every figure, and the legend."""
+"""Runs of several datasets: their colours, which are equal in all figures, and the legend."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ COLOURS = dict(zip(SETS, CATEGORIES, strict=False))
 
 
 def in_sets(n: int) -> dict[str, Category]:
-    """``n`` runs or curves that are of three data sets in turn."""
+    """Return the dataset category of ``n`` runs or curves that cycle through three datasets."""
     return {"dataset": Category(SETS, (np.arange(n) % 3).astype(np.int8), "dataset")}
 
 
@@ -133,7 +133,7 @@ def _grid() -> tuple[Fit, Runs]:
 
 @cache
 def _odd() -> tuple[Fit, Runs]:
-    """Three runs off the law by 30 %, one of each data set."""
+    """Return a fit and its runs, of which three (one of each dataset) deviate by 30 % from the law."""
     runs = make_runs(surface(60, 0.002))
     off = np.where(np.isin(np.arange(60), (10, 20, 33)), 1.3, 1.0)
     runs = of_sets(replace(runs, values={**runs.values, "loss": runs["loss"] * off}))
@@ -250,7 +250,7 @@ FIGURES: dict[str, Callable[[Theme], Drawing]] = {
     "cells": _cells, "batches": _batches,
 }  # fmt: skip
 WITHOUT_RUNS_OF_THEIR_OWN = {"along", "dots"}
-"""Modules that figures share."""
+"""Modules that other figures use and that draw no runs themselves."""
 
 
 def colour_of(trace: Any) -> str:

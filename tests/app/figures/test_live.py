@@ -1,4 +1,4 @@
-"""The curves of cells while they train: colours, ends, axes that stay, and what is drawn of very many."""
+"""Curves of cells during training: colours, end points, fixed axes, and thinning if there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of a law over a column that the user chooses: axis, runs at zero, the optimum with its interval."""
+"""Figure of a law over a column chosen by the user: axis, runs at zero, the optimum with its interval."""
 
 from __future__ import annotations
 

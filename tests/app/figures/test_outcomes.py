@@ -1,4 +1,4 @@
-"""The picture of planned against actual."""
+"""Figure of planned against actual results."""
 
 from __future__ import annotations
 

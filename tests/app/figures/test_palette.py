@@ -1,4 +1,4 @@
-"""Colours that can be told apart and read on either page."""
+"""Colours that can be distinguished and read on a light and on a dark page."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from isoplan.engine.arrays import Floats
 
 
 def linear(colour: str) -> Floats:
-    """Linear sRGB of #rrggbb (IEC 61966-2-1)."""
+    """Return the linear sRGB values of ``#rrggbb`` (IEC 61966-2-1)."""
     c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
 
 
 def contrast(a: str, b: str) -> float:
-    """Contrast of two colours by WCAG 2.2."""
+    """Return the contrast ratio of two colours (WCAG 2.2)."""
     low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b))
     return (high + 0.05) / (low + 0.05)
 
 
 def oklab(colour: str) -> Floats:
-    """OKLab of a colour (Ottosson 2020)."""
+    """Return the OKLab coordinates of a colour (Ottosson 2020)."""
     lms = np.array([
         [0.4122214708, 0.5363325363, 0.0514459929],
         [0.2119034982, 0.6806995451, 0.1073969566],

@@ -1,4 +1,4 @@
-"""The pictures of simulating or repeating, of smaller models, and of plans side by side."""
+"""Figures of simulating or repeating, of smaller models, and of the comparison of plans."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_plans_without_prices_or_reach(epoch: Fit) -> None:
 
 
 def test_a_lifetime_beyond_the_runs_is_dashed_and_says_so() -> None:
-    """Runs of at most 5e9 parameters: models of more are drawn dashed, as those beyond the limits are."""
+    """The runs have at most 5e9 parameters. Larger models are drawn dashed, as are models beyond the limits."""
     small = make_fit(EPOCH, ranges={"N": (1e7, 5e9), "loss": (2.0, 4.0)})
     curve, life = lifetime_curve(small, TARGET, SERVED), lifetime(small, TARGET, SERVED)
     assert (curve.beyond[curve.N <= 5e9] == 0).all()

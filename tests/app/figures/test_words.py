@@ -1,4 +1,4 @@
-"""Names that users give, as figures show them."""
+"""Names given by users, as shown in figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.app.figures.style.axes import literal, title
     [
         ("<b>loss</b>", "&lt;b&gt;loss&lt;/b&gt;"),
         ("a & b &lt;", "a &amp; b &amp;lt;"),
-        ("""5" or 5'""", """5" or 5'"""),  # Plotly knows no entity for quotes
+        ("""5" or 5'""", """5" or 5'"""),  # Plotly does not decode entities for quotes
         ("%{x} 5 % {y}", "%&#123;x} 5 % {y}"),
         ("<extra>e</extra>", "&lt;extra&gt;e&lt;/extra&gt;"),
         ("$x^2$", "$x^2$"),

@@ -1,4 +1,4 @@
-"""How a test asks the terminal, and what an answer must look like."""
+"""Helpers that run terminal commands and check their output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ISOPLAN = (sys.executable, "-c", "from isoplan.app.cli import main; main()")
 
 
 class Answer(NamedTuple):
-    """What a command did."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -25,13 +25,13 @@ Run = Callable[..., Answer]
 
 
 def process(*arguments: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    """``isoplan`` in a process of its own, with ``given`` on standard input."""
+    """Run ``isoplan`` in a separate process with ``given`` on standard input."""
     command = [*ISOPLAN, *map(str, arguments)]
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
 
 
 def object_in(text: str) -> dict[str, Any]:
-    """The one JSON object that is all of ``text``."""
+    """Return the JSON object that ``text`` consists of."""
 
     def refuse(name: str) -> float:
         raise AssertionError(f"{name} is no JSON")
@@ -42,7 +42,7 @@ def object_in(text: str) -> dict[str, Any]:
 
 
 def one_sentence(answer: Answer, why: str) -> None:
-    """Exit code 2, nothing on standard output, one line on standard error that says ``why``."""
+    """Check for exit code 2, empty standard output and one line on standard error that contains ``why``."""
     assert answer.code == 2
     assert answer.out == ""
     assert len(answer.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""A terminal, a table of a known law and its fit."""
+"""A terminal, a table drawn from a known law, and its fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.planning.conftest import EPOCH
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``isoplan`` with some arguments."""
+    """Return a function that runs ``isoplan`` with the given arguments in this process."""
 
     def command(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["isoplan", *map(str, arguments)])
@@ -28,7 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty runs of a known law, with an accuracy and odd column names."""
+    """Write 60 runs of a known law, with an accuracy and unusual column names, and return the path."""
     random = np.random.default_rng(1)
     N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
     E, A, B, alpha, beta = EPOCH
@@ -41,7 +41,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fitted(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``fit --json`` prints for the table."""
+    """Write the output of ``fit --json`` for the table and return the path."""
     made = process("fit", table, *LAW, *MAP, "--bootstrap", 200, "--json")
     assert made.returncode == 0, made.stderr
     path = tmp_path_factory.mktemp("fits") / "fit.json"

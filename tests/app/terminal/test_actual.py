@@ -1,4 +1,4 @@
-"""`isoplan actual`: results beside their plans."""
+"""``isoplan actual``: results compared with their plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.engine.planning.test_metric import rejection
 
 @pytest.fixture
 def plans(run: Run, fitted: Path, tmp_path: Path) -> tuple[Path, Path]:
-    """Plans for 1e21 and 1e22 FLOPs."""
+    """Write plans for 1e21 and 1e22 FLOPs and return their paths."""
     paths = tmp_path / "small.json", tmp_path / "large.json"
     for path, budget in zip(paths, ("1e21", "1e22"), strict=True):
         path.write_text(run("plan", fitted, "--budget", budget, "--json").out)
@@ -33,7 +33,7 @@ def test_a_result_is_held_against_its_plan(run: Run, fitted: Path, plans: tuple[
     assert one["planned"]["value"] == loss
     assert one["at"] == {name: planned[name]["value"] for name in ("N", "D", "C")}
     assert (one["inside68"], one["inside95"]) == (False, False)
-    # 60 runs with a noise of 0.3 %: one more of them scatters by about that much
+    # 60 runs with 0.3 % noise: a new run scatters by about the same amount
     assert math.log(one["predicted"]["ci68"][1] / loss) == pytest.approx(0.003, rel=0.5)
     assert raw["all"][0]["sentence"].startswith("0 of 1 actual result lies inside the 68 % prediction interval")
     text = run("actual", plans[0], "--fit", fitted, "--loss", 1.1 * loss).out

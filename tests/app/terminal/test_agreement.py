@@ -1,4 +1,6 @@
-"""``isoplan agreement``: rank correlations per budget, for people and as JSON, against scipy and the printed tables."""
+"""``isoplan agreement``: rank correlations per budget, as text and as JSON, compared with scipy and the printed
+tables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ SWEEP = DEMO / "recommender_isoflop.csv"
 
 @pytest.fixture(scope="module")
 def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two budgets of six runs: q follows the loss in the first and goes against it in the second; err is an error."""
+    """Write two budgets of six runs and return the path.
+
+    ``q`` agrees with the loss at the first budget and contradicts it at the second; smaller values of ``err`` are
+    better.
+    """
     x = np.arange(6.0)
     columns = {"budget": np.repeat([1e15, 1e18], 6), "loss": np.r_[-x, -x] + 9, "q": np.r_[x, -x], "err": np.r_[-x, -x]}
     path = tmp_path_factory.mktemp("turning") / "turning.csv"
@@ -83,7 +89,7 @@ def test_a_metric_batch_local_against_full_catalogue(run: Run, turning: Path) ->
 
 
 def test_without_a_table_stands_what_the_papers_print(run: Run) -> None:
-    """Behavioural, Table 17: at 10^15 the full catalogue's loss and recall@10 go against each other."""
+    """At 10^15 the full catalogue's loss and recall@10 contradict each other (behavioural, Table 17)."""
     shown = run("agreement")
     assert shown.code == 0
     tables = [line for line in shown.out.splitlines() if "10¹" in line and " agree at " not in line]

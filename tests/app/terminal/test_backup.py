@@ -1,4 +1,4 @@
-"""`isoplan backup` and `isoplan restore` with no app open: what they say and refuse, and that nothing is left."""
+"""``isoplan backup`` and ``isoplan restore`` while no app is open: messages, refusals, no files left behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.trainers.conftest import add, workspace
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    """A workspace with a table, a fit, a sweep and cells, on a path with spaces, quotes and letters beyond ASCII."""
+    """Return a workspace with a table, a fit, a sweep and cells; its path has spaces, quotes and non-ASCII letters."""
     root = workspace(tmp_path / 'it\'s "my" ñ 日本')
     with open_workspace(root) as db:
         table, made = fitted(db)
@@ -56,7 +56,7 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def beside(file: Path) -> list[str]:
-    """The names in the folder of a file, hidden ones too."""
+    """Return the names in the folder of ``file``, including hidden ones."""
     return sorted(place.name for place in file.parent.iterdir())
 
 
@@ -342,7 +342,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_left(run: Run, space: Path, 
 
 @contextmanager
 def small_disk(place: Path, megabytes: int) -> Iterator[None]:
-    """A disk of so many MB at a folder."""
+    """Mount a disk of ``megabytes`` MB at ``place``; skip the test if this is not possible."""
     asked = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True, check=False).returncode != 0:
         skip_or_fail("root", "only root can mount a small disk")
@@ -355,7 +355,7 @@ def small_disk(place: Path, megabytes: int) -> Iterator[None]:
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_backup_leaves_nothing(space: Path, tmp_path: Path, sign: signal.Signals) -> None:
     with (space / "uploads" / "large").open("wb") as file:
-        file.truncate(20_000_000_000)  # without blocks: it takes a while to copy
+        file.truncate(20_000_000_000)  # sparse, but slow to copy
     command = [*ISOPLAN, "backup", str(tmp_path / "b.zip"), "--workspace", str(space)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
         progress.wait(lambda: any(place.stat().st_size > 10_000_000 for place in tmp_path.glob(".b.zip.*.part")))

@@ -1,4 +1,4 @@
-"""What bad input says in the terminal: one sentence, exit code 2."""
+"""Bad input in the terminal: one sentence and exit code 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isoplan compare``: laws ranked by how they extrapolate, for people and as JSON."""
+"""``isoplan compare``: laws ranked by their extrapolation error, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training curves in the terminal: their file, their mapping, and the laws that read them."""
+"""Training curves in the terminal: their file, their mapping, and the laws fitted to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ SIZES, BATCHES = np.geomspace(1e6, 1e9, 6), (64, 256, 1024)
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """Runs, and curves whose loss falls in a straight line and reaches 3 at 1000 (1 + 500 / B) updates."""
+    """Write runs and their curves and return the two paths.
+
+    Each loss decreases linearly and reaches 3 after 1000 (1 + 500 / B) steps.
+    """
     runs, curves = ["run,N,batch"], ["name,it,q"]
     for i, n in enumerate(SIZES):
         for b in BATCHES:

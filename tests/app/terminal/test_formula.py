@@ -1,4 +1,4 @@
-"""``isoplan fit --law formula``: typed laws from the terminal."""
+"""``isoplan fit --law formula``: laws typed in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation of the JSON names every key that a command prints."""
+"""The JSON documentation contains every key that a command prints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKED: dict[str, tuple[object, ...]] = {
 
 
 def keys(raw: dict[str, Any], of_plan: bool) -> set[str]:
-    """The keys of an object and, for a plan, of the numbers and lists in it."""
+    """Return the keys of an object and, for a plan, those of the numbers and lists in it."""
     found = set(raw)
     if of_plan:
         found |= set(raw["allocation"]["N"]) | set(raw["worth"][0]) | set(raw["bill"][0]) | set(raw["restated"])

@@ -1,4 +1,4 @@
-"""Several data sets in one table, in the terminal: the warning names the options, and each of them acts."""
+"""Several datasets in one table, in the terminal: the warning names the options, and each option works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isoplan plan` with prices, limits, metrics and other forms of its answer."""
+"""``isoplan plan`` with prices, limits, metrics and other output formats."""
 
 from __future__ import annotations
 

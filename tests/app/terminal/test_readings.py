@@ -1,4 +1,4 @@
-"""Units, rows of one run and formulas in the terminal: what the options do, what is said, what the JSON keeps."""
+"""Units, repeated rows of one run, and formulas in the terminal: effect of the options, messages, JSON."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_metric_in_percent_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def decimal_commas(separator: str, losses: list[str]) -> str:
-    """A table of the runs whose losses are written as in ``losses``."""
+    """Return a table of the runs with the losses written as in ``losses``."""
     cells = (f"{n:.0f}{separator}{d:.0f}{separator}{loss}" for n, d, loss in zip(RUNS.N, RUNS.D, losses, strict=True))
     return "\n".join([separator.join(("N", "D", "loss")), *cells]) + "\n"
 

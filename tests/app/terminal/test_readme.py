@@ -1,4 +1,4 @@
-"""Every command of the README's terminal section runs as written, in its order, on bundled tables."""
+"""Commands of the terminal section of the README: they run as written, in order, on bundled tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 
 def block() -> list[str]:
-    """The lines of the first block of the section."""
+    """Return the lines of the first code block of the section."""
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## In the terminal")[2]
     found = re.search(r"```\n(.*?)```", section, re.DOTALL)
     assert found is not None

@@ -1,4 +1,6 @@
-"""``isoplan recipe --runs``: one table with several sweeps; ``--share`` fits only what is asked for, with progress."""
+"""``isoplan recipe --runs``: a table with several sweeps; ``--share`` fits only the requested ones and shows
+progress.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path:
 
 
 def test_a_measured_rule_reads_the_runs_as_their_sweeps_are_read(run: Run, tmp_path: Path) -> None:
-    """C = 7 N D of the runs in millions and billions; other rows have another C."""
+    """The selected runs, in millions and billions, have C = 7 N D; the other rows have another C."""
     rows = ["Params (M),Tokens (B),flops,recall_at_10,kind"]
     for i, (N, D) in enumerate([(1, 2), (2, 5), (4, 7), (8, 30), (16, 20), (32, 90)]):
         rows += [f"{N},{D},{7e15 * N * D:g},0.{i + 1},good", f"{N},{D},{9e19 * N * D * (i + 1):g},0.{i + 1},bad"]

@@ -1,4 +1,4 @@
-"""Compute rules that are fitted to the measured C of a table, on every command that counts by a rule."""
+"""Compute rules fitted to the measured C of a table, in every command that uses a rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.app.terminal.asking import LAW, MAP, Run, object_in, one_sentence
 
 @pytest.fixture(scope="module")
 def measured(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The runs of the table with a C that grows as N^1.1 D^0.95 and scatters by two per cent."""
+    """Write the runs of the table with C proportional to N^1.1 D^0.95 and 2 % noise, and return the path."""
     runs = pd.read_csv(table)
     noise = np.random.default_rng(2).normal(0, 0.02, len(runs))
     runs["spent"] = 7.5 * runs["size"] ** 1.1 * runs["seen"] ** 0.95 * np.exp(noise)

@@ -1,4 +1,4 @@
-"""Jets and events from the terminal: simulated, stopped and gone on with, and bad input."""
+"""Jets and events in the terminal: simulate, stop, resume, and bad input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     command = ["simulate", "jets", "--n", 60, "--seed", 3, "--out", out, "--classes", "Wqq, Hcc", "--cores", 1]
     first = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
     progress.wait(lambda: finished(parts_of(out), request.chunks()) or first.poll() is not None, tmp_path, pause=0.02)
-    os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to all of its processes
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
     _, err = progress.heard(first)
     assert first.returncode == 130
     assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
@@ -44,7 +44,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
         labels = file[TREE].arrays(["label_Wqq", "label_Hcc", "jet_pt"])
     assert (np.sum(labels.label_Wqq), np.sum(labels.label_Hcc)) == (30, 30)
     assert len(set(labels.jet_pt.to_list())) > 58
-    assert 5 < np.sum(labels.label_Wqq[:30]) < 25  # mixed
+    assert 5 < np.sum(labels.label_Wqq[:30]) < 25  # the labels are shuffled
 
 
 def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_all_processes_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def alive(group: int) -> bool:
-    """Whether a process of the group is left."""
+    """Return whether a process of the group is still running."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

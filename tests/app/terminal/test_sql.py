@@ -1,4 +1,4 @@
-"""Conditions that are more than a condition, and a database that reads files: one sentence each, soon, no harm done."""
+"""Conditions that contain other SQL, and a database that reads files: one sentence each, quickly, and no damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard input and output of commands: commands read pipes, and report output that cannot be written."""
+"""Standard input and output: commands read pipes and report output that cannot be written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_backup_is_restored_from_a_pipe(run: Run, tmp_path: Path, source: str)
         done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (new / FILE).exists()
-    assert last_backup(new) is None  # a pipe has no path to find the backup at
+    assert last_backup(new) is None  # a pipe has no path next to which a backup can be found
 
 
 def test_half_a_backup_from_a_pipe_leaves_nothing(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``isoplan laws | fit | plan``: what scripts read, what people read, and how fast."""
+"""``isoplan laws | fit | plan``: JSON, text, and speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grids from the terminal: what they take, how they go, what came of them, and what one asks of them then."""
+"""Grids in the terminal: input, progress, results, and commands on their cells."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[Path]:
-    """A workspace whose runner ends with the test."""
+    """Return a workspace and terminate its runner after the test."""
     space = workspace(tmp_path / "space")
     yield space
     status = runner_status(space)

@@ -1,4 +1,4 @@
-"""``isoplan amplitude --trained``: the law of trained cells in place of the bound."""
+"""``isoplan amplitude --trained``: the law of trained cells instead of the bound."""
 
 from __future__ import annotations
 

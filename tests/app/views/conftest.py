@@ -1,4 +1,4 @@
-"""Pages without a browser: each test has a workspace of its own with the bundled tables, and empty caches."""
+"""Pages without a browser: each test has its own workspace with the bundled tables, and empty caches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def _compiled() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _packages_are_looked_through_once() -> Iterator[None]:
-    """Every AppTest asks all installed packages for Streamlit components, which takes longer than most pages."""
+    """Scan the installed packages for Streamlit components once.
+
+    Every AppTest repeats this scan, which takes longer than most pages.
+    """
     found = manifest_scanner.scan_component_manifests()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
@@ -43,7 +46,7 @@ def _packages_are_looked_through_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database of a workspace with the bundled tables; every test with a demo copies it."""
+    """Return the database of a workspace with the bundled tables, which ``demo`` copies for each test."""
     folder = tmp_path_factory.mktemp("bundled")
     with open_workspace(folder) as database:
         load_bundled(database)
@@ -52,7 +55,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db() -> Iterator[Database]:
-    """A workspace that pages see, with nothing in it."""
+    """Open an empty workspace that pages see."""
     st.cache_data.clear()
     st.cache_resource.clear()
     with memory() as database, workspace.registered(database):
@@ -61,7 +64,7 @@ def db() -> Iterator[Database]:
 
 @pytest.fixture
 def demo(db: Database, bundled: Path) -> Database:
-    """A workspace with the bundled tables."""
+    """Return a workspace with the bundled tables."""
     with db.read() as cursor:
         cursor.execute(f"ATTACH '{bundled}' AS bundled (READ_ONLY)")
     db.write(_copy_bundled)
@@ -79,7 +82,7 @@ def _copy_bundled(cursor: Cursor) -> None:
 
 @pytest.fixture
 def r_top(jets: str, demo: Database) -> str:
-    """A map from the loss of the first demo table to its top rejection, from the runs behind the law."""
+    """Return the hash of a saved map from the loss to the top rejection, fitted to the first demo table."""
     table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
@@ -89,7 +92,7 @@ def r_top(jets: str, demo: Database) -> str:
 
 @pytest.fixture
 def open_page(db: Database) -> Open:
-    """Opens a page by name with the query of its link: ``open_page("plan", fit=hash, budget="1e20")``."""
+    """Return a function that opens a page with the query of a link: ``open_page("plan", fit=hash, budget="1e20")``."""
 
     def opened(name: str, **query: str | list[str]) -> AppTest:
         at = AppTest.from_file(MAIN, default_timeout=LAST)
@@ -102,7 +105,7 @@ def open_page(db: Database) -> Open:
 
 @pytest.fixture
 def jets(demo: Database) -> str:
-    """The hash of a saved fit of the first demo table, without refits beyond what intervals need."""
+    """Return the hash of a saved fit of the first demo table with 60 resamples."""
     table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(bootstrap=60), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
@@ -110,7 +113,7 @@ def jets(demo: Database) -> str:
 
 
 def grid(rows: int = 5) -> bytes:
-    """A table that a law fits well: ``rows`` x ``rows`` runs of E + A/N^0.3 + B/D^0.3 with E = 1.5."""
+    """Return a table that a law fits well: ``rows`` x ``rows`` runs of E + 60 / N^0.3 + 400 / D^0.35 with E = 1.5."""
     lines = ["N,D,loss"]
     for i in range(rows):
         for j in range(rows):
@@ -122,13 +125,13 @@ def grid(rows: int = 5) -> bytes:
 
 
 def said(at: AppTest) -> str:
-    """Every sentence of the page that says what is wrong or in doubt."""
+    """Return all errors, warnings and notes of the page."""
     notes = [text for box in at.expander if box.label.endswith(("note", "notes")) for text in box.markdown]
     return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, notes) for e in group)])
 
 
 def told(at: AppTest) -> str:
-    """Every error of the page; fails where the page raised what nobody can put right."""
+    """Return all errors of the page; fail if it raised an exception that the user cannot correct."""
     text = "\n".join(_errors(at))
     assert "Something went wrong" not in text, text
     assert not at.exception, at.exception
@@ -136,5 +139,5 @@ def told(at: AppTest) -> str:
 
 
 def _errors(at: AppTest) -> list[str]:
-    """The errors as they are read, without what keeps Markdown from reading them."""
+    """Return the errors as the user reads them, without Markdown escapes."""
     return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", str(error.value)) for error in at.error]

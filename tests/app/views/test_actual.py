@@ -1,4 +1,4 @@
-"""The results of plans on the page Plan: typed, taken from a table, shown beside their plans, put away."""
+"""Results of plans on the page Plan: typed, read from a table, compared with their plans, removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.app.views.conftest import Open, told
 
 @pytest.fixture
 def planned(jets: str, demo: Database) -> str:
-    """A saved plan of 1e19 FLOPs, with the top rejection to expect."""
+    """Return the hash of a saved plan of 1e19 FLOPs with the expected top rejection."""
     law = results.fit(demo, jets)
     shelf = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, shelf.id)

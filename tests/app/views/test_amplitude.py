@@ -1,4 +1,4 @@
-"""The Precision page: what it shows is what the Python API says, from a published law and from runs of one's own."""
+"""The page Precision shows the results of the Python API, for a published law and for uploaded runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a table, a filter or a question: one sentence on the page, and nothing else breaks."""
+"""Bad tables, filters and questions: the page shows one sentence and everything else works."""
 
 from __future__ import annotations
 

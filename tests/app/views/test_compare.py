@@ -1,4 +1,4 @@
-"""Compare on the Plan page: saved plans side by side, moved by one scenario."""
+"""Compare on the page Plan: saved plans in one table, changed by one scenario."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kept = dict[str, str]
 
 @pytest.fixture
 def kept(demo: Database, jets: str) -> Kept:
-    """Two saved plans by name."""
+    """Return two saved plans by name."""
     fit = results.fit(demo, jets)
     plans = {"modest": plan_target(fit, 0.45, prices=PRICES), "bold": plan_budget(fit, 1e18, prices=PRICES)}
     return {name: results.save_plan(demo, plan, name) for name, plan in plans.items()}

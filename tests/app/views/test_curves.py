@@ -1,4 +1,4 @@
-"""Training curves and metric agreement on the pages: bring them in, see them, fit what they say."""
+"""Training curves and metric agreement on the pages: upload, figures, fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_table() -> bytes:
 
 
 def curve_table() -> bytes:
-    """Losses of a chinchilla law in updates S with D = 1000 B S; the largest models turn up at the end."""
+    """Return losses of a Chinchilla law over steps S with D = 1000 B S; those of the largest models rise at the end."""
     lines = ["run,step,tokens,val_loss"]
     for i, n in enumerate(SIZES):
         for b in BATCHES:

@@ -1,4 +1,4 @@
-"""The Data page: what comes in, what its columns mean, which rows count."""
+"""The page Data: uploads, the mapping of columns, the selection of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tabs below a fit: each opens from a link, says what it lacks, and shows what it computed."""
+"""The tabs below a fit: each opens from a link, says which data are missing, and shows its results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def text(at: AppTest) -> str:
-    """Everything that the page says in words."""
+    """Return all text of the page."""
     groups = (at.markdown, at.caption, at.subheader, at.table)
     return "\n".join(str(e.value) for group in groups for e in group)
 
 
 @pytest.fixture
 def sweep(demo: Database) -> str:
-    """The hash of a fit of iso-FLOP minima to the recommender table."""
+    """Return the hash of a fit of iso-FLOP minima to the recommender table."""
     table = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(law="isoflop", bootstrap=30), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)

@@ -1,4 +1,6 @@
-"""A new law of one file and one line in the catalogue: fitted, drawn, compared and planned on page and terminal."""
+"""A new law of one file and one line in the catalogue: fitted, drawn, compared and planned with on page and
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def _catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Runs of the law over three decades of N and D, with 0.1 % noise."""
+    """Write runs of the law over three decades of N and D with 0.1 % noise, and return the path."""
     rng = np.random.default_rng(3)
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e5, 1e8, 7), np.geomspace(1e7, 1e10, 7)))
     loss = law(N, D) * np.exp(1e-3 * rng.normal(size=N.size))
@@ -60,7 +62,7 @@ def law(N: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def best_size() -> float:
-    """N* of the truth at the budget under C = 6 N D, by scipy."""
+    """Return the true N* at the budget under C = 6 N D, computed with scipy."""
     found = minimize_scalar(
         lambda x: float(law(np.exp(x), BUDGET / 6 / np.exp(x))), bounds=(np.log(1e5), np.log(1e10)), method="bounded"
     )

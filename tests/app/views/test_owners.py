@@ -1,4 +1,6 @@
-"""What a plan remembers belongs to the task of its law; a table without a law opens no law of another table."""
+"""Values that the page Plan remembers belong to the task of its law; a table without a law opens no other table's
+law.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ SIMULATE = "Simulate or repeat"
 
 
 def of_students(db: Database) -> str:
-    """A law of the bundled teacher-student table, without refits."""
+    """Return the hash of a law of the bundled teacher-student table, without resamples."""
     name = next(t.name for t in tables.all(db) if t.name.startswith("Teacher and student"))
     return fitted(db, tables.by_name(db, name).id, "Students")
 
 
 def by_name(start: str) -> str:
-    """The hash of the published surface law whose name begins like that."""
+    """Return the hash of the published surface law whose name starts with ``start``."""
     return next(
         key for key, (name, law) in published().items() if name.startswith(start) and law.law.name == "chinchilla"
     )

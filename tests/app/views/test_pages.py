@@ -1,4 +1,4 @@
-"""Every page empty, with the demo, and from a link; the whole way from a file to a plan."""
+"""Every page empty, with the demo tables, and from a link; the complete path from a file to a plan."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_invalid_value_of_a_link_is_named(jets: str, open_page: Open, name: s
 
 
 def upload(at: AppTest, content: bytes, name: str) -> AppTest:
-    """Put a file into the box of the Data page."""
+    """Upload a file on the page Data."""
     return at.file_uploader[0].upload(name, content, "text/csv").run()
 
 
@@ -102,7 +102,7 @@ def test_upload_map_fit_plan(db: Database, open_page: Open) -> None:
 
 
 def sentence(at: AppTest) -> str:
-    """The answer of the Plan page."""
+    """Return the answer of the page Plan."""
     return str(at.header[0].value)
 
 

@@ -1,4 +1,4 @@
-"""Text on pages: numbers for people, and names that Markdown must not read."""
+"""Text on pages: formatted numbers, and names that are not interpreted as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Plan: a question with limits, prices, metrics and rules, its answer, and the link that asks it again."""
+"""The page Plan: a question with limits, prices, metrics and rules, its answer, and the link that reproduces it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
 
 
 def shown(at: AppTest) -> Plan:
-    """The plan that is saved when its button is pressed now."""
+    """Save the plan that is shown and return it."""
     db = _database()
     before = {p.hash for p in results.plans(db)}
     next(b for b in at.button if b.label == "Save the plan").click().run()
@@ -266,7 +266,10 @@ def test_what_is_entered_for_a_budget_stays_for_a_target(jets: str, open_page: O
 
 
 def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: Open) -> None:
-    """Between the floors of the resamples the best fit fails, and the refits lie far beyond the runs: no table."""
+    """A target between the best floor and the lowest floor of the resamples gives no table.
+
+    The best fit does not reach it, and the resamples that do need plans far beyond the runs.
+    """
     law = results.fit(demo, jets)
     hard = float((law.values["E"] + law.draws["E"].min()) / 2)
     at = open_page("plan", fit=jets, ask="Target", target=repr(hard), **PRICED)
@@ -287,7 +290,7 @@ def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
 
 
 def sections() -> None:
-    """Two questions of the page that share one scenario of prices."""
+    """Draw two questions of the page that share one scenario of prices."""
     import streamlit as st
 
     from isoplan.app.views.planning import pricing

@@ -1,4 +1,4 @@
-"""The page Plan with maps from a loss to a metric: those that can be used, and sentences for those that cannot."""
+"""The page Plan with maps from a loss to a metric: usable maps, and one sentence for each unusable map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that mix data sets, splits, flags or copies: the page asks, and each answer acts on the next fit."""
+"""Tables that mix datasets, splits, flags or copies: the page asks, and each answer applies to the next fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def fitted(at: AppTest) -> AppTest:
 
 
 def flagged(name: str, values: str) -> bytes:
-    """The runs of ``grid`` with a column whose first rows have the first value."""
+    """Return the runs of ``grid`` with a column ``name``: the first of ``values`` in three rows, the second in the
+    rest.
+    """
     head, *rows = grid().decode().splitlines()
     first, rest = values.split("/")
     return "\n".join([f"{head},{name}", *(f"{r},{first if i < 3 else rest}" for i, r in enumerate(rows))]).encode()
@@ -134,7 +136,9 @@ def test_a_table_of_one_law_is_asked_nothing(db: Database, open_page: Open) -> N
 def test_another_column_by_which_the_residuals_differ_is_asked_about_after_the_fit(
     db: Database, open_page: Open
 ) -> None:
-    """A column with no name of a data set: two optimisers, one 3 % worse at 0.5 % noise, mixed over N and D."""
+    """A column whose name suggests no dataset: two optimisers mixed over N and D, one of them 3 % worse at 0.5 %
+    noise.
+    """
     rng = np.random.default_rng(4)
     lines = ["run,N,D,loss,optimiser"]
     for i, (N, D) in enumerate((N, D) for N in np.geomspace(1e6, 1e9, 8) for D in np.geomspace(1e8, 1e11, 8)):

@@ -1,4 +1,4 @@
-"""The Recommender page: what it shows is what the Python API says, from what the paper prints and from own runs."""
+"""The page Recommender shows the results of the Python API, for the published numbers and for uploaded runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ISO_FLOP = "Recommender, iso-FLOP sweep (simulated)"
 
 
 def shown(text: object) -> str:
-    """Text of the page as it is read."""
+    """Return the text as the user reads it."""
     return str(text).replace("\\", "").replace("\xa0", " ")
 
 
@@ -58,7 +58,7 @@ def test_the_page_opens_with_the_recipe_that_python_gives(demo: Database, open_p
     assert found["Model size N"][5] == "borrowed from val_loss: no law of recall@10 is published"
     assert "K = " not in answer(at)
     assert f"score {number(expected.recipe.choices['K'].value)} negatives" in answer(at)
-    assert expected.recipe.choices["K"].value.value == 632e3  # Table 6; in parts one H200 holds more
+    assert expected.recipe.choices["K"].value.value == 632e3  # Table 6; computed in parts, more would fit on one H200
 
 
 def test_another_metric_and_budget_change_the_recipe_and_the_link(demo: Database, open_page: Open) -> None:
@@ -190,7 +190,7 @@ def test_a_spelling_of_a_metric_in_the_link_is_that_metric(demo: Database, open_
 
 @pytest.fixture
 def share(demo: Database) -> TableInfo:
-    """A share sweep at two budgets whose best share is known."""
+    """Return a share sweep at two budgets with a known optimum."""
     rng, rows = np.random.default_rng(0), ["budget,share,val_loss,recall@10"]
     for C, floor in ((1e17, 3.0), (1e18, 2.8)):
         for s in np.geomspace(0.003, 0.5, 12):
@@ -305,7 +305,7 @@ def test_files_hold_the_table() -> None:
 
 @pytest.fixture
 def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Tables of our own cells that are known."""
+    """Write known tables in place of those trained by Isoplan, and return their folder."""
     monkeypatch.setattr(trained, "LOGS", {"a log": write_sweeps(tmp_path)})
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""A saved fit that is opened fills the form: law, column, objective, parameters, table, filter, curves."""
+"""Opening a saved fit fills the form: law, column, objective, parameters, table, filter, curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that are saved on the pages: listed where they were asked, opened as they were, put away, brought back."""
+"""Saved answers on the pages: listed on their page, reopened unchanged, removed, restored."""
 
 from __future__ import annotations
 

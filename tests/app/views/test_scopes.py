@@ -1,4 +1,4 @@
-"""Values that a page remembers belong to a table, a family of cells, a device or a page, and to no other one."""
+"""Values that a page remembers apply to one table, family of cells, device or page, and to no other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OTHER = "Recommender, iso-FLOP sweep (simulated)"
 
 
 def fitted(db: Database, table_id: str, name: str) -> str:
-    """The hash of a saved fit of a table, without refits."""
+    """Return the hash of a saved fit of a table, without resamples."""
     snapshot = snapshots.take(db, table_id)
     made = fit(FitSpec(bootstrap=0), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
     return results.save_fit(db, made, name=name, table_id=table_id)
 
 
 def go(at: AppTest, page: str, **query: str) -> AppTest:
-    """Follow a link within the session."""
+    """Follow a link within the session and return the new page."""
     at.query_params.clear()
     at.query_params.update(query)
     return at.switch_page(f"views/{page}.py").run()
@@ -35,7 +35,7 @@ def labels(at: AppTest) -> list[str]:
 
 
 def links(at: AppTest) -> list[str]:
-    """The labels of the links to pages."""
+    """Return the labels of the links to pages."""
     return [str(link.label) for link in cast(list[Any], at.main.get("page_link"))]
 
 

@@ -1,4 +1,4 @@
-"""Smaller for longer on the Plan page: what it shows is what the Python API says."""
+"""Smaller for longer on the page Plan: it shows the results of the Python API."""
 
 from __future__ import annotations
 

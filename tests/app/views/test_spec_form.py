@@ -1,4 +1,4 @@
-"""What can be said before a fit on the Fit page: laws, typed formulas, held values, priors, groups, errors."""
+"""Settings before a fit on the page Fit: laws, typed formulas, fixed values, priors, groups, errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.engine.planning.amplitude.trained import write
 
 
 def fitted(at: AppTest, db: Database) -> Fit:
-    """Press Fit and read back what was saved."""
+    """Press Fit and return the saved fit."""
     at = next(b for b in at.button if b.label == "Fit").click().run()
     assert told(at) == ""
     return results.fit(db, at.query_params["fit"])
@@ -89,7 +89,7 @@ def test_a_bundled_table_with_groups_opens_with_what_they_share(
 def test_a_bundled_table_brings_the_error_of_its_losses_and_takes_it_along(
     demo: Database, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a user has changed stays; a fit that is opened says it all itself."""
+    """Settings changed by the user are kept; a link or an opened fit sets all of them itself."""
 
     def said(at: AppTest) -> tuple[str, str, str]:
         boxes = {box.key: box.value for box in (*at.selectbox, *at.text_input)}

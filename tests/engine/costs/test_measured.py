@@ -14,7 +14,7 @@ from isoplan.engine.errors import PlannerError
 
 
 def grid(n: int = 5) -> tuple[Floats, Floats]:
-    """N and D that vary apart, ``n`` values of each."""
+    """Return a grid of ``n`` values of N by ``n`` values of D, flattened."""
     N, D = np.meshgrid(np.logspace(4, 8, n), np.logspace(5, 9, n))
     return N.ravel(), D.ravel()
 

@@ -1,4 +1,4 @@
-"""Compute rules: C from N and D, and back."""
+"""Compute rules: C from N and D, and the inverse."""
 
 from __future__ import annotations
 

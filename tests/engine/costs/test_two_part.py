@@ -1,4 +1,4 @@
-"""The step formula of two-part models against the accounting that the behavioural paper prints."""
+"""The step formula of two-part models, compared with the accounting printed in the behavioural paper."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PARTS = TwoPart(s=0.02, h=188, B=256)
 
 
 def step_flops(parts: TwoPart, N: float) -> float:
-    """F_step of behavioural eq. 1."""
+    """Return F_step of behavioural eq. 1."""
     return float(parts.stage1.flops(np.asarray(N), np.asarray(parts.events)))
 
 
 def spent(row: dict[str, float], h: float) -> float:
-    """FLOPs of a row of Table 8 with its own steps, over its nominal budget."""
+    """Return the FLOPs of a row of Table 8, from its own number of steps, divided by its nominal budget."""
     parts = TwoPart(s=SHARE, h=h, B=row["batch_size"])
     return float(row["steps"] * step_flops(parts, row["N"]) / row["budget_flops"])
 

@@ -1,4 +1,4 @@
-"""Simulated tables in which a label may shift the loss, and whether that is found: for tests and benchmarks."""
+"""Simulated tables in which a label may shift the loss, and the detection of the shift (tests and benchmarks)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DATASETS = {
     "dclm": (85, TRUTH | {"E": 2.59, "A": 480.0}),
     "nemotron": (88, TRUTH | {"E": 2.70, "A": 500.0}),
 }
-"""A table of three data sets as a published one has them: runs and truth of each."""
+"""Runs and true parameters of each of three data sets, similar to a published table."""
 
 
 def law(N: Floats, D: Floats, truth: Mapping[str, float] = TRUTH) -> Floats:
-    """The loss of the five-parameter law."""
+    """Return the loss of the five-parameter law."""
     return np.asarray(truth["E"] + truth["A"] * N ** -truth["alpha"] + truth["B"] * D ** -truth["beta"])
 
 
 def places(n: int, random: np.random.Generator, cloud: bool) -> tuple[Floats, Floats]:
-    """N and D of ``n`` runs: spread over four decades, or seven iso-FLOP budgets."""
+    """Draw N and D of ``n`` runs: over four decades, or at seven iso-FLOP budgets."""
     if cloud:
         N, D = (low * (high / low) ** random.random(n) for low, high in ((1e7, 1e10), (1e8, 3e11)))
         return N, D
@@ -38,7 +38,7 @@ def places(n: int, random: np.random.Generator, cloud: bool) -> tuple[Floats, Fl
 
 
 def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Ints]:
-    """Labels that say nothing of the loss: random, seed-like, linked to the size, and in the order of the rows."""
+    """Return labels that do not affect the loss: random, seed-like, correlated with the size, and in row order."""
     n, C = len(N), N * D
     return {
         "random, 2 values": random.integers(0, 2, n),
@@ -53,12 +53,12 @@ def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Int
 
 
 def category(labels: Ints) -> Category:
-    """A column with these labels."""
+    """Return a column with these labels."""
     return Category(tuple(map(str, range(int(labels.max()) + 1))), labels.astype(np.int8))
 
 
 def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> set[str]:
-    """The names of the labels by which the residuals of a fit to these runs are found to differ, each tested alone."""
+    """Return the names of the labels for which the residuals of a fit differ significantly; each is tested alone."""
     made = fit(FitSpec(bootstrap=0), make_runs({"N": N, "D": D, "loss": loss}))
     residual, axes = np.log(loss / made.predict({"N": N, "D": D})), [np.log(N), np.log(D)]
     tested = {name: offsets(residual, axes, {name: category(x)}, [N, D, N * D]) for name, x in labels.items()}
@@ -66,12 +66,12 @@ def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> se
 
 
 def noise(n: int, random: np.random.Generator, heavy: bool) -> Floats:
-    """Relative noise of every loss; ``heavy`` tails have outliers."""
+    """Draw the factor of relative noise for ``n`` losses; ``heavy`` adds tails with outliers."""
     return np.asarray(np.exp(NOISE * random.normal(size=n) * (random.standard_t(4, n) if heavy else 1.0)))
 
 
 def shifted(n: int, seed: int, values: int, cloud: bool) -> bool:
-    """Whether a label with ``values`` values of equal size, each ``SHIFT`` above the one before, is found."""
+    """Return whether a label with ``values`` values of equal size is detected; each is ``SHIFT`` above the previous."""
     random = np.random.default_rng(seed)
     N, D = places(n, random, cloud)
     label = random.permutation(np.arange(n) % values)
@@ -80,7 +80,7 @@ def shifted(n: int, seed: int, values: int, cloud: bool) -> bool:
 
 
 def unshifted(n: int, seed: int, cloud: bool) -> set[str]:
-    """The harmless labels that raise the warning in one table; every second table has heavy tails."""
+    """Return the harmless labels that raise the warning in one table; every second table has heavy tails."""
     random = np.random.default_rng(seed)
     N, D = places(n, random, cloud)
     loss = law(N, D) * noise(n, random, heavy=seed % 2 == 1)
@@ -88,7 +88,7 @@ def unshifted(n: int, seed: int, cloud: bool) -> set[str]:
 
 
 def three_datasets(seed: int = 0) -> str:
-    """A CSV of an iso-FLOP sweep on three data sets that differ in their floors by 7 %."""
+    """Return the CSV of an iso-FLOP sweep on three data sets with floors that differ by 7 %."""
     random = np.random.default_rng(seed)
     rows = ["params,tokens,val_loss,config.dataset"]
     for name, (n, truth) in DATASETS.items():

@@ -1,4 +1,4 @@
-"""Every refusal is one sentence that names the column, the row or the parameter; every soft problem travels along."""
+"""Errors are one sentence that names the column, row or parameter; warnings are stored with the fit."""
 
 from __future__ import annotations
 

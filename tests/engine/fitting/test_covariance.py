@@ -1,4 +1,4 @@
-"""Cards without resamples: what the covariance keeps of them."""
+"""Cards without resamples: the information that their covariance preserves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fits of the bundled demo tables cover the truth that they were made from."""
+"""The fits of the bundled demo tables cover their true parameters."""
 
 from __future__ import annotations
 

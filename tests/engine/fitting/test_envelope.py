@@ -1,4 +1,4 @@
-"""The lower envelope: published exponents, known frontiers, and what must not matter."""
+"""The lower envelope: published exponents, known frontiers, and changes that must not affect it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> N
 
 
 def cells(unit: float = 1.0, noise: float = 0.0, seed: int = 0) -> Runs:
-    """Cells on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and worse ones at the same compute."""
+    """Return cells on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and worse ones at the same compute."""
     rng = np.random.default_rng(seed)
     C = np.repeat(np.geomspace(1e17, 1e22, 24), 3)
     off = np.tile([1.0, 0.3, 3.0], 24)
@@ -70,14 +70,14 @@ def test_noisy_curves_give_the_frontier_within_four_standard_errors() -> None:
 
 
 def scattered(seed: int, sizes: int = 12) -> Curves:
-    """Curves of which each lies up or down as a whole by 1 %, besides noise along it."""
+    """Return curves, each shifted as a whole by 1 % (one standard deviation), with noise along it in addition."""
     curves = surface_curves(sizes, 40, noise=0.003, seed=seed)
     offset = np.exp(0.01 * np.random.default_rng((7, seed)).normal(size=sizes))[curves.of]
     return named({**curves.values, "loss": curves["loss"] * offset}, curves.of)
 
 
 def test_luck_is_taken_off_and_the_intervals_hold_the_truth() -> None:
-    """Read off as they stand, envelopes of lucky curves have exponents that are too small and intervals that miss."""
+    """Without a correction for selection, envelopes have too small exponents and intervals that miss the truth."""
     spec = SPEC.model_copy(update={"smoothing": 0.6, "bootstrap": 60})
     held, values, raw = 0, [], []
     for seed in range(12):

@@ -1,4 +1,4 @@
-"""Scales that turn back within the interval of their exponent."""
+"""Scales that are not monotone within the interval of their exponent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ LAW = get_law("isoflop")
 
 
 def valley(k: float, r: int = 400) -> np.ndarray:
-    """Resamples along L = E + s at one budget C0 with fixed slope k = gamma s: ln C_L = ln C0 + s ln(s) / k."""
+    """Return resamples along L = E + s at one budget C0 with fixed slope k = gamma s.
+
+    Then ln C_L = ln C0 + s ln(s) / k.
+    """
     s = np.linspace(0.2, 0.7, r)
     out = np.ones((r, len(LAW.names)))
     for name, value in {"E": 2 - s, "gamma": k / s, "C_L": 1e19 * np.exp(s * np.log(s) / k)}.items():
@@ -21,7 +24,7 @@ def valley(k: float, r: int = 400) -> np.ndarray:
 
 
 def test_a_scale_that_turns_at_one_over_e_is_named() -> None:
-    """s ln s has its minimum at s = 1/e, where the excess over the floor is 1/e of the scale's unit."""
+    """s ln s has its minimum at s = 1/e, where the excess over the floor is 1/e in the unit of the scale."""
     (found,) = folds(LAW, valley(0.06))
     assert found.code == "fold"
     assert "C_L turns back as gamma varies" in found.text

@@ -1,4 +1,4 @@
-"""Information criteria against scipy's densities, a quadrature, and a printed likelihood."""
+"""Information criteria compared with scipy's densities, a quadrature, and a printed likelihood."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_huber_in_closed_form(delta: float) -> None:
 
 
 def test_the_printed_likelihood_of_the_replication(shared: Path) -> None:
-    """Besiroglu et al. 2024 print 879.773 for 240 runs, where their scale makes the Huber loss absolute deviations."""
+    """Besiroglu et al. 2024 print 879.773 for 240 runs; at their scale the Huber loss equals absolute deviations."""
     runs = read_runs(shared / "runs" / "chinchilla_epoch.csv", {}, "epoch_kept_240 = 1")
     found = criteria(fit(FitSpec(delta=1e-9, bootstrap=0), runs), runs)
     assert found.log_likelihood == pytest.approx(879.773, abs=0.01)

@@ -1,4 +1,4 @@
-"""Metrics that are measured with an error of each run's own, or not at all: rejections of few background jets."""
+"""Metrics with a measurement error for each run, or without: rejections that count few background jets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKGROUND = 500_000
 
 
 def rejections(n: int, seed: int = 0) -> dict[str, Floats]:
-    """R(L) at ``n`` losses as counted among 500,000 background jets, and its relative error, from 1 % to 9 %."""
+    """Return R(L) at ``n`` losses, counted among 500,000 background jets, and its relative error, from 1 % to 9 %."""
     loss = np.linspace(0.45, 0.95, n)
     passed = np.random.default_rng(seed).binomial(BACKGROUND, 1 / (A * np.exp(B * loss) + C))
     return {"loss": loss, "R": BACKGROUND / passed, "err": np.sqrt((1 - passed / BACKGROUND) / passed)}
@@ -32,7 +32,7 @@ def codes(found: Fit) -> dict[str, str]:
 
 
 def test_intervals_of_a_map_with_unequal_errors_cover_the_truth() -> None:
-    """Sixteen runs whose errors differ by a factor of seven; without their errors the largest rejections rule."""
+    """Sixteen runs with errors that differ by a factor of seven; without the errors the largest rejections dominate."""
     stated = [fit(MAP.model_copy(update={"bootstrap": 80, "seed": i}), runs_of(rejections(16, i))) for i in range(24)]
     free = [fit(FitSpec(law="metric-map", axis="loss", y="R", objective="ols", bootstrap=0),
                 runs_of(rejections(16, i))) for i in range(24)]  # fmt: skip
@@ -94,7 +94,7 @@ def test_outliers_are_told_by_the_error_of_each_run() -> None:
     values = rejections(30)
     error = values["err"]
     calm = A * np.exp(B * values["loss"]) + C
-    calm = calm * np.exp(0.8 * error * np.where(np.arange(30) % 2, 1, -1))  # each within its own error
+    calm = calm * np.exp(0.8 * error * np.where(np.arange(30) % 2, 1, -1))  # each within its error
     free = MAP.model_copy(update={"objective": "ols", "relative_error": None})
     assert "outliers" in codes(fit(free, runs_of({**values, "R": calm})))
     steady = fit(MAP, runs_of({**values, "R": calm}))

@@ -1,4 +1,4 @@
-"""Verdicts on single runs: outliers, and runs below the floor of a law. Few false alarms, and no real one missed."""
+"""Verdicts on single runs: outliers and runs below the floor of a law, with few false alarms and no miss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = FitSpec(law="power", axis="D", bootstrap=0)
 
 
 def along_data(n: int, seed: int, noise: float = 0.03) -> Runs:
-    """Runs of a power law of D with a floor and noise of equal relative size."""
+    """Return runs of a power law of D with a floor and noise of constant relative size."""
     D = np.geomspace(1e3, 1e7, n)
     loss = (0.3 + 7 * D**-0.25) * np.exp(noise * np.random.default_rng(seed).normal(size=n))
     return Runs(np.arange(n), {"D": D, "loss": loss}, Roles(D="D", loss="loss"), {})
@@ -51,7 +51,7 @@ def test_the_limit_follows_the_degrees_of_freedom() -> None:
 
 
 def deep_grid(seed: int, noise: float = 0.03) -> Runs:
-    """Six sizes by nine data sizes, most of them at the floor."""
+    """Return runs of six model sizes by nine data sizes, most of them at the floor."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e7, 6), np.geomspace(1e5, 1e14, 9)))
     loss = (0.32 + 11.27 * N**-0.44 + 7.22 * D**-0.22) * np.exp(noise * np.random.default_rng(seed).normal(size=len(N)))
     return Runs(np.arange(len(N)), {"N": N, "D": D, "loss": loss}, Roles(N="N", D="D", loss="loss"), {})

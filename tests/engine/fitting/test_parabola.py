@@ -1,4 +1,4 @@
-"""Iso-FLOP minima: published allocations, known truth, and every way in which a minimum can be missing."""
+"""Iso-FLOP minima: published allocations, known truth, and all cases without a minimum."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_power_through_holds_what_is_given_and_skips_nan() -> None:
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log"])
 def test_noise_free_parabolas_give_the_truth_back(objective: Any) -> None:
     values = sweep(BUDGETS)
-    if objective != "ols":  # there the parabola is one in log y
+    if objective != "ols":  # there the curve is a parabola in log y
         offset = np.log(values["N"] / (0.1 * values["budget"] ** 0.5))
         values["loss"] = (1.5 + (1e18 / values["budget"]) ** 0.12) * np.exp(0.02 * offset**2)
     found = fit(FitSpec(law="isoflop", objective=objective, bootstrap=20), make_runs(values))
@@ -67,7 +67,7 @@ def test_noisy_parabolas_cover_the_truth() -> None:
 
 
 def test_noisy_parabolas_give_an_open_floor_within_four_errors() -> None:
-    """Eight budgets: E, C_L and gamma are free, and the losses along the minima settle them."""
+    """With eight budgets E, C_L and gamma are free, and the losses along the minima determine them."""
     values = sweep(np.geomspace(1e17, 1e22, 8), noise=0.001, seed=2)
     found = fit(FitSpec(law="isoflop", objective="ols", bootstrap=100), make_runs(values))
     truth = {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5, "E": 1.5, "C_L": 1e18, "gamma": 0.12}
@@ -120,7 +120,7 @@ def test_the_parabolas_are_those_of_polyfit_and_of_scipys_huber() -> None:
 def test_measured_compute_takes_d_from_the_sweep() -> None:
     values = sweep(BUDGETS)
     values["C"] = values["budget"]
-    values["D"] = values["C"] / (8 * values["N"] ** 0.95)  # a rule that is not ours
+    values["D"] = values["C"] / (8 * values["N"] ** 0.95)  # a compute rule that Isoplan does not have
     found = parabolas(make_runs(values), FitSpec(law="isoflop", objective="ols"))
     for p in found:
         assert p.D_star == pytest.approx(p.C / (8 * p.N_star**0.95), rel=1e-8)

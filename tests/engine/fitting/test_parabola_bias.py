@@ -20,7 +20,10 @@ SPEC = FitSpec(law="isoflop", objective="ols", bootstrap=0)
 
 
 def design(surface: str, width: float, off: float = 1.0, drift: float = 1.0, noise: float = 0.0) -> Runs:
-    """Five budgets of fifteen sizes from N*/width to N* width, ``off`` times too small, ``drift`` times at the end."""
+    """Return five budgets of fifteen sizes from N*/``width`` to N* ``width``.
+
+    The centre is too small by the factor ``off``, which grows by the factor ``drift`` to the last budget.
+    """
     alpha, beta, A, B = SURFACES[surface]
     C = np.geomspace(1e17, 1e21, 5)
     best = (alpha * A / (beta * B)) ** (1 / (alpha + beta)) * (C / 6) ** (beta / (alpha + beta))
@@ -67,7 +70,7 @@ def test_a_constant_offset_leaves_the_exponent_right_and_drift_does_not() -> Non
     assert [one.N for one in steady.at] == pytest.approx([steady.at[0].N] * 4, rel=1e-5)
     drifting = bias(design("chinchilla", 4, drift=3.0))
     assert drifting.bias < -0.005
-    assert (1 + drifting.at[-1].N) * (1 + drifting.at[-1].D) == pytest.approx(1, rel=1e-9)  # N* D* = C / 6 in both
+    assert (1 + drifting.at[-1].N) * (1 + drifting.at[-1].D) == pytest.approx(1, rel=1e-9)  # N* D* = C / 6 for both
     assert "bias -0.0073" in drifting.sentence
 
 

@@ -1,4 +1,4 @@
-"""Priors and stated errors against linear algebra; weights against repeated rows stand in test_solver."""
+"""Priors and stated errors compared with linear algebra. Tests of weights as repeated rows are in test_solver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}
-"""Held, they leave a law that is linear in E, A and B."""
+"""With these fixed, the law is linear in E, A and B."""
 
 
 def linear(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
@@ -27,7 +27,7 @@ def linear(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
 
 
 def posterior(x: Any, y: Any, variance: Any, prior: dict[str, tuple[float, float]]) -> tuple[Any, Any]:
-    """Mean and covariance of (E, A, B) given Gaussian noise and priors, in closed form."""
+    """Return mean and covariance of (E, A, B) for Gaussian noise and priors, in closed form."""
     mean, precision = np.zeros(3), np.zeros((3, 3))
     for name, (m, sd) in prior.items():
         mean["EAB".index(name)], precision["EAB".index(name), "EAB".index(name)] = m, sd**-2.0
@@ -44,7 +44,7 @@ def test_priors_on_a_linear_law_give_the_gaussian_posterior() -> None:
     mean, covariance = posterior(x, values["loss"], variance, prior)
     assert found.theta[:3] == pytest.approx(mean, rel=1e-8)
     assert np.std(found.resamples[:, :3], axis=0) == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.12)
-    assert found.objective == pytest.approx(np.sum((values["loss"] - x @ mean) ** 2), rel=1e-7)  # priors not counted
+    assert found.objective == pytest.approx(np.sum((values["loss"] - x @ mean) ** 2), rel=1e-7)  # without the priors
 
 
 def test_stated_errors_weigh_runs_and_set_the_scale_of_priors() -> None:
@@ -88,14 +88,14 @@ def test_ten_per_cent_everywhere_is_the_convention_of_the_amplitudes() -> None:
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log", "lad", "asymmetric"])
 def test_a_stated_error_that_is_the_same_for_all_runs_moves_no_optimum(objective: Any) -> None:
     values = surface(40, noise=0.02)
-    values["loss"] = values["loss"] * 0 + 2.5 + 0.5 * np.log(values["loss"])  # positive, of any shape
+    values["loss"] = values["loss"] * 0 + 2.5 + 0.5 * np.log(values["loss"])  # positive, but not a power law
     free = fit(FitSpec(objective=objective, bootstrap=0), make_runs(values))
     stated = fit(FitSpec(objective=objective, relative_error=0.05, bootstrap=0), make_runs(values))
     power = 1 if objective in ("lad", "asymmetric") else 2
     if free.spec.log_residuals:
         assert stated.theta == pytest.approx(free.theta, rel=1e-5)
         assert stated.objective == pytest.approx((free.objective or 0) / 0.05**power, rel=1e-6)
-    else:  # sigma is proportional to y there
+    else:  # here sigma is proportional to y
         weight = (0.05 * values["loss"]) ** -power
         same = fit(FitSpec(objective=objective, bootstrap=0), make_runs({**values, "weight": weight}))
         assert stated.theta == pytest.approx(same.theta, rel=1e-5)

@@ -1,4 +1,4 @@
-"""Rank correlation, against scipy's."""
+"""Rank correlation compared with scipy."""
 
 from __future__ import annotations
 

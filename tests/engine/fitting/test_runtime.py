@@ -1,4 +1,4 @@
-"""Seconds of runs from their N and D, and how a fit carries them."""
+"""Training time of runs in seconds from N and D, and how a fit stores it."""
 
 from __future__ import annotations
 

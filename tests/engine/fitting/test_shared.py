@@ -1,4 +1,4 @@
-"""One exponent and four floors: known truth, scipy's joint optimum, and what a fit of groups is made of."""
+"""A shared exponent with four floors: known truth, scipy's joint optimum, and the parts of a fit of groups."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ SHARED = FitSpec(law="power", axis="D", share=("alpha",), objective="ols-log", b
 
 
 def inputs(noise: float = 0.0, seed: int = 0, order: Any = slice(None)) -> Runs:
-    """Four input configurations whose loss falls with one exponent to floors of their own."""
+    """Return runs of four input configurations with one exponent and a separate floor for each."""
     loss = EXACT * np.exp(noise * np.random.default_rng(seed).normal(size=36))
     return make_runs({"D": np.tile(X, 4)[order], "loss": loss[order]}, groups=list(np.array(NAMES)[order]))
 
 
 def curves(t: Any) -> Any:
-    """Losses of the four groups in the order of FLOORS: t is the exponent, then floor and log scale of each."""
+    """Return the losses of the four groups in the order of FLOORS.
+
+    ``t`` contains the exponent, then floor and log scale of each group.
+    """
     return np.concatenate([t[1 + 2 * g] + np.exp(t[0] * (t[2 + 2 * g] - np.log(X))) for g in range(4)])
 
 
@@ -76,7 +79,7 @@ def test_the_joint_optimum_is_scipys() -> None:
 
 def test_priors_errors_and_fixed_parameters_work_across_groups() -> None:
     runs = inputs(noise=0.02, seed=2)
-    prior = {"alpha": (0.40, 0.01), "K": (0.5, 0.05)}  # the floor's holds in every group
+    prior = {"alpha": (0.40, 0.01), "K": (0.5, 0.05)}  # the prior of the floor applies to each group
     spec = SHARED.model_copy(update={"objective": "ols", "relative_error": 0.02, "prior": prior})
     found = fit_groups(spec, runs)
 

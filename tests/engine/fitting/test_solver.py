@@ -1,4 +1,4 @@
-"""The solver against scipy, against known truth, and under changes that must not matter."""
+"""The solver compared with scipy and known truth, and its invariances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
-# N, D, loss of 24 runs on a 6 x 4 grid, typed in: E 1.8, A 480, B 2100, alpha 0.35, beta 0.37 and 1 % noise, rounded.
+# N, D, loss of 24 runs on a 6 x 4 grid: E 1.8, A 480, B 2100, alpha 0.35, beta 0.37 and 1 % noise, rounded.
 TYPED = """
 1e7 1e9 4.4850  1e7 1e10 3.9634  1e7 1e11 3.7092  1e7 3e11 3.6485  4e7 1e9 3.8931  4e7 1e10 3.2282
 4e7 1e11 3.0082  4e7 3e11 2.9285  2e8 1e9 3.3755  2e8 1e10 2.8441  2e8 1e11 2.5750  2e8 3e11 2.5284
@@ -36,7 +36,7 @@ def huber(r: NDArray[np.float64], delta: float) -> float:
 
 
 def by_scipy(objective: str) -> float:
-    """The least objective of the typed table over a grid of starts, by an optimiser that is not ours."""
+    """Return the least objective of the typed table over a grid of starts, found by scipy's optimisers."""
 
     def value(t: NDArray[np.float64]) -> float:
         f = np.exp(t[0]) + np.exp(t[1] - t[3] * np.log(N / 1e9)) + np.exp(t[2] - t[4] * np.log(D / 1e10))
@@ -53,7 +53,7 @@ def by_scipy(objective: str) -> float:
     for a in (0.2, 0.4):
         for b in (0.2, 0.4, 0.6):
             start = np.array([0.5, -1.0, -1.0, a, b])
-            for _ in range(3):  # restarted: the Huber sum has kinks
+            for _ in range(3):  # restarted because the Huber sum has kinks
                 found = minimize(
                     value, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
                 )
@@ -79,7 +79,7 @@ def test_the_optimum_of_absolute_residuals_is_at_or_below_scipys(objective: Any)
     r = LOSS - CHINCHILLA.predict(found.theta, {"N": N, "D": D})
     plain = np.abs(np.log(1 - r / LOSS)).sum() if objective == "lad" else np.where(r > 0, r, 10 * np.abs(r)).sum()
     assert found.objective == pytest.approx(plain, rel=1e-6)
-    assert plain <= by_scipy(objective)  # scipy's simplex stops a little above the corner of the sum
+    assert plain <= by_scipy(objective)  # scipy's simplex stops slightly above the corner of the sum
     assert plain >= by_scipy(objective) * (1 - 2e-3)
 
 
@@ -89,7 +89,7 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     for skew in (1.0, 10.0, 0.1):
         found = fit(FitSpec(objective="asymmetric", skew=skew, bootstrap=0), make_runs(values))
         below.append(float(np.mean(values["loss"] < found.predict(values) * (1 - 1e-6))))
-    # at the minimum skew times the runs below equals the runs above, but for the five runs that the law passes through
+    # at the minimum skew times the runs below equals the runs above, except for the five runs on the law
     assert below == pytest.approx([1 / 2, 1 / 11, 10 / 11], abs=5 / 60)
     score = {"N": values["N"], "D": values["D"], "score": -values["loss"]}
     best = FitSpec(objective="asymmetric", y="score", bootstrap=0)
@@ -187,7 +187,7 @@ def test_fixed_parameters_are_honoured_everywhere() -> None:
 
 def test_a_term_without_effect_collapses_and_says_so() -> None:
     values = surface(60, noise=0.001, truth={**TRUTH, "A": 0.0})
-    values["loss"] *= 1 + 0.003 * np.log10(values["N"] / 1e8)  # if anything, larger is worse
+    values["loss"] *= 1 + 0.003 * np.log10(values["N"] / 1e8)  # the loss increases slightly with size
     found = fit(FitSpec(bootstrap=0), make_runs(values))
     assert found.values["A"] == 0.0 or found.values["alpha"] == 0.0
     assert {w.code for w in found.warnings} & {"collapsed", "at-bound"}
@@ -264,7 +264,7 @@ def test_small_least_squares_with_signs() -> None:
     c = nonnegative_least_squares(matrix, right, np.zeros(5, bool))
     slope = np.einsum("bij,bj->bi", matrix, c) - right
     assert (c >= 0).all()
-    assert (slope > -1e-8).all()  # Karush-Kuhn-Tucker: no coefficient wants to grow
+    assert (slope > -1e-8).all()  # Karush-Kuhn-Tucker: an increase of any coefficient does not lower the objective
     assert np.abs(c * slope).max() < 1e-8
 
 

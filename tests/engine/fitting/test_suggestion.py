@@ -1,4 +1,4 @@
-"""Which objective a fit gets where nobody has chosen one."""
+"""The default objective of a fit if the user has chosen none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit says of itself: rows, text, HTML, residuals, derived numbers, and the JSON round trip."""
+"""The output of a fit: rows, text, HTML, residuals, derived numbers, and the JSON round trip."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_residuals_and_their_summary() -> None:
     assert r.rms == pytest.approx(0.01, rel=0.3)
     assert 0.98 < r.r2 < 1
     assert r.log
-    assert np.median(np.sort(np.abs(r.z))[4:]) == pytest.approx(1 / 1.4826)  # of 4 free parameters
+    assert np.median(np.sort(np.abs(r.z))[4:]) == pytest.approx(1 / 1.4826)  # for 4 free parameters
     assert not r.outlier.any()
     plain = fit(FitSpec(bootstrap=0, objective="ols"), RUNS)
     assert residuals(plain, RUNS).residual == pytest.approx(

@@ -1,4 +1,4 @@
-"""Other minima, and directions that the runs do not hold: against linear algebra and designs made to be loose."""
+"""Other minima and undetermined directions: compared with linear algebra, for designs that determine them weakly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_minima_within_the_margin_are_counted_and_the_lowest_is_named() -> None:
 
 
 def test_the_margin_is_one_per_cent_or_what_noise_may_account_for() -> None:
-    # for least squares with n - p degrees of freedom, 1.92 of 2 RSS / (n - p): the edge of the 95 % region
+    # for least squares with n - p degrees of freedom 1.92 of 2 RSS / (n - p) is the edge of the 95 % region
     assert margin(SQUARE, 3.0, 20) == pytest.approx(1.92 * 2 * 3.0 / 20)
     assert margin(SQUARE, 3.0, 10_000) == pytest.approx(0.03)
     assert scale(SQUARE, 0.0) == 0.0
@@ -63,7 +63,7 @@ def test_a_narrow_scan_holds_no_parameter_by_itself_and_the_sentence_has_the_sta
     held, along = np.linalg.eigh(g.T @ g / ((found.objective or 0) / 9))
     error, v = held[0] ** -0.5, along[:, 0]
     named = {n: (float(a), float(b)) for n, a, b in re.findall(r"(\w+) from (\S+) to ([^,\s]+)", text)}
-    assert named["K"][1] < named["K"][0]  # a floor goes down: upwards it soon contradicts the runs
+    assert named["K"][1] < named["K"][0]  # a floor is moved down: upwards it soon contradicts the runs
     sign = -np.sign(v[found.law.names.index("K")])
     for name, (start, end) in named.items():
         i = found.law.names.index(name)

@@ -1,4 +1,4 @@
-"""Critical batch size from training curves: smoothing, updates to a target, and the law through them."""
+"""Critical batch size from training curves: smoothing, training steps to a target, and the law through them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPEC = FitSpec(law="critical-batch", axis="B", objective="ols", bootstrap=0, smo
 
 
 def curves(noise: float = 0.0, seed: int = 0, unit: float = 1.0, points: int = 120) -> Curves:
-    """Losses that fall from 6 in a straight line and reach 3 at S = S_min (1 + B_crit / B) updates."""
+    """Return losses that fall from 6 linearly and reach 3 after S = S_min (1 + B_crit / B) training steps."""
     rng = np.random.default_rng(seed)
     of = np.repeat(np.arange(len(BATCHES)), points)
     step = np.tile(np.linspace(0, 20_000, points), len(BATCHES))
@@ -128,7 +128,7 @@ def test_a_batch_size_that_is_not_known_is_said() -> None:
 
 
 def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_critical_batch() -> None:
-    """Small batches make more updates between two looks, and must not lag by more of them."""
+    """Small batches make more steps between two evaluations, and must not lag by these additional steps."""
     updates = {16: 14460, 32: 6835, 64: 3081, 128: 1287, 256: 484, 512: 162}
     step = [np.unique(np.round(n * np.arange(1, 241) / 240)) for n in updates.values()]
     step = [s[s > 0] for s in step]
@@ -141,7 +141,7 @@ def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_cr
 
 @pytest.mark.parametrize("looks", [30, 300, 3000])
 def test_smoothing_reaches_back_over_a_share_of_the_updates_however_many_looks_there_are(looks: int) -> None:
-    """Means of t weighted with t^a are t (a + 1) / (a + 2) for many looks: the same share of the updates."""
+    """Means of t weighted with t^a are t (a + 1) / (a + 2) for many evaluations: the same fraction of the steps."""
     step, starts = np.linspace(1, 1000, looks), np.array([0, looks])
     power = -np.log(0.8) / np.log(1.05)
     found = smoothed_by_updates(step, step, starts, 0.8)

@@ -1,4 +1,4 @@
-"""Leaving out the largest budgets: against numbers worked out by hand, scipy, and simulated truth."""
+"""Validation without the largest budgets: compared with hand calculations, scipy, and simulated truth."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLS = FitSpec(objective="ols-log", bootstrap=0)
 
 
 def budgets(noise: float = 0.0, levels: int = 6) -> dict[str, np.ndarray]:
-    """An iso-FLOP sweep of the five-parameter law: seven sizes at each budget."""
+    """Return an iso-FLOP sweep of the five-parameter law with seven sizes at each budget."""
     C = np.repeat(np.geomspace(1e18, 1e22, levels), 7)
     N = 0.1 * C**0.5 * np.tile(np.geomspace(0.3, 3, 7), levels)
     D = C / (6 * N)
@@ -150,7 +150,7 @@ def test_comparison_finds_the_law_that_made_the_runs() -> None:
     heard: list[float] = []
     found = compare(OLS, runs, progress=heard.append)
     table = rows(found)
-    assert found.targets == "best"  # a law of minima is among them
+    assert found.targets == "best"  # the fits contain a law of minima
     assert table[0]["law"] == "chinchilla"
     assert [r["rank"] for r in table] == list(range(1, len(table) + 1))
     errors = [r["error"] for r in table if r["error"] is not None]

@@ -1,4 +1,4 @@
-"""Which formulas are straight lines in some of their names."""
+"""Formulas that are linear in some of their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives from the tree against finite differences and known ones."""
+"""Derivatives from the tree, compared with finite differences and known derivatives."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @given(st.recursive(LEAVES, _grown, max_leaves=8), st.floats(0.3, 2.5), st.floats(0.3, 2.5))
 def test_derivatives_equal_numerical_differences(text: str, a: float, b: float) -> None:
-    """Central differences at two steps agree with each other away from kinks and poles, and there with the jet."""
+    """Away from kinks and poles, central differences at two steps agree with each other and with the jet."""
     found = at(text, a=a, b=b)
 
     def slope(h: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -1,4 +1,4 @@
-"""Long and deep formulas: bounded memory, each part computed once, sentences of bounded length."""
+"""Long and deep formulas: bounded memory, each part computed once, messages of bounded length."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from isoplan.engine.store.columns import derive
 
 ROWS = 10_000
 COLUMN = 8 * ROWS
-"""Bytes."""
+"""Size of a column in bytes."""
 
 
 def peak(work: Callable[[], object]) -> float:
-    """The most memory that ``work`` has at once, in columns."""
+    """Return the peak memory of ``work`` in columns."""
     tracemalloc.start()
     try:
         work()

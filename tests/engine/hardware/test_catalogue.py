@@ -1,4 +1,4 @@
-"""The catalogue of devices: what data sheets print, and what no slip could leave standing."""
+"""The catalogue of devices: values of the data sheets, and checks that detect typing errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPARSE: dict[str, dict[str, float]] = {
     "RTX4090": {"tf32": 165.2, "bf16": 330.3, "fp8": 660.6},
     "MI300X": {"tf32": 1307.4, "bf16": 2614.9, "fp8": 5229.8},
 }
-"""TFLOP/s that the data sheets print with sparsity."""
+"""TFLOP/s with sparsity, as printed in the data sheets."""
 
 CLOCKED: list[tuple[str, str, int, int, float]] = [
     ("B200", "bf16", 148, 8192, 1.855),
@@ -35,7 +35,7 @@ CLOCKED: list[tuple[str, str, int, int, float]] = [
     ("MI300X", "bf16", 304, 2048, 2.100),
     ("MI300X", "fp8", 304, 4096, 2.100),
 ]
-"""Multiprocessors or compute units, dense FLOPs of one in a cycle, and the boost clock in GHz."""
+"""Number of multiprocessors or compute units, dense FLOPs of each in a cycle, and the boost clock in GHz."""
 
 
 def test_what_people_rent_is_there() -> None:

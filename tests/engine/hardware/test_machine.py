@@ -1,4 +1,4 @@
-"""FLOPs as hours, money, energy and CO2."""
+"""Conversion of FLOPs to hours, money, energy and CO2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L(N, D) = E + A (N + n0)^-alpha + B D^-beta: a law that the catalogue lacks, written as CONTRIBUTING says."""
+"""The law L(N, D) = E + A (N + n0)^-alpha + B D^-beta, which is not in the catalogue; written as in CONTRIBUTING."""
 
 from isoplan.engine.laws.typed import named_law
 

@@ -1,4 +1,4 @@
-"""Laws that are one formula: published numbers, limits, frontiers against brute force."""
+"""Laws with a closed formula: published numbers, limits, frontiers compared with a dense search."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def arrays(values: dict[str, float]) -> Values:
 
 
 def test_kaplan_has_its_one_axis_limits() -> None:
-    """Eqs. 1.1 and 1.2 with the parameters of table 2."""
+    """Eqs. 1.1 and 1.2 with the parameters of Table 2."""
     assert at(KAPLAN, TABLE_2, N=1e9, D=1e40) == pytest.approx((6.4e13 / 1e9) ** 0.076, rel=1e-9)
     assert at(KAPLAN, TABLE_2, N=1e40, D=1e10) == pytest.approx((1.8e13 / 1e10) ** 0.103, rel=1e-9)
 
 
 def test_kaplan_overfits_by_two_per_cent_where_the_paper_says() -> None:
-    """Sec. 4.2: the loss stays within 0.02 of that of infinite data while D is at least 5e3 N^0.74."""
+    """Sec. 4.2: the loss is within 0.02 of that of infinite data if D is at least 5e3 N^0.74."""
     for N in (1e6, 1e8, 1e10):
         excess = at(KAPLAN, TABLE_2, N=N, D=5e3 * N**0.74) / at(KAPLAN, TABLE_2, N=N, D=1e40) - 1
         assert excess == pytest.approx(0.02, abs=0.003)
 
 
 def _best(law: Law, values: dict[str, float], C: float, **columns: float) -> tuple[float, float]:
-    """N and loss of the least loss at ``C`` = 6 N D, by scipy."""
+    """Return N and loss at the least loss for ``C`` = 6 N D, by scipy."""
     found = minimize_scalar(
         lambda x: at(law, values, N=math.exp(x), D=C / (6 * math.exp(x)), **columns),
         bounds=(math.log(1e4), math.log(1e14)),
@@ -84,7 +84,7 @@ def test_kaplan_under_a_typed_rule_is_what_it_is_under_the_same_closed_one() -> 
 
 
 def test_one_pass_over_the_data_is_the_surface_law() -> None:
-    """At the compute-optimal N, and below it, nothing repeats and no parameter is too many."""
+    """At the compute-optimal N and below it, no sample is repeated and no parameter is in excess."""
     surface = {name: MUENNIGHOFF[name] for name in CHINCHILLA.names}
     best = CHINCHILLA.frontier(arrays(surface), np.array(1e21), RULE)  # type: ignore[misc]
     N, D = float(best.N), float(best.D)
@@ -94,7 +94,7 @@ def test_one_pass_over_the_data_is_the_surface_law() -> None:
 
 
 def test_repetition_is_worth_what_the_paper_says() -> None:
-    """Sec. 3.1 and 6: as D grows, D' tends to U (1 + R_D); four epochs cost almost nothing."""
+    """Sec. 3.1 and 6: as D grows, D' tends to U (1 + R_D); four epochs increase the loss very little."""
     U, N = 1e9, 1e7
     floor = MUENNIGHOFF["E"] + MUENNIGHOFF["A"] / N ** MUENNIGHOFF["alpha"]
     limit = floor + MUENNIGHOFF["B"] / (U * (1 + MUENNIGHOFF["R_D"])) ** MUENNIGHOFF["beta"]

@@ -1,4 +1,4 @@
-"""Every law: its closed forms against numerical ones, its gradient, its place in the catalogue."""
+"""All laws: closed forms compared with numerical ones, gradients, and the entry in the catalogue."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_the_frontier_is_the_numerical_minimum(theta: tuple[float, ...], log_c: 
     assert float(at.loss) - theta[0] == pytest.approx(found.fun, rel=1e-6)
     assert middle == pytest.approx(
         found.x, abs=2e-5
-    )  # a minimum is flat: its place is known to the root of the tolerance
+    )  # a minimum is flat: its location has the accuracy of the square root of the tolerance
 
 
 @settings(deadline=None, max_examples=60)
 @given(PARAMS, st.floats(15, 26))
 def test_least_compute_is_the_inverse_of_the_frontier(theta: tuple[float, ...], log_c: float) -> None:
-    v = values((0.0, *theta[1:]))  # with a floor the excess loses digits
+    v = values((0.0, *theta[1:]))  # without a floor, with which the excess would lose digits
     at = CHINCHILLA.frontier(v, np.array(10.0**log_c), RULE)  # type: ignore[misc]
     back = CHINCHILLA.least_compute(v, at.loss, RULE)  # type: ignore[misc]
     assert float(back.C) == pytest.approx(10.0**log_c, rel=1e-6)
@@ -89,7 +89,7 @@ def test_every_law_describes_itself(law: Law) -> None:
     assert law.needs
     assert {n for t in law.terms for n in t.params()} <= set(law.names)
     assert get_law(law.name, law.axis) is law
-    for term in law.terms:  # linear amplitude and back
+    for term in law.terms:  # conversion to the linear amplitude and back
         v = law.values(np.full(len(law.names), 0.7))
         exponent = v[term.exponent] if term.exponent else np.zeros(())
         back = term.from_linear(term.linear(v), exponent)

@@ -1,4 +1,4 @@
-"""Laws over any one column: published numbers, known truth, closed forms, and changes that must not matter."""
+"""Laws over one column: published numbers, known truth, closed forms, and invariances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.engine.fitting.tables import make_runs
 
 SHARE = np.geomspace(0.005, 0.5, 12)
 LOSS = np.linspace(0.5, 1.2, 12)
-# law -> axis, where the runs lie, true parameters, where larger y is better the metric's name
+# law -> axis, values of the axis, true parameters; larger y is better if y has the metric's name
 TRUTHS: dict[str, tuple[str, Floats, dict[str, float]]] = {
     "starvation": ("share", SHARE, {"E": 2.0, "a": 1.5, "b": 0.02, "alpha": 0.8, "beta": 0.6}),
     "log-parabola": ("share", SHARE, {"c": 3.4, "b": 0.31, "a": 0.05}),
@@ -40,7 +40,7 @@ NAMES = list(TRUTHS)
 
 
 def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
-    """The axis and the columns of runs that follow a law, with log-normal noise; y is the metric ``score``."""
+    """Return the axis and the columns of runs that follow a law, with log-normal noise; y is the metric ``score``."""
     axis, x, truth = TRUTHS[name]
     y = get_law(name, axis).predict(list(truth.values()), {axis: x})
     return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
@@ -121,7 +121,7 @@ def test_the_size_of_an_exponential_far_from_zero_is_a_number() -> None:
 
 
 def test_a_level_outside_the_values_of_the_metric_is_a_warning() -> None:
-    """The accuracy rises at a constant rate, so the level of the best map lies outside 0 to 1."""
+    """The accuracy rises at a constant rate, so the level of the best map is outside 0 to 1."""
     loss = np.linspace(2.0, 3.2, 7)
     accuracy = 0.9 - 0.25 * (loss - 2.0) - 0.002 * np.sin(9 * loss)
     runs = make_runs({"loss": loss, "accuracy": accuracy}, metrics=(Metric(column="accuracy", direction="max"),))
@@ -156,7 +156,7 @@ def test_the_best_x_is_the_numerical_minimum(a: float, b: float, alpha: float, b
 
 
 def test_published_updates_to_target_give_the_published_critical_batches() -> None:
-    """behavioural, Table 3."""
+    """The critical batch sizes of behavioural, Table 3 follow from its numbers of steps to a target."""
     table = records("papers/behavior/table03_updates_to_target.csv")
     published = {r["metric"]: r for r in records("papers/behavior/table03_critical_batch.csv")}
     assert len(published) == 5
@@ -180,7 +180,7 @@ def test_published_updates_to_target_give_the_published_critical_batches() -> No
 
 
 def test_published_optima_come_back_from_curves_with_the_published_exponents() -> None:
-    """behavioural, Table 2: curves with its alpha, beta and s* over the swept shares, the nominal 0 % at 0.5 %."""
+    """Behavioural, Table 2: curves with its alpha, beta and s* over the swept shares, with 0.5 % for nominally 0 %."""
     optima = {
         r["budget_flops"]: float(r["s_star_percent"])
         for r in records("papers/behavior/table02_embedder_share.csv")
@@ -203,7 +203,7 @@ def test_published_optima_come_back_from_curves_with_the_published_exponents() -
 
 
 def test_depth_sweeps_are_numpys_parabolas() -> None:
-    """behavioural, Table 11: the parabola of each budget against numpy's least squares."""
+    """Behavioural, Table 11: the parabola of each budget agrees with numpy's least squares."""
     table = [r for r in records("papers/behavior/table11_depth_val_loss.csv") if r["sweep"] == "diagonal"]
     for budget in ("1e15", "1e16", "1e17", "1e18"):
         own = [r for r in table if r["budget_flops"] == budget]
@@ -213,7 +213,7 @@ def test_depth_sweeps_are_numpys_parabolas() -> None:
 
 
 def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
-    """jets, Table 2: four input configurations, simulated with 1 % noise, within four standard errors."""
+    """Jets, Table 2: four input configurations, simulated with 1 % noise, agree within four standard errors."""
     runs = records("demo/jets_repetition.csv")
     table = records("papers/jets/table2_repetition.csv")
     for inputs in dict.fromkeys(r["inputs"] for r in table):
@@ -227,7 +227,7 @@ def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
 
 @pytest.mark.parametrize("D", [1e3, 1e5, 1e7])
 def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
-    """jets, eq. 5 with Tables 1 and 2: omega D seen once gives the loss of D repeated, at infinite N."""
+    """Jets, eq. 5 with Tables 1 and 2: omega D seen once gives the loss of D repeated, at infinite N."""
     one_pass = CHINCHILLA.values([0.32, 11.27, 7.22, 0.44, 0.22])
     law = get_law("repetition", "D")
     repeated = law.values([0.32, 5.79, 0.22])
@@ -235,7 +235,7 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
     worth = brentq(lambda u: 0.32 + 7.22 * np.exp(-0.22 * u) - loss, 0, 60)
     omega = amplification(repeated, one_pass, np.array(D))
     assert float(omega) * D == pytest.approx(np.exp(worth), rel=1e-9)
-    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # one exponent: the same factor for every D
+    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # equal exponents: the same factor for all D
     assert law.inverse is not None
     assert float(law.inverse(repeated, np.array(loss))) == pytest.approx(D)
     assert np.isinf(law.inverse(repeated, np.array(0.32)))
@@ -244,7 +244,7 @@ def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
 
 
 def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
-    """amplitudes, sec. 2 and 4.1: d = 3 n_f - 4, and 4/5 for ttH."""
+    """Amplitudes, sec. 2 and 4.1: d = 3 n_f - 4, and 4/5 for ttH."""
     for row in records("papers/amplitudes/processes.csv"):
         assert phase_space_dimension(int(row["n_f"])) == int(row["dimension"])
         assert phase_space_dimension(int(row["n_f"]), fixed_energy=True) == int(row["dimension_fixed_s"])
@@ -262,7 +262,7 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
 
 
 def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
-    """amplitudes, Table 2: the bound of ttH through its fitted loss at 10^4 points stays above the fit beyond them."""
+    """Amplitudes, Table 2: the bound of ttH through its fitted loss at 10^4 points is above the fit beyond them."""
     own = records("papers/amplitudes/tables02_15_fits.csv")
     row = next(r for r in own if (r["process"], r["x"], r["fixed_value"]) == ("ttH", "D", "1e6"))
     fitted = get_law("power", "D")
@@ -282,7 +282,7 @@ def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
 
 
 def test_published_data_scaling_of_ttH_respects_its_bound() -> None:
-    """amplitudes, Fig. 10: every data exponent of ttH lies above 4/5."""
+    """Amplitudes, Fig. 10: all data exponents of ttH are above 4/5."""
     fits = [r for r in records("papers/amplitudes/tables02_15_fits.csv") if (r["process"], r["x"]) == ("ttH", "D")]
     assert len(fits) > 3
     assert all(float(r["alpha"]) > 0.8 for r in fits)

@@ -1,4 +1,4 @@
-"""Terms: value, gradient, and the linear form in which the solver sees them."""
+"""Terms: value, gradient, and the linear form for the solver."""
 
 from __future__ import annotations
 

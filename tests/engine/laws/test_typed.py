@@ -1,4 +1,4 @@
-"""Typed formulas as laws: what is a column, what a parameter, and what is refused."""
+"""Typed formulas as laws: their columns and parameters, and formulas that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits made by hand: a known law, resamples scattered around it."""
+"""Fits without data: a known law with resamples scattered around it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_fit(
     direction: str = "min",
     objective: float | None = 0.1,
 ) -> Fit:
-    """A fit of ``law`` at ``theta``; ``resamples`` (r, p) default to none."""
+    """Return a fit of ``law`` at ``theta``; ``resamples`` (r, p) default to none."""
     spec = FitSpec.model_validate({"law": law, "axis": axis})
     names = spec.find_law().names
     return Fit(
@@ -50,12 +50,12 @@ def make_fit(
 
 
 def scattered(theta: tuple[float, ...], r: int = 500, spread: float = 0.02, seed: int = 0) -> Floats:
-    """``r`` resamples, each parameter off by a relative ``spread``."""
+    """Return ``r`` resamples with a relative ``spread`` of each parameter."""
     return np.array(theta) * np.exp(np.random.default_rng(seed).normal(0, spread, (r, len(theta))))
 
 
 def curved(fit: Fit) -> Fit:
-    """``fit`` with a confidence curve of its floor: the distribution of the floor in its resamples."""
+    """Return ``fit`` with a confidence curve of its floor: the distribution of the floor in its resamples."""
     name = fit.law.names[0]
     floors, counts = np.unique(fit.draws["E"], return_counts=True)
     below = np.cumsum(counts) / len(fit.resamples)
@@ -65,7 +65,7 @@ def curved(fit: Fit) -> Fit:
 
 
 def with_floors(floors: Floats) -> Fit:
-    """The Epoch law with one resample a floor."""
+    """Return the Epoch law with one resample per floor."""
     resamples = np.tile(EPOCH, (len(floors), 1))
     resamples[:, 0] = floors
     return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))
@@ -79,5 +79,5 @@ def _compiled() -> Iterator[None]:
 
 @pytest.fixture
 def epoch() -> Fit:
-    """A Chinchilla fit with resamples, ranges, and a confidence curve of its floor."""
+    """Return a Chinchilla fit with resamples, ranges, and a confidence curve of its floor."""
     return curved(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))

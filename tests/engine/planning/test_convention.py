@@ -1,4 +1,4 @@
-"""The published allocation of the behavioural paper by both of its compute conventions."""
+"""The published allocation of the behavioural paper in both of its compute conventions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.engine.planning.conftest import make_fit, scattered
 SIX = ComputeRule()
 BUDGETS = np.logspace(15, 19, 5)
 BATCH = (64, 128, 256, 512, 512)
-"""Sequences a step of the allocation grid (behavioural, Sec. 5)."""
+"""Sequences per step of the allocation grid (behavioural, Sec. 5)."""
 SHARE = 0.02
 SHARE8 = 0.06
 """Embedder share of the allocation grid, and of Table 8."""
@@ -33,13 +33,13 @@ EQUATIONS = {(r["equation"], r["parameter"]): float(r["value"]) for r in files.r
 
 
 def step_rule(N: float, B: float) -> ComputeRule:
-    """Eq. 1 for a model of the grid, its width by the power law through the embedders of Table 8."""
+    """Return the rule of eq. 1 for a model of the grid; its width is a power law through the embedders of Table 8."""
     known = [SHARE8 * float(r["N"]) for r in TABLE8], [float(r["h_emb"]) for r in TABLE8]
     return ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=float(joint_width(SHARE * N, *known)), B=B))
 
 
 def factors(N: np.ndarray, D: np.ndarray) -> list[float]:
-    """How many times its budget each allocation costs by eq. 1."""
+    """Return the cost of each allocation by eq. 1, divided by its budget."""
     return [float(recost(n, d, SIX, step_rule(n, b)).factor) for n, d, b in zip(N, D, BATCH, strict=True)]
 
 
@@ -57,7 +57,7 @@ def test_the_frontier_of_eqs_4_and_5_sees_458_to_53() -> None:
 
 
 def test_by_the_step_formula_the_parabolas_exceed_their_budgets_1_9_to_2_9_times() -> None:
-    """The paper prints no h for the grid: the widths of Table 8 are carried on to its 2 % share (h = 20 to 220)."""
+    """The paper prints no h for the grid: the widths of Table 8 are extrapolated to its 2 % share (h = 20 to 220)."""
     N = np.array([float(row["N"]) for row in PARABOLAS])
     found = factors(N, SIX.samples(BUDGETS, N))
     assert [round(x, 2) for x in found] == [2.85, 2.78, 2.75, 2.54, 1.86]
@@ -82,7 +82,7 @@ TYPED = ComputeRule(rule="formula", formula="6*D*(1.46*N+3*512*256*188)")
 
 
 def by_hand(C: float) -> tuple[float, float]:
-    """N* of eq. 4 and the D that the typed rule pays for there."""
+    """Return N* of eq. 4 and the D for which the typed rule spends the budget there."""
     N = 3.33e-4 * C**0.6175
     return N, C / (6 * (1.46 * N + 3 * 512 * 256 * 188))
 
@@ -103,7 +103,7 @@ def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() 
         "N* comes from the frontier and D from the rule in use, C = 6*D*(1.46*N+3*512*256*188); by it the fitted D* of "
         "3.83 B tokens would cost 3.15 times the budget."
     )
-    # every resample spends the budget at its own N*: the ends of D are those of N turned round
+    # each resample spends the budget at its own N*: the ends of D follow from those of N in reverse order
     n, d = (plans[0][0].allocation[name].ci68 for name in "ND")
     assert n is not None
     assert d == pytest.approx([1e18 / (6 * (1.46 * x + 3 * 512 * 256 * 188)) for x in reversed(n)], rel=2e-3)
@@ -131,7 +131,7 @@ def test_a_rule_that_pays_for_no_sample_at_the_best_size_is_refused_in_a_sentenc
 
 
 def test_a_resample_whose_rule_pays_for_no_sample_is_left_out() -> None:
-    """By 6 N D + 1e9 N 1e18 FLOPs pay for no sample above N = 1e9: resamples with an N* there have no plan."""
+    """By the rule 6 N D + 1e9 N, 1e18 FLOPs allow no sample above N = 1e9: resamples with N* there have no plan."""
     draws = np.tile(MINIMA, (100, 1))
     draws[:10, 0] *= 100
     fit = make_fit(MINIMA, draws, law="isoflop")
@@ -161,7 +161,7 @@ def test_the_frontier_that_is_drawn_goes_through_the_plan() -> None:
 
 
 def value(plan: Plan, name: str) -> float:
-    """A number of the allocation."""
+    """Return a value of the allocation."""
     found = plan.allocation[name].value
     assert found is not None
     return found

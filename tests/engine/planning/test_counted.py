@@ -1,4 +1,4 @@
-"""Answers below one parameter or one sample are refused, and what limits leave is counted as it is used."""
+"""Answers below one parameter or one sample are refused; remaining limits are computed from the quantities used."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_runs_that_count_in_billions_have_less_than_one(epoch: Fit) -> None:
 
 
 def test_what_is_not_reached_costs_no_finite_money(epoch: Fit) -> None:
-    """The best fit does not reach 2.3 for 9 M EUR; before, the simulation of all unique samples was shown instead."""
+    """The best fit does not reach 2.3 for 9 M EUR; an earlier version showed the simulation of all unique samples."""
     plan = plan_target(epoch, 2.3, limits=Limits(unique=1e11, money=9e6), prices=SERVED)
     assert plan.allocation["C"].value is None
     assert plan.p_reach is not None
@@ -74,7 +74,7 @@ def test_what_is_not_reached_costs_no_finite_money(epoch: Fit) -> None:
 
 
 def test_samples_that_money_leaves_out_are_no_part_of_an_epoch(epoch: Fit) -> None:
-    """1 M EUR pay for 1e9 of the 1e12 unique samples: each of them is seen once, and the others never."""
+    """1 M EUR pays for 1e9 of the 1e12 unique samples: each of these is seen once, and the others are not seen."""
     plan = plan_budget(epoch, 1e22, limits=Limits(unique=1e12, money=1e6), prices=SIMULATED)
     D, passes = plan.allocation["D"].value, plan.derived["passes"]
     assert D == pytest.approx((1e6 - training(plan)) / 1e-3)

@@ -1,4 +1,4 @@
-"""The frontier: closed forms against numerical optimisation, and against the papers."""
+"""The frontier: closed forms compared with numerical optimisation and with the papers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values(theta: tuple[float, ...]) -> Values:
 
 
 def numerical(theta: tuple[float, ...], C: float, rule: ComputeRule) -> tuple[float, float]:
-    """N* and L* by scipy's bounded minimisation over ln N."""
+    """Return N* and L* by scipy's bounded minimisation over ln N."""
 
     def loss(x: float) -> float:
         N = np.exp(x)
@@ -49,7 +49,7 @@ def test_the_allocation_is_the_numerical_optimum(theta: tuple[float, ...], C: fl
     at = frontier(CHINCHILLA, values(theta), np.array(C), rule)
     N, loss = numerical(theta, C, rule)
     assert at.loss == pytest.approx(loss, rel=1e-12)
-    # A minimum is flat: in double precision its place is known to about the square root of what its value is.
+    # A minimum is flat: in double precision its location has about the square root of the accuracy of its value.
     assert at.N == pytest.approx(N, rel=1e-6)
     assert rule.flops(at.N, at.D) == pytest.approx(C, rel=1e-12)
 
@@ -74,7 +74,7 @@ def test_no_step_along_the_budget_is_better(theta: tuple[float, ...], log_c: flo
 def test_the_target_is_the_inverse_of_the_budget(theta: tuple[float, ...], ratio: float, rule: ComputeRule) -> None:
     C = np.logspace(18, 21, 4) * ratio
     at = frontier(CHINCHILLA, values(theta), C, rule)
-    assume(np.isfinite(at.loss).all())  # a formula is solved for N between 1e-9 and 1e20 only
+    assume(np.isfinite(at.loss).all())  # a formula is solved for N only between 1e-9 and 1e20
     back = least_compute(CHINCHILLA, values(theta), at.loss, rule)
     excess = (at.loss - theta[0]) / at.loss
     np.testing.assert_allclose(np.log(back.C), np.log(C), rtol=1e-9 / excess.min())
@@ -91,7 +91,7 @@ def test_more_budget_is_never_worse(log_c: float, more: float, rule: ComputeRule
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_the_units_of_n_and_d_change_no_answer(n: float, d: float) -> None:
-    """N counted in n, D in d: A and B take the units up, and n_p the compute."""
+    """N counted in n, D in d: A and B include the units, and n_p scales the compute."""
     E, A, B, alpha, beta = EPOCH
     C = np.array(1e21)
     plain = frontier(CHINCHILLA, values(EPOCH), C, ComputeRule())

@@ -1,4 +1,4 @@
-"""Limits: what they leave, which of them binds, and what more of them is worth."""
+"""Limits: the optimum under limits, the active limits, and their shadow prices."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_closed_forms_agree_with_the_search(
     goal = np.asarray(E + excess)
     least = least_cost_within(law, v, goal, room(law, {}, None), rule)
     exact = least_compute(law, v, goal, rule)
-    if 1 < min(exact.N, exact.D) and max(exact.N, exact.D) < 1e36:  # sizes are looked for up to 1e40
+    if 1 < min(exact.N, exact.D) and max(exact.N, exact.D) < 1e36:  # the solver searches sizes up to 1e40
         assert least.C == pytest.approx(exact.C, rel=1e-6)
         assert least.N == pytest.approx(exact.N, rel=1e-6)
 
@@ -98,7 +98,7 @@ def test_every_law_and_rule_agrees_with_the_search(name: str, formula: str) -> N
 @settings(max_examples=40)
 @given(st.floats(7, 11), st.floats(8, 12), st.floats(18, 24))
 def test_a_limited_budget_is_the_clipped_frontier(log_n: float, log_d: float, log_c: float) -> None:
-    """Along an iso-FLOP curve the loss falls and then rises, so a limit moves the optimum to the nearest point left."""
+    """Along an iso-FLOP curve the loss falls and then rises, so the optimum moves to the nearest allowed point."""
     fit, C, most_n, most_d = make_fit(EPOCH), 10**log_c, 10**log_n, 10**log_d
     free = known(plan_budget(fit, C), "N")
     N = min(max(free, C / 6 / most_d), most_n)
@@ -110,7 +110,7 @@ def test_a_limited_budget_is_the_clipped_frontier(log_n: float, log_d: float, lo
 
 
 def test_repeated_samples_are_worth_what_the_law_says() -> None:
-    """The best of a dense grid is nowhere better, and epochs end where the limit ends them."""
+    """No point of a dense grid is better, and the epochs end at their limit."""
     fit, U, C = repeating(), 2e9, 3e19
     plan = plan_budget(fit, C, limits=Limits(unique=U))
     N = np.geomspace(1e6, 1e12, 20001)
@@ -178,12 +178,12 @@ def test_the_worth_of_a_target_is_money_or_flops(epoch: Fit) -> None:
 
 
 def test_a_worth_is_one_sided_where_another_limit_begins_to_bind() -> None:
-    """Model and samples that together spend the budget: more samples buy nothing, fewer cost."""
+    """Model and samples together spend the budget: more samples do not help, fewer increase the loss."""
     fit, C = make_fit(EPOCH), 1e21
     plan = plan_budget(fit, C, limits=Limits(parameters=1e8, unique=C / 6 / 1e8))
     found = worth_of(plan, "unique")
     assert found.binds
-    assert found.slope.value == 0.0  # more samples cannot be paid for
+    assert found.slope.value == 0.0  # the budget does not pay for more samples
     assert found.one_sided
     assert not worth_of(plan_budget(fit, C, limits=Limits(parameters=1e8)), "parameters").one_sided
 
@@ -234,7 +234,7 @@ def test_more_budget_never_gives_a_worse_loss(log_c: float, more: float, unique:
 @settings(max_examples=10)
 @given(st.floats(-9, 9), st.floats(-9, 9))
 def test_units_of_size_and_samples_change_no_answer(log_n: float, log_d: float) -> None:
-    """N in units of n, D in units of d: the amplitudes and the rule take the units up."""
+    """N in units of n, D in units of d: the amplitudes and the rule include the units."""
     n, d = 10**log_n, 10**log_d
     E, A, B, alpha, beta = EPOCH
     usual, limits = make_fit(EPOCH), Limits(unique=2e9, parameters=1e12)
@@ -294,7 +294,7 @@ def test_money_of_a_point_is_the_total_of_its_bill() -> None:
 
 def test_resamples_beyond_the_limits_count_as_never() -> None:
     resamples = np.tile(EPOCH, (100, 1))
-    resamples[:, 2] *= np.linspace(0.9, 1.3, 100)  # B: what 6e9 samples leave
+    resamples[:, 2] *= np.linspace(0.9, 1.3, 100)  # B: changes the loss that remains with 6e9 samples
     fit = curved(make_fit(EPOCH, resamples, ranges=RANGES))
     goal = float(fit.predict({"N": 1e11, "D": 6e9}))
     plan = plan_target(fit, goal, limits=Limits(unique=6e9))
@@ -381,7 +381,7 @@ def test_the_answer_is_the_lowest_point_of_the_curve_within_its_limits(epoch: Fi
     assert np.all(curve.N <= left.N)
     assert np.all(curve.D <= left.D)
     assert np.all(plan.compute.flops(curve.N, curve.D) <= known(plan) * (1 + 1e-9))
-    if picture.free is not None:  # without limits no point is worse
+    if picture.free is not None:  # without limits the optimum is at least as good
         free = fit.predict({"N": curve.N, "D": plan.compute.samples(known(plan), curve.N)})
         assert np.all(free <= curve.loss * (1 + 1e-9))
 

@@ -1,4 +1,4 @@
-"""Plans: budgets, targets, what they say of themselves, and their JSON."""
+"""Plans: budgets, targets, their text, and their JSON."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_harder_target_is_never_cheaper(epoch: Fit) -> None:
 
 
 def test_resamples_that_cannot_reach_make_the_upper_end_unbounded() -> None:
-    """70 of 100 floors allow the target: beyond the 70th percentile nothing reaches it."""
+    """70 of 100 floors allow the target: beyond the 70th percentile no resample reaches it."""
     fit = with_floors(np.concatenate([np.linspace(1.70, 1.90, 70), np.full(30, 2.01)]))
     plan = plan_target(fit, 2.0)
     C = plan.allocation["C"]
@@ -239,7 +239,7 @@ def test_an_isoflop_law_plans_both_ways() -> None:
 
 
 def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:
-    """With a + b = 1.03 what N* and D* cost grows by C^0.03: 6 k k_D C^0.03 of the budget."""
+    """With a + b = 1.03 the cost of N* and D* grows by C^0.03: it is 6 k k_D C^0.03 of the budget."""
     theta = (3.33e-4, 0.6175, 499.0, 0.4125, 1.0, 1e12, 0.1)
     fit = make_fit(theta, scattered(theta, spread=0.001), law="isoflop")
     share = 6 * 3.33e-4 * 499 * 1e21**0.03
@@ -258,7 +258,7 @@ def test_the_ratio_has_no_interval_where_some_resamples_never_get_there() -> Non
 
 
 def test_a_metric_where_larger_is_better_keeps_its_direction() -> None:
-    """The law describes the negative of the metric: its floor is the metric's ceiling."""
+    """The law describes the negative of the metric: its floor is the maximum of the metric."""
     theta = (-0.95, 20.0, 60.0, 0.3, 0.3)
     fit = make_fit(theta, scattered(theta, spread=0.005), direction="max")
     ceiling = floor_of(fit)

@@ -1,4 +1,4 @@
-"""Quantities as JSON: what is written is what is read."""
+"""Quantities as JSON: the round trip preserves them."""
 
 from __future__ import annotations
 

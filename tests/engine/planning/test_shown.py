@@ -1,4 +1,4 @@
-"""Intervals as they are shown hold the value as it is shown."""
+"""Displayed intervals contain the displayed value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def read(text: str) -> float:
-    """The number that a shown text states."""
+    """Return the number in a displayed text."""
     text = text.replace(",", "")
     if power := re.fullmatch(r"(?:(-?[\d.]+) × )?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", text):
         return float(power[1] or 1) * 10.0 ** int(power[2].translate(DIGITS))
@@ -38,7 +38,7 @@ sizes = st.one_of(st.integers(1, 2000).map(float), st.floats(-4, 13).map(lambda 
 @given(sizes, st.floats(0, 0.5), st.floats(0, 0.5), units)
 @example(953.0, 0.05, 0.001, "parameters")
 def test_a_shown_interval_holds_the_shown_value(value: float, below: float, above: float, unit: str) -> None:
-    """Whole numbers below 1000 too, which are written out where nothing says how well they are known."""
+    """This includes whole numbers below 1000, which are written in full if their accuracy is not known."""
     q = Quantity(value, (value * (1 - below), value * (1 + above)), None, unit)
     low, middle, high = (read(number(q, x)) for x in (value * (1 - below), value, value * (1 + above)))
     assert low <= middle * (1 + 1e-12)
@@ -47,7 +47,7 @@ def test_a_shown_interval_holds_the_shown_value(value: float, below: float, abov
 
 @given(st.floats(0.05, 20.0))
 def test_an_interval_holds_its_own_value(value: float) -> None:
-    """However far the resamples lie to one side of the best fit."""
+    """This holds for resamples far to one side of the best fit."""
     fit: Fit = make_fit(EPOCH, scattered(EPOCH, 100))
     found = measure(fit, value, np.exp(np.random.default_rng(0).normal(0, 0.3, 100)), "EUR")
     for ends in (found.ci68, found.ci95):

@@ -1,4 +1,4 @@
-"""How many samples to simulate where the law credits repeated ones, against searches over N, D and U by hand."""
+"""Number of samples to simulate if the law credits repeated ones, compared with searches over N, D and U."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def value(plan: Plan, name: str) -> float:
 
 
 def loss(N: object, D: object, U: object) -> np.ndarray:
-    """Muennighoff et al. 2023, eqs. 5 and 6, written out once more."""
+    """Compute the loss of Muennighoff et al. 2023, eqs. 5 and 6, independently of the package."""
     E, A, B, alpha, beta, R_D, R_N = THETA
     N, D, U = (np.asarray(x, float) for x in (N, D, U))
     enough = np.minimum(N, (alpha * A / (beta * B)) ** (1 / alpha) * U ** (beta / alpha))
@@ -55,7 +55,7 @@ def loss(N: object, D: object, U: object) -> np.ndarray:
 
 
 def cheapest(target: float, each: float, most: float) -> float:
-    """The least money over a grid of U and N, with the D of each by bisection."""
+    """Return the least money over a grid of U and N; D is found by bisection."""
     U = np.geomspace(max(most / 1e4, 1e8), most, 150)[:, None]
     N = np.geomspace(1e8, 1e12, 600)
     low, high = np.full((150, 600), 15.0), np.full((150, 600), 35.0)
@@ -132,7 +132,7 @@ def test_no_other_number_of_samples_gives_a_better_loss_for_the_money(each: floa
 
 
 def test_the_ways_in_between_agree() -> None:
-    """The cheapest of 41 numbers of samples that the page of simulating or repeating shows costs little more."""
+    """The cheapest of the 41 numbers of samples on the page for repeated samples costs little more."""
     few = between(FIT, 2.4, SampleCosts(sample=1e-6, flop=float(H100.money(1.0))))
     plan = plan_target(FIT, 2.4, prices=priced(1e-6))
     assert total(plan) <= float(few.money[few.best]) <= total(plan) * 1.02

@@ -1,4 +1,4 @@
-"""How far the runs support plans: an answer, a marked answer, or what they support instead."""
+"""Support of plans by the runs: an answer, a marked answer, or the supported range instead."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_cells_it_names_bring_the_plan_near_enough() -> None:
 
 
 def test_a_decade_below_the_runs_there_is_no_answer() -> None:
-    """A model that has learned nothing has the loss of chance, which the law does not know."""
+    """An untrained model has the loss of chance, which the law does not describe."""
     plan = plan_budget(FIT, 6e15 / 1000)
     assert not plan.answers
     assert stops(plan) == ["unsupported"]
@@ -97,7 +97,7 @@ def test_plans_survive_json_also_those_of_before() -> None:
 
 
 def test_a_metric_far_beyond_its_runs_is_marked() -> None:
-    """R = 10 e^(-L) + 1 measured from 1 to 10: a target of 100 lies one decade beyond it."""
+    """R = 10 e^(-L) + 1 is measured from 1 to 10: a target of 100 is one decade beyond it."""
     ranges = {"loss": (0.5, 3.0), "R": (1.5, 10.0)}
     chart = make_fit((1000.0, -3.0, 1.0), law="metric-map", axis="loss", ranges=ranges, direction="max")
     chart = replace(chart, spec=chart.spec.model_copy(update={"y": "R"}))
@@ -162,7 +162,7 @@ def test_no_output_states_a_number_of_a_plan_that_the_runs_do_not_support(ask: s
 
 
 def test_a_target_that_the_best_fit_misses_is_refused_by_what_the_refits_cost() -> None:
-    """Of a harder target more is refused: without a value the nearest end of an interval counts."""
+    """A harder target is refused more often: if there is no value, the nearest end of an interval is used."""
     plan = plan_target(WIDE, 1.81)
     C = plan.allocation["C"]
     assert C.value is None

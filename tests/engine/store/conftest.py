@@ -1,4 +1,4 @@
-"""Stores to test on, and tables of a few rows."""
+"""Stores for tests, and tables of a few rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def workspace(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def add(db: Database) -> Callable[..., tables.TableInfo]:
-    """Import text (or bytes) under a name into ``db``."""
+    """Return a function that imports text (or bytes) under a name into ``db``."""
 
     def import_(text: str | bytes, name: str = "runs.csv", **options: str) -> tables.TableInfo:
         return tables.add(db, text.encode() if isinstance(text, str) else text, name, **options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Actual results beside saved plans."""
+"""Actual results compared with saved plans."""
 
 from __future__ import annotations
 

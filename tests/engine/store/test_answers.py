@@ -1,4 +1,4 @@
-"""Saved answers: kept under their content and link, listed by kind, put away, brought back, in older workspaces too."""
+"""Saved answers: keyed by content and link, listed by kind, removed and restored, also in older workspaces."""
 
 from __future__ import annotations
 

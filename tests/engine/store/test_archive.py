@@ -1,4 +1,4 @@
-"""Archives: what is written comes back, and what is damaged, foreign or hostile is one sentence."""
+"""Archives: the round trip; damaged, foreign or hostile ones give one sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert archive.is_archive(place)
     assert unpacked(place, tmp_path / "out") == FILES
     assert place.stat().st_size < sum(map(len, FILES.values())) + 3000
-    with zipfile.ZipFile(place) as ordinary:  # any program that reads zip files reads it
+    with zipfile.ZipFile(place) as ordinary:  # any program for zip files can read it
         assert ordinary.testzip() is None
         assert ordinary.namelist() == [MIMETYPE, *FILES, MANIFEST]
 
@@ -87,7 +87,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
 
 
 def rewritten(place: Path, change: Callable[[zipfile.ZipFile, Manifest], None]) -> Path:
-    """A zip with the marks of a backup into which ``change`` puts what it wants."""
+    """Write a zip with the marks of a backup, to which ``change`` adds entries, and return its path."""
     manifest = describe({})
     with zipfile.ZipFile(place, "w", zipfile.ZIP_STORED) as target:
         target.writestr(MIMETYPE, MARK)
@@ -183,7 +183,7 @@ def test_archives_that_no_backup_writes_are_refused(
 
 
 def test_overlapping_entries_cannot_grow_beyond_the_archive(tmp_path: Path) -> None:
-    """All names of the list of contents lead to the same bytes."""
+    """All names in the table of contents point to the same bytes."""
     place = made(tmp_path / "a.zip", {FILE: b"x" * 4_000_000})
     with zipfile.ZipFile(place, "a") as target:
         whole = target.getinfo(FILE)
@@ -227,7 +227,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def test_damage_anywhere_is_found(tmp_path: Path) -> None:
-    """300 archives with one changed byte, 100 cut ones: each is refused, or comes back as it was."""
+    """300 archives with one changed byte and 100 truncated ones: each is refused or restored without a difference."""
     files = {FILE: b"data" * 50, "uploads/a": b"more" * 50}
     whole = made(tmp_path / "a.zip", files).read_bytes()
     rng, place, refused = random.Random(22), tmp_path / "b.zip", 0

@@ -1,4 +1,4 @@
-"""Copies of the database: of one moment, while others write, with nothing left out; and what damage is called."""
+"""Copies of the database: complete, consistent during writes, and with messages that name damage."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LAYOUT = (
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A folder whose name has a space, quotes and letters beyond ASCII."""
+    """Return a folder with a space, quotes and non-ASCII letters in its name."""
     folder = tmp_path / 'it\'s "ours" ñ 日本'
     folder.mkdir()
     return folder
@@ -53,7 +53,7 @@ def odd(tmp_path: Path) -> Path:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The database in a folder, read by DuckDB itself."""
+    """Open the database in a folder with DuckDB itself, read-only."""
     with duckdb.connect(str(folder / FILE), read_only=True) as connection:
         yield connection
 
@@ -93,7 +93,7 @@ def test_a_changed_row_is_a_difference(tmp_path: Path) -> None:
     after = contents_of(tmp_path)
     assert differences(before, after) == ["tables"]
     assert differences(after, after) == []
-    # Hashes of another version of DuckDB are not compared, rows are.
+    # Hashes from another version of DuckDB are not compared; numbers of rows are.
     assert differences(before.model_copy(update={"duckdb": "0.1"}), after) == []
     fewer = before.model_copy(update={"duckdb": "0.1", "tables": {**before.tables, "views": before.tables["meta"]}})
     assert differences(fewer, after) == ["views"]
@@ -206,7 +206,7 @@ def damage(place: Path, at: int) -> None:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Path:
-    """A closed workspace of some blocks, with a recorded backup."""
+    """Return a closed workspace of several blocks, with a recorded backup."""
     folder = tmp_path / "work space"
     with open_workspace(folder) as db:
         rows = "".join(f"r{i},{i},{i * i},{1 + 1 / (i + 1)}\n" for i in range(20_000))

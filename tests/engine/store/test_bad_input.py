@@ -1,4 +1,4 @@
-"""Bad files and bad mappings: one sentence each that says what to do, and the store as it was."""
+"""Bad files and bad mappings: each gives one sentence that tells what to do, and leaves the store unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE = parquet(pd.DataFrame({"N": range(1000), "loss": range(1000)}))
 
 
 def sentence(error: pytest.ExceptionInfo[PlannerError]) -> str:
-    """The message, which must be one sentence without a line break."""
+    """Return the message, which must be one sentence without a line break."""
     text = str(error.value)
     assert "\n" not in text
     assert text.endswith((".", "?"))

@@ -1,4 +1,4 @@
-"""Run tables that grow by finished cells, and the index of all cells."""
+"""Run tables to which finished cells are added, and the index of all cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ E, A, B, ALPHA, BETA = 0.5, 30.0, 60.0, 0.4, 0.3
 
 
 def cell(i: int, **changes: Any) -> CellRow:
-    """The ``i``-th cell of a grid of widths and samples, on a known surface."""
+    """Return the ``i``-th cell of a grid of widths and samples, on a known surface."""
     width, samples = 2 ** (4 + i % 4), 4000 * 4 ** (i // 4 % 4)
     N, D = float(width**2), float(samples)
     loss = E + A / N**ALPHA + B / D**BETA
@@ -48,7 +48,7 @@ def cell(i: int, **changes: Any) -> CellRow:
 
 
 def grow(db: Database, *rows: CellRow) -> int:
-    """Add rows to the cells that the index has."""
+    """Add rows to the cells in the index."""
     there = {**cell_index.index(db), **{row.name: Indexed(row.name, row.family, "done", 1) for row in rows}}
     return cell_index.grow(db, list(there.values()), rows)
 

@@ -1,4 +1,4 @@
-"""Conditions: what they may say, what they choose, and what never runs."""
+"""Conditions: their syntax, the rows that they select, and code that is not executed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE = 'N,n,Model Size,model,loss,select\n1,10,5,a,3.5,x\n2,20,6,b,3.0,y\n3,30,
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[tuple[Database, str]]:
-    """A store that holds only ``TABLE``, and its id."""
+    """Return a store that contains only ``TABLE``, and the id of the table."""
     with memory() as database:
         yield database, tables.add(database, TABLE.encode(), "runs.csv").id
 
@@ -154,7 +154,7 @@ def test_a_long_chain_is_one_level() -> None:
 
 
 def test_half_a_character_is_refused() -> None:
-    """A lone surrogate, which is also how the terminal passes a byte that is no UTF-8."""
+    """A lone surrogate is also how the terminal passes a byte that is not UTF-8."""
     for code in (0xD800, 0xDCFF):
         with pytest.raises(PlannerError, match="has a character that is no text"):
             check(f"model = 'a{chr(code)}'", ["model"])
@@ -178,7 +178,7 @@ def test_a_condition_that_takes_too_long_is_stopped(db: Database, add: Add, monk
 
 
 def test_the_sandbox_sees_no_files(tmp_path: Path) -> None:
-    """Even a condition that got past the parser finds no file to read."""
+    """A condition that passes the parser by mistake still cannot read a file."""
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     rows = tmp_path / "rows.parquet"

@@ -1,4 +1,4 @@
-"""Training curves: their own table, tied to runs by name, in the order of training, bad ones marked."""
+"""Training curves: stored in their own table, linked to runs by name, in training order, with bad points marked."""
 
 from __future__ import annotations
 

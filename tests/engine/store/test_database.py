@@ -1,4 +1,4 @@
-"""The file: its lock, its owner, its layout, and many writers at once."""
+"""The database file: its lock, its owner, its layout, and many concurrent writers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_file_that_another_program_holds_is_said_in_a_sentence(tmp_path: Path)
     with other_process(HOLD_FILE, tmp_path / FILE) as process:
         with pytest.raises(PlannerError, match=f"is locked by process {process.pid}"):
             open_workspace(tmp_path)
-        # A stale owner with the pid of a living process is not taken for the holder.
+        # An outdated owner record with the pid of a living process is not reported as the owner of the lock.
         record = Owner(pid=os.getpid(), host=socket.gethostname(), start="long ago", url="http://old")
         (tmp_path / OWNER_FILE).write_text(record.model_dump_json())
         with pytest.raises(PlannerError, match=f"is locked by process {process.pid}"):

@@ -1,4 +1,4 @@
-"""Roles from names and values: usual names, rival columns, and every published table."""
+"""Roles from names and values: usual names, competing columns, and all published tables."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ PUBLISHED = {
     ),
 }  # fmt: skip
 
-# The same tables without the columns that were added under the names of the roles.
+# The same tables without the added columns that are named like the roles.
 ORIGINAL = {
     "chinchilla_epoch.csv": {"N": "Model Size", "C": "Training FLOP", "loss": "loss"},
     "llama3_isoflop.csv": {"N": "params", "D": "tokens", "budget": "budget", "loss": "loss"},

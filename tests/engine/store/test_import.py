@@ -1,4 +1,4 @@
-"""Files become tables: every format, encoding and odd name, with the values that went in."""
+"""Import of tables: all formats, encodings and unusual names, with the original values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a stranger sends: damaged, huge or hostile ones end in one sentence and cost little."""
+"""Files from unknown senders: damaged, huge or hostile ones give one sentence and need few resources."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_rows_times_columns_are_bounded(add: Add, db: Database, monkeypatch: pyt
 
 
 def sheet(change: str, by: str) -> bytes:
-    """A workbook of three columns and two rows, with one text of its sheet replaced."""
+    """Return a workbook of three columns and two rows, with one text of its sheet replaced."""
     book = openpyxl.Workbook()
     for row in (("N", "D", "loss"), (1e6, 1e8, 3.0), (2e6, 1e8, 2.5)):
         book.active.append(row)

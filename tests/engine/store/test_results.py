@@ -1,4 +1,4 @@
-"""Fits, plans and views in the store: saved once, read back, made again from their specification."""
+"""Fits, plans and views in the store: saved once, read, computed again from their specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in a column of numbers: the first cell that is none is named with its row, and what to do about it."""
+"""Text in a column of numbers: the error names the first such cell with its row, and what to do about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPEC = FitSpec(bootstrap=0)
 
 
 def with_cell(row: int, text: str) -> str:
-    """The grid with ``text`` as the loss of the row whose id is ``row``."""
+    """Return the grid with ``text`` as the loss of the row with id ``row``."""
     lines = list(ROWS)
     lines[row + 1] = lines[row + 1].rpartition(",")[0] + "," + text
     return "\n".join(lines) + "\n"

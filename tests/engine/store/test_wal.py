@@ -54,7 +54,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with three tables whose process was killed before a checkpoint."""
+    """Return a workspace with three tables whose process was killed before a checkpoint."""
     folder = tmp_path_factory.mktemp("killed")
     subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
     assert (folder / WAL).stat().st_size > 1000
@@ -94,7 +94,7 @@ def test_a_log_cut_at_any_byte_of_its_header_or_in_a_commit_opens(killed: Path, 
 
 
 def test_logs_of_a_process_killed_at_any_moment_open(tmp_path: Path) -> None:
-    """Kill the process between commits, during a checkpoint and just after a checkpoint."""
+    """The process is killed between commits, during a checkpoint and just after a checkpoint."""
     random = np.random.default_rng(11)
     opened = 0
     for i in range(20):

@@ -1,4 +1,4 @@
-"""Squared amplitudes from traces of explicit gamma matrices, one event at a time: nothing of ours but the constants."""
+"""Squared amplitudes of single events from traces of explicit gamma matrices; only the constants are Isoplan's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Matrix = NDArray[np.complex128]
 METRIC = np.diag([1.0, -1.0, -1.0, -1.0])
 _PAULI = np.array([[[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 _ZERO, _ONE = np.zeros((2, 2)), np.eye(2)
-# Dirac's basis, which ours is not.
+# Dirac's basis; the tested code uses another one.
 GAMMA = np.array(
     [np.block([[_ONE, _ZERO], [_ZERO, -_ONE]]), *(np.block([[_ZERO, s], [-s, _ZERO]]) for s in _PAULI)], np.complex128
 )
@@ -24,12 +24,15 @@ def slash(p: NDArray[np.float64]) -> Matrix:
 
 
 def bar(vertex: Matrix) -> Matrix:
-    """gamma0 V^dagger gamma0 of (..., 4, 4)."""
+    """Return gamma0 V^dagger gamma0 of matrices V (..., 4, 4)."""
     return GAMMA[0] @ np.conj(np.swapaxes(vertex, -1, -2)) @ GAMMA[0]
 
 
 def tth(event: NDArray[np.float64]) -> float:
-    """u ubar -> t tbar H with H from the top lines: colour 2 / 9 of T^a T^a, spins 1 / 4."""
+    """Return the squared amplitude of u ubar -> t tbar H with H emitted by the top quarks.
+
+    Factors: 2 / 9 for the colours (T^a T^a) and 1 / 4 for the spins.
+    """
     q, qbar, t, tbar, h = event
     m, unit = fields.TOP_MASS, np.eye(4)
     s = (q + qbar) @ METRIC @ (q + qbar)
@@ -44,7 +47,10 @@ def tth(event: NDArray[np.float64]) -> float:
 
 
 def wz(event: NDArray[np.float64]) -> float:
-    """u dbar -> W+ Z: u and d exchange and W* -> W Z, polarisation sums -g + k k / M^2."""
+    """Return the squared amplitude of u dbar -> W+ Z.
+
+    Diagrams: u exchange, d exchange and W* -> W Z. The polarisation sums are -g + k k / M^2.
+    """
     u, dbar, w, z = event
     x = fields.SIN_W**2
     g_u = fields.G_WEAK / fields.COS_W * (1 / 2 - 2 / 3 * x)
@@ -56,7 +62,7 @@ def wz(event: NDArray[np.float64]) -> float:
     graphs = g_d * np.einsum("nij,jk,mkl->mnil", GAMMA, slash(via_d), GAMMA) / (via_d @ METRIC @ via_d)
     graphs = graphs + g_u * np.einsum("mij,jk,nkl->mnil", GAMMA, slash(via_u), GAMMA) / (via_u @ METRIC @ via_u)
     # Incoming W+ (rho), outgoing W+ (mu) and Z (nu): the vertex is -i g cos(theta_w) times this rule. Two vertices and
-    # the propagator i (-g + k k / M^2) give it -i^3 against the i^3 of the graphs above.
+    # the propagator i (-g + k k / M^2) give the factor -i^3; the graphs above have i^3.
     rule = np.einsum("mn,r->mnr", METRIC, z - w)
     rule = rule + np.einsum("nr,m->mnr", METRIC, -z - total) + np.einsum("rm,n->mnr", METRIC, total + w)
     virtual = -METRIC + np.outer(total, total) / fields.W_MASS**2

@@ -1,4 +1,4 @@
-"""Events for tests: flat in phase space, boosted, turned."""
+"""Events for tests: flat in phase space, boosted, rotated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.trainers.amplitudes.processes import Process
 
 
 def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
-    """(count, particles, 4) with the incoming particles along z in their rest frame."""
+    """Return events (count, particles, 4) in their rest frame, with the incoming particles along z."""
     outgoing, _ = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
     return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
 
@@ -21,7 +21,7 @@ def beams(energy: float) -> Floats:
 
 
 def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Floats:
-    """Events whose massless particles are apart: all their invariants are above ``cut`` s."""
+    """Return events in which all invariants of pairs of massless particles are above ``cut`` s."""
     momenta = events(process, 40 * count, energy, seed)
     light = [i for i, mass in enumerate(process.masses) if not mass]
     pairs = [np.abs(product(momenta[:, i], momenta[:, j])) for i in light for j in light if i < j]
@@ -39,7 +39,7 @@ def square(p: Floats) -> Floats:
 
 
 def boost_matrix(velocity: Floats) -> Floats:
-    """The boost that takes a particle at rest to ``velocity`` (3,)."""
+    """Return the boost that takes a particle at rest to ``velocity`` (3,)."""
     speed2 = velocity @ velocity
     gamma = 1 / np.sqrt(1 - speed2)
     out = np.eye(4)
@@ -50,5 +50,5 @@ def boost_matrix(velocity: Floats) -> Floats:
 
 
 def to_frame(momenta: Floats, whole: Floats) -> Floats:
-    """``momenta`` (..., 4), given in the rest frame of ``whole`` (4,), in the frame where ``whole`` is."""
+    """Boost ``momenta`` (..., 4) from the rest frame of ``whole`` (4,) to the frame in which ``whole`` is given."""
     return momenta @ boost_matrix(whole[1:] / whole[0]).T

@@ -1,4 +1,4 @@
-"""Files of events of a workspace: which count, and how another one comes in."""
+"""Event files of a workspace: which files count, and the import of new ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
 def sent(folder: Path, name: str) -> bytes:
-    """The bytes of a file of twenty events."""
+    """Return the bytes of a file of twenty events."""
     write_events(folder / name, make_toy_events("Zg", 20, 1))
     return (folder / name).read_bytes()
 

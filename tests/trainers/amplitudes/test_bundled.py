@@ -1,4 +1,4 @@
-"""The columns of the bundled tables are those that a cell fills."""
+"""Columns of the bundled tables: they are those that a cell fills."""
 
 from __future__ import annotations
 

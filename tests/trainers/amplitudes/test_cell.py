@@ -1,4 +1,4 @@
-"""What follows from a cell of amplitudes before it is trained: sizes, iterations, needs, and what cannot be."""
+"""Quantities derived from an amplitude cell before training: sizes, iterations, needs, and invalid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Momenta that no event has are refused in one sentence that names the row and by how much."""
+"""Impossible momenta: refused in one sentence that names the row and the size of the violation."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def test_no_events_have_no_amplitudes() -> None:
 
 
 def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
-    """E^2 - p^2 of the incoming particles is then zero or a little below: no root, and no row let through."""
+    """If both beams have the same direction, E^2 - p^2 is zero or slightly negative: no root is taken, every row is
+    refused.
+    """
     p = events(ZGG, 200, 500.0)
     sides = np.random.default_rng(1).normal(size=(200, 3))
     beam = 250 * sides / np.linalg.norm(sides, axis=1)[:, None]
@@ -84,7 +86,7 @@ def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
 
 
 def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
-    """A Z boson of 150 GeV in one row, which conserves momentum."""
+    """A Z boson of 150 GeV in one row is refused although the row conserves momentum."""
     p = events(ZGG, 900, 500.0)
     check_own_momenta(p)
     p[417, 2:] = rambo(np.array([500.0]), (150.0, 0.0, 0.0), np.random.default_rng(2))[0][0]
@@ -98,7 +100,7 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
 
 
 def test_masses_are_as_exact_as_seven_digits_of_large_momenta_are() -> None:
-    """Rows of 0.6 to 20 TeV of all processes, boosted along the beams, in single precision."""
+    """Rows of all processes at 0.6 to 20 TeV, boosted along the beams, are accepted in single precision."""
     rng = np.random.default_rng(3)
     for process in PROCESSES.values():
         sets = [events(process, 40, energy) for energy in np.geomspace(600, 20_000, 10)]

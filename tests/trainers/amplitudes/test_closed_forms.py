@@ -1,4 +1,4 @@
-"""Squared amplitudes against textbook formulas and against traces of explicit gamma matrices."""
+"""Squared amplitudes compared with textbook formulas and with traces of explicit gamma matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.trainers.amplitudes.kinematics import events, square
 
 
 def test_z_and_a_gluon() -> None:
-    """Ellis, Stirling, Webber, QCD and Collider Physics, sec. 9: q qbar -> gamma* g with the Z's couplings."""
+    """Ellis, Stirling, Webber, QCD and Collider Physics, sec. 9, gives q qbar -> gamma* g; here with the Z's
+    couplings.
+    """
     p = events(PROCESSES["Zg"], 20, 700.0)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
     left, right = z_couplings("u")
@@ -22,9 +24,9 @@ def test_z_and_a_gluon() -> None:
 
 @pytest.mark.parametrize("energy", [200.0, 700.0, 5000.0])
 def test_w_and_z(energy: float) -> None:
-    """The form of R. W. Brown, D. Sahdev, K. O. Mikaelian, Phys. Rev. D 20 (1979) 1164, for dsigma / dt.
+    """dsigma / dt of R. W. Brown, D. Sahdev, K. O. Mikaelian, Phys. Rev. D 20 (1979) 1164, agrees.
 
-    g = 2 (T3 - Q x); the second line's factor 1/4 is the one that the trace below asks for as well.
+    g = 2 (T3 - Q x). The factor 1/4 in the second line is also required by the trace below.
     """
     p = events(PROCESSES["WZ"], 20, energy)
     s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))

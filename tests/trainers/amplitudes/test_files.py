@@ -1,4 +1,4 @@
-"""Files of events: the same after writing and reading, and one sentence for every file that holds none."""
+"""Event files: unchanged after writing and reading; one sentence for every file without events."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_a_round_trip_changes_no_digit(end: str, tmp_path: Path) -> None:
 
 
 def test_files_of_others(tmp_path: Path) -> None:
-    """Single precision, no weights, no process; columns of a data frame in any order; text attributes as bytes."""
+    """Readable files: single precision, no weights, no process, data frame columns in any order, text attributes as
+    bytes.
+    """
     path = save(tmp_path / "a.npz", momenta=some().momenta.astype(np.float32))
     np.testing.assert_array_equal(read_events(path).weight, 1.0)
     assert read_events(path).process == ""
@@ -146,7 +148,7 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkey
 
 
 def headers(path: Path, arrays: Mapping[str, tuple[tuple[int, ...], str]]) -> Path:
-    """An NPZ in whose arrays there is nothing but a header: shape and kind."""
+    """Write an NPZ whose arrays consist of a header only, with the given shapes and types, and return its path."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (shape, kind) in arrays.items():
             place = io.BytesIO()
@@ -183,14 +185,14 @@ def test_headers_are_read_before_anything_is_loaded(
 
 
 def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing says how much there is."""
+    """The sentence also appears if the amount of available memory is unknown."""
     monkeypatch.setattr(formats, "usable_memory", lambda: 0.0)
     path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
     refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
 
 
 def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
-    """Beside ``amplitude.npy`` an archive may hold ``amplitude``, which ``numpy.load`` would take."""
+    """An archive may contain ``amplitude`` in addition to ``amplitude.npy``; ``numpy.load`` would read the former."""
     path = save(tmp_path / "a.npz")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("amplitude", b"nothing of the kind")
@@ -198,7 +200,7 @@ def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
 
 
 def stored(path: Path, **changed: Any) -> h5py.File:
-    """An open HDF5 file of momenta and amplitude, less what is ``changed``."""
+    """Return an open HDF5 file of momenta and amplitude; ``changed`` replaces arrays, or removes them if None."""
     file = h5py.File(path, "w")
     for name, value in ({"momenta": some().momenta, "amplitude": some().amplitude} | changed).items():
         if value is not None:

@@ -1,7 +1,7 @@
-"""Longitudinal W and Z at fixed angles stay bounded with energy, and no longer do without any one vertex.
+"""High-energy limit of longitudinal W and Z at fixed angles: bounded, but growing if any vertex is removed.
 
-Amplitudes of 2 -> 2 are dimensionless and may tend to a constant; those of 2 -> 3 fall as 1 / E (J. M. Cornwall,
-D. N. Levin, G. Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
+Amplitudes of 2 -> 2 are dimensionless and may tend to a constant; those of 2 -> 3 fall as 1 / E (J. M. Cornwall, D. N.
+Levin, G. Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
-# Of W Z, those that only some of its diagrams have.
+# For W Z, only the vertices that some but not all diagrams contain.
 CASES: list[tuple[str, tuple[str, ...]]] = [
     ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
 ]
@@ -25,7 +25,10 @@ CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
 
 
 def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Floats:
-    """|M| E^(n - 2) of all-longitudinal bosons (chiralities, points), the same directions at every energy."""
+    """Return |M| E^(n - 2) of all-longitudinal bosons (chiralities, points), at the same directions for every E.
+
+    Vertices with the legs ``unlike`` are removed.
+    """
     rng = np.random.default_rng(11)
     angles, _ = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
     p = scaled(angles, energy, process.masses[2:])
@@ -41,7 +44,10 @@ def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) 
 
 
 def scaled(massless: Floats, energy: float, masses: tuple[float, ...]) -> Floats:
-    """Directions of massless momenta (points, n, 4) of energy 1 kept, all three-momenta scaled by one factor."""
+    """Return massive momenta of total ``energy`` with the directions of ``massless`` (points, n, 4).
+
+    All three-momenta are scaled by one factor. The massless momenta have energy 1 in total.
+    """
     low, high = np.zeros(len(massless)), np.full(len(massless), energy)
     for _ in range(100):
         xi = (low + high) / 2
@@ -61,7 +67,7 @@ def test_longitudinal_bosons_stay_bounded(name: str) -> None:
 @pytest.mark.parametrize(("name", "legs"), CASES)
 def test_without_any_one_vertex_they_grow(name: str, legs: tuple[str, ...]) -> None:
     low, high = (longitudinal(PROCESSES[name], energy, legs).max(axis=0) for energy in (LOW, HIGH))
-    # With E where it is the Higgs boson that is missing, with E^2 or E^3 elsewhere.
+    # The growth is E without the Higgs boson, and E^2 or E^3 without another vertex.
     power = np.log(high / low) / np.log(HIGH / LOW)
     assert np.all(power > (0.9 if "H" in legs else 1.9))
     assert np.all(high > 10 * longitudinal(PROCESSES[name], HIGH).max(axis=0))

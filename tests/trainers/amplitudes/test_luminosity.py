@@ -1,4 +1,4 @@
-"""The parton luminosity against its integral and the momentum that partons can carry."""
+"""The parton luminosity compared with its integral, and the momentum carried by partons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.trainers.amplitudes.phase_space.luminosity import ANTIQUARK, QUARK,
 
 
 def by_quadrature(tau: float) -> float:
-    """2 int dx/x q(x) qbar(tau/x), in the logarithm of x."""
+    """Return 2 int dx/x q(x) qbar(tau/x), integrated over log x."""
 
     def of(log_x: float) -> float:
         x = np.exp(log_x)
@@ -30,7 +30,9 @@ def test_there_are_no_partons_beyond_the_protons() -> None:
 
 
 def test_partons_carry_no_more_than_the_proton() -> None:
-    """int dx x f(x) of quark and antiquark together is a share of the momentum; and the luminosity falls."""
+    """int dx x f(x) of quark and antiquark together is a fraction of the momentum, and the luminosity decreases with
+    tau.
+    """
     carried = sum(quad(lambda x, f=f: float(f(x)), 0, 1)[0] for f in (QUARK, ANTIQUARK))
     assert 0.1 < carried < 0.5
     values = luminosity(np.geomspace(1e-5, 0.999, 400))

@@ -1,4 +1,4 @@
-"""The mapping of phase space: events, and volumes known in closed form or by quadrature."""
+"""The mapping of phase space: events, and volumes in closed form or by quadrature."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.trainers.amplitudes.kinematics import square
 
 
 def two_body(energy: float, a: float, b: float, pt: float = 0.0) -> float:
-    """|p| / (4 pi E), and of that the share of angles at which p_T is above ``pt``."""
+    """Return |p| / (4 pi E) times the fraction of angles with p_T above ``pt``."""
     p = np.sqrt(max((energy**2 - (a + b) ** 2) * (energy**2 - (a - b) ** 2), 0.0)) / (2 * energy)
     return float(p / (4 * np.pi * energy) * np.sqrt(1 - (pt / p) ** 2)) if p > pt else 0.0
 
 
 def three_body(energy: float, a: float, b: float, c: float) -> float:
-    """One particle more is an integral over the mass of the first two."""
+    """Return the volume of three particles, an integral over the mass of the first two."""
 
     def of(s: float) -> float:
         return two_body(energy, np.sqrt(s), c) * two_body(np.sqrt(s), a, b) / (2 * np.pi)
@@ -29,7 +29,7 @@ def three_body(energy: float, a: float, b: float, c: float) -> float:
 
 
 def mean(mapping: Mapping, count: int = 40_000) -> tuple[float, float]:
-    """Of the weights of points that pass the cuts, with its error."""
+    """Return the mean weight of points that pass the cuts, and its error."""
     u = np.random.default_rng(1).random((count, mapping.dimension))
     outgoing, weight = mapping(u)
     weight = np.where(passes(mapping.process, outgoing), weight, 0.0)
@@ -56,7 +56,7 @@ def test_momenta_are_conserved_and_on_shell_at_rest(name: str, sqrt_s: float | N
 
 
 def test_as_many_dimensions_as_an_event_has() -> None:
-    """3 n_f - 4 with sqrt(s) varying, one less without, and one to choose the hardest where there is a choice."""
+    """The dimension is 3 n_f - 4 if sqrt(s) varies, one less if not, and one more to choose the hardest of n_f > 2."""
     for name, outgoing in (("Zg", 2), ("WZ", 2), ("ttH", 3), ("Zgggg", 5)):
         choice = outgoing > 2
         assert Mapping(PROCESSES[name]).dimension == 3 * outgoing - 4 + choice
@@ -64,7 +64,7 @@ def test_as_many_dimensions_as_an_event_has() -> None:
 
 
 def test_the_volume_of_two_particles() -> None:
-    """WZ without cuts; Zg above the cut on p_T, which at a fixed energy is a cut on the angle."""
+    """WZ has no cuts. Zg has a cut on p_T, which at fixed energy is a cut on the angle."""
     for name, pt in (("WZ", 0.0), ("Zg", PT)):
         a, b = PROCESSES[name].masses[2:]
         found, error = mean(Mapping(PROCESSES[name], 400.0))

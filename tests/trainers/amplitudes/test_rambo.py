@@ -1,4 +1,4 @@
-"""Flat phase space against volumes and means that are known in closed form or by quadrature."""
+"""Flat phase space compared with volumes and means in closed form or by quadrature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.trainers.amplitudes.kinematics import square
 
 
 def two_body(energy: float, a: float, b: float) -> float:
-    """|p| / (4 pi E): the volume of two particles."""
+    """Return the volume |p| / (4 pi E) of two particles."""
     kallen = (energy**2 - (a + b) ** 2) * (energy**2 - (a - b) ** 2)
     return float(np.sqrt(max(kallen, 0.0)) / (2 * energy**2) / (4 * np.pi))
 
@@ -38,7 +38,7 @@ def test_massless_volumes() -> None:
     assert massless_volume(2, 70.0) == pytest.approx(1 / (8 * np.pi))
     assert massless_volume(3, 70.0) == pytest.approx(70.0**2 / (256 * np.pi**3))
 
-    # One particle more is an integral over the mass of the others.
+    # An additional particle is an integral over the mass of the others.
     def of_three(s: float) -> float:
         return float(massless_volume(3, np.sqrt(s))) * two_body(70.0, np.sqrt(s), 0) / (2 * np.pi)
 
@@ -47,7 +47,7 @@ def test_massless_volumes() -> None:
 
 
 def test_massless_events_are_flat() -> None:
-    """The mean of s_12 / s is 2 / (n (n - 1)), since all pairs are alike and add up to s."""
+    """The mean of s_12 / s is 2 / (n (n - 1)), since all pairs are equivalent and their s_ij add up to s."""
     for n in (3, 4, 5):
         p, weight = rambo(np.full(20000, 10.0), (0.0,) * n, np.random.default_rng(3))
         x = square(p[:, 0] + p[:, 1]) / 100

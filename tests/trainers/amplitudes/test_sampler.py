@@ -1,4 +1,4 @@
-"""Adapted points: the cross section of flat phase space, and what does not depend on the mapping's order."""
+"""Adapted points: the cross section equals that of flat phase space and does not depend on the mapping's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
 from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, squared_amplitude
 
 COUNTS = {"Zggg": 2000, "Zgggg": 500}
-"""Points of the processes that take long; 5000 of the others."""
+"""Numbers of points of the slow processes. The others have 5000."""
 
 
 @pytest.fixture(autouse=True)

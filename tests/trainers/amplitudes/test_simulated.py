@@ -1,4 +1,4 @@
-"""Events that cells share: made once, the same whatever is asked for, and no event in two streams."""
+"""Simulated events shared by cells: made once, independent of the request, and no event in two streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no amplitude may depend on: the gauge of a gluon, the frame, the order of identical gluons."""
+"""Invariance of amplitudes: gauge of a gluon, frame, order of identical gluons."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_gluons_may_be_exchanged(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(PROCESSES))
 def test_the_quark_may_come_from_either_side(name: str) -> None:
-    """Spinors along and against the z axis, where its polar angles are not smooth."""
+    """Spinors along and against the z axis, where the polar angles are not smooth, give the same amplitude."""
     process = PROCESSES[name]
     p = events(process, 3, 1000.0)
     turned = p @ np.diag([1.0, 1.0, -1.0, -1.0])

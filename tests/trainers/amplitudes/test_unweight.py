@@ -1,4 +1,4 @@
-"""Unweighted events: distributed as weighted points, few above the cap, the same whoever makes them."""
+"""Unweighted events: distributed as weighted points, few above the cap, independent of the process that makes them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _main(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that are spawned run the main module first, which tests of pages may have made the app's."""
+    """Replace the main module by an empty one.
+
+    Spawned processes run the main module first, which tests of pages may have set to the app's.
+    """
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
@@ -49,7 +52,9 @@ def made(process: str, n: int, seed: int = 1, sqrt_s: float | None = None, cores
 
 
 def test_they_are_distributed_as_weighted_flat_points() -> None:
-    """chi^2 of histograms, weighted events against weighted flat points: p_T of Z and gluon, the gluons' mass."""
+    """Histograms of weighted events and of weighted flat points agree by chi^2: p_T of Z and gluon, mass of the
+    gluons.
+    """
     events = made("Zgg", 2500, sqrt_s=ENERGY).events
     flat = flat_points(ready_of("Zgg", ENERGY).sampler.mapping, 15_000, np.random.default_rng(5))
     for mine, theirs in zip(measures(events.momenta), measures(flat.momenta), strict=True):
@@ -60,7 +65,7 @@ def test_they_are_distributed_as_weighted_flat_points() -> None:
 
 
 def measures(p: np.ndarray) -> list[np.ndarray]:
-    """p_T of the Z and of a gluon, and the mass of both gluons."""
+    """Return p_T of the Z, p_T of a gluon, and the mass of both gluons."""
     return [np.hypot(p[:, 2, 1], p[:, 2, 2]), np.hypot(p[:, 3, 1], p[:, 3, 2]), np.sqrt(square(p[:, 3] + p[:, 4]))]
 
 
@@ -72,7 +77,7 @@ def compare(x: np.ndarray, w: np.ndarray, y: np.ndarray, v: np.ndarray, edges: n
 
 
 def errors(x: np.ndarray, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The variance of the share of each bin."""
+    """Return the variance of each bin's fraction."""
     return np.histogram(x, edges, weights=(w / w.sum()) ** 2)[0]
 
 

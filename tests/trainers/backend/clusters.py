@@ -1,4 +1,4 @@
-"""Dask schedulers, workers and certificates of the tests' own, made as an operator would."""
+"""Dask schedulers, workers and certificates for tests, started as an operator starts them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ QUIET = {"DASK_LOGGING__DISTRIBUTED": "warning"}
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at."""
+    """Return a free port of this machine."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
 def certificates(folder: Path) -> dict[str, Path]:
-    """A certificate that is its own authority: files ca, cert and key."""
+    """Write a self-signed certificate and return its files: ca, cert and key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "isoplan test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -56,14 +56,14 @@ def certificates(folder: Path) -> dict[str, Path]:
 
 
 def tls_options(files: dict[str, Path] | None) -> list[str]:
-    """The options of Dask's commands that name ``files``."""
+    """Return the options of Dask's commands for the TLS files ``files``."""
     names = {"ca": "--tls-ca-file", "cert": "--tls-cert", "key": "--tls-key"}
     return [part for what, path in (files or {}).items() for part in (names[what], str(path))]
 
 
 @contextmanager
 def process(folder: Path, *command: str, before: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-    """``python -m`` with a ``command``, ended with the context, children included."""
+    """Run ``python -m`` with ``command`` and end it and its children with the context."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "cluster.log").open("ab") as log:
         started = subprocess.Popen(
@@ -86,7 +86,7 @@ def process(folder: Path, *command: str, before: Sequence[str] = ()) -> Iterator
 
 @contextmanager
 def scheduler(folder: Path, port: int, files: dict[str, Path] | None = None) -> Iterator[str]:
-    """A scheduler on the loopback address: its address."""
+    """Run a scheduler on the loopback address and yield its address."""
     protocol = "tls" if files else "tcp"
     command = ["distributed.cli.dask_scheduler", "--host", f"{protocol}://127.0.0.1", "--port", str(port)]
     dashboard = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
@@ -98,7 +98,7 @@ def scheduler(folder: Path, port: int, files: dict[str, Path] | None = None) -> 
 def workers(
     folder: Path, address: str, files: dict[str, Path] | None = None, *more: str, before: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Two workers of the scheduler at ``address``, of one thread each."""
+    """Run two workers with one thread each for the scheduler at ``address``."""
     command = ["distributed.cli.dask_worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
     where = ["--local-directory", str(folder / "scratch"), "--memory-limit", "0"]
     with process(folder, *command, *where, *tls_options(files), *more, before=before) as started:

@@ -1,4 +1,4 @@
-"""A Slurm of the tests' own: the daemons of one machine, in a folder."""
+"""A Slurm for tests: the daemons of one machine, in a folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PartitionName=short Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 @contextmanager
 def slurm(folder: Path) -> Iterator[dict[str, str]]:
-    """What must be in the environment for the commands of Slurm to find the one in ``folder``, while it runs."""
+    """Run Slurm in ``folder`` and yield the environment variables that its commands need."""
     paths = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin"))
     missing = [name for name in DAEMONS if shutil.which(name, path=paths) is None]
     if missing:

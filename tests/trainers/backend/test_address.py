@@ -1,4 +1,4 @@
-"""Cells on the workers of a Dask scheduler that somebody else started."""
+"""Cells on the workers of a Dask scheduler that was started outside Isoplan."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def all_done(cells: dict[str, Record]) -> bool:
 
 
 def write(root: Path, address: str, files: dict[str, Path] | None = None) -> None:
-    """A cluster.toml for the scheduler at ``address``."""
+    """Write a cluster.toml for the scheduler at ``address``."""
     lines = ['kind = "address"', f'scheduler = "{address}"', *(f'{k} = "{v}"' for k, v in (files or {}).items())]
     (root / "cluster.toml").write_text("\n".join(lines))
 
 
 def message(root: Path) -> str:
-    """What the runner says."""
+    """Return the message of the runner."""
     try:
         return str(json.loads((root / "cells" / "runner.json").read_text())["message"])
     except (OSError, ValueError):
@@ -47,7 +47,7 @@ def message(root: Path) -> str:
 
 
 def heard(root: Path, words: str) -> str:
-    """What the runner says once ``words`` are in it."""
+    """Wait until the message of the runner contains ``words`` and return it."""
     return progress.wait(lambda: found if words in (found := message(root)) else "", root, why=lambda: message(root))
 
 
@@ -138,7 +138,9 @@ def test_workers_of_another_version_get_no_cell(root: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def hiding(root: Path) -> list[str]:
-    """How to start a process that sees an empty folder where the workspace is, without anybody else noticing."""
+    """Return the start of a command for a process that sees an empty folder at ``root``; other processes see the
+    workspace.
+    """
     if shutil.which("unshare") is None or subprocess.run([*ISOLATED, "true"], check=False).returncode:
         pytest.skip("only root, on Linux, can hide a folder from a process")
     return [*ISOLATED, f'mount -t tmpfs none {root} && cd / && exec "$@"', "sh"]

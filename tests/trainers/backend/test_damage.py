@@ -1,4 +1,4 @@
-"""Each file of a cell's folder, damaged in every way: no cell is lost, none doubled, and nothing of a file runs."""
+"""Damage to each file of a cell's folder: no cell is lost or duplicated, and no content of a file is executed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def named(case: Case) -> str:
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, str]:
-    """What becomes of a cell that waits, by what was done to it; one runner has them all."""
+    """Return the outcome of each damaged waiting cell; one runner runs them all."""
     cases = damage.waiting_cases()
     return dict(zip(cases, damage.wait(tmp_path_factory.mktemp("waiting"), cases), strict=True))
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, str]:
-    """The same of cells that are done."""
+    """Return the outcome of each damaged cell that was done."""
     cases = damage.done_cases()
     return dict(zip(cases, damage.end(tmp_path_factory.mktemp("done"), cases), strict=True))
 
@@ -139,7 +139,7 @@ def test_a_checkpoint_that_is_damaged_or_hostile_is_begun_again(
     tmp_path: Path, family: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    with capsys.disabled():  # what is printed goes to the log of the cell
+    with capsys.disabled():  # printed text goes to the log of the cell
         expected = checkpoints.undisturbed(tmp_path / "undisturbed", family)
         for name in ("truncated", *checkpoints.FEW):
             how, cell = checkpoints.HOSTILE[name], checkpoints.CELLS[family]

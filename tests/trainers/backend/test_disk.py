@@ -1,4 +1,4 @@
-"""A disk that is full or read-only: commands, the app, the store and cells say so, and go on when there is room."""
+"""A full or read-only disk: commands, app, store and cells report it, and continue when there is space."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.conftest import skip_or_fail
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A disk of its own."""
+    """Mount a small disk."""
     try:
         with disk.small_disk(tmp_path_factory.mktemp("small") / "disk") as place:
             yield place
@@ -24,7 +24,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def grid(tmp_path: Path) -> Path:
-    """A grid of two cells."""
+    """Write a grid of two cells and return its path."""
     place = tmp_path / "grid.toml"
     place.write_text('family = "sum"\n[cell]\nseed = [8, 9]\n')
     return place

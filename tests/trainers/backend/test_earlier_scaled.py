@@ -1,4 +1,4 @@
-"""Estimates from bundled cells, scaled by what was measured on this machine."""
+"""Estimates from bundled cells, scaled by measurements on this machine."""
 
 from __future__ import annotations
 
@@ -30,19 +30,22 @@ ONE = Machine(1, 8e9)
 
 
 def bundled_grid(root: Path, name: str) -> tuple[Family[Any], list[Cell]]:
-    """A bundled grid as its file says."""
+    """Return the family and the cells of a bundled grid."""
     grid = parse_grid(path(f"grids/{name}.toml").read_text(encoding="utf-8"), root, name)
     family = find_family(grid.family, root)
     return family, list(grid_cells(grid, family))
 
 
 def took(name: str) -> float:
-    """Device hours of a bundled grid."""
+    """Return the device hours of a bundled grid."""
     return sum(float(row["seconds"]) for row in records(f"grids/{name}.csv")) / 3600
 
 
 def smallest(family: Family[Any], times: float = 1.0) -> Any:
-    """Measure the smallest short cell alone, at the speed of the bundled cells of its size over ``times``."""
+    """Return a function that measures only the smallest short cell.
+
+    The measured speed is that of bundled cells of similar size divided by ``times``.
+    """
 
     def measure(root: Path, found: Family[Any], short: Sequence[Cell], machine: Machine) -> list[Measured]:
         size = family.sizes(short[0])
@@ -103,7 +106,7 @@ def test_finished_cells_scale_those_of_another_machine(root: Path) -> None:
 
 
 def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
-    """1,000 jets and 500 of validation are parts of 50 and 100 of each of ten classes, 35 a second."""
+    """1,000 jets and 500 for validation need parts of 50 and 100 jets for each of ten classes, at 35 jets a second."""
     family = find_family("jets", root)
     cells = [read_cell(family, {"jets": 1000, "validation": 500, "seed": seed}) for seed in (0, 1)]
     found = estimate(root, family, cells, ONE, lambda *_: [], bundled_cells("jets"))

@@ -1,4 +1,4 @@
-"""What a grid will take, before it is launched: from short cells that really run, from finished ones, and from none."""
+"""Estimates of a grid before its launch: from short cells that are run, from finished cells, and without either."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TWO = Machine(2, 8e9)
 
 
 def counters(root: Path, *cells: dict[str, Any], short: str = "") -> tuple[Family[Any], list[Cell]]:
-    """The counter family, whose short cells differ from its cells in ``short``, and some of its cells."""
+    """Return the counter family, whose short cells change the fields in ``short``, and some of its cells."""
     text = PROGRAMS.replace("PROGRAM", str(COUNTER)).replace("silence = 20", f"silence = 20\nshort = {{ {short} }}")
     (root / "programs.toml").write_text(text if short else text.replace("short = {  }", ""))
     family = find_family("counter", root)
@@ -41,7 +41,7 @@ def short(family: Family[Any], cell: Cell) -> Cell:
 
 
 def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
-    """A step of at least 50 ms at size 10 has 60 FLOPs: 1200 FLOP/s at most, less on a busy machine."""
+    """A step at size 10 has 60 FLOPs and takes at least 50 ms: at most 1200 FLOP/s, less on a busy machine."""
     family, cells = counters(root, {"size": 10, "wait": 0.05}, {"size": 40, "wait": 0.05}, short="steps = 20")
     small, large = calibrate(root, family, [short(family, cell) for cell in cells], TWO)
     assert 0 < small.speed < 1250
@@ -85,7 +85,7 @@ def measured(family: Family[Any], *speeds: float) -> Any:
 
 
 def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
-    """FLOPs are 6 size steps: 60, 600, 6000 and 60 of the one that is done."""
+    """FLOPs are 6 times size times steps: 60, 600, 6000, and 60 for the cell that is done."""
     family, cells = counters(
         root, *({"size": size, "steps": 1} for size in (10, 100, 1000)), {"size": 5, "steps": 2}, short="steps = 1"
     )

@@ -1,4 +1,4 @@
-"""Curves of cells that were interrupted, and of cells that are being written."""
+"""Curves of interrupted cells and of cells that are being written."""
 
 from __future__ import annotations
 

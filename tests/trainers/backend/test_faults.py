@@ -1,4 +1,4 @@
-"""Processes killed at named moments: no cell is lost, none counts twice, and what was computed is what it should be."""
+"""Processes killed at named points: no cell is lost or counted twice, and the results are correct."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_death_in_a_cancel_leaves_a_cancelled_cell(root: Path) -> None:
 
 
 def alone(root: Path, cell: inside.Sum, point: str = "") -> Record:
-    """One attempt of a cell in a process of its own, which may be killed at ``point``."""
+    """Run one attempt of a cell in a separate process, killed at ``point`` if given, and return the cell's record."""
     (family,) = inside.families(root)
     (name,) = Queue(root).add(family, [cell])
     number = Queue(root).lease(name, "test")

@@ -1,4 +1,4 @@
-"""A workspace on a disk that is really full: one sentence, nothing lost, and on it goes when there is room."""
+"""A workspace on a full disk: one sentence, nothing is lost, and work continues when there is space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.trainers.conftest import add, running, wait_for, workspace
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A workspace on a disk of its own with 64 MB."""
+    """Return a workspace on a separate disk of 64 MB."""
     place = tmp_path / "disk"
     place.mkdir()
     asked = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)]
@@ -35,7 +35,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(root: Path, leave: int = 0) -> Path:
-    """Fill the disk of ``root`` but for ``leave`` bytes."""
+    """Fill the disk of ``root`` except for ``leave`` bytes."""
     ballast = root / "ballast"
     with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(root)

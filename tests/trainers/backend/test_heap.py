@@ -1,4 +1,4 @@
-"""The heap of a cell keeps its pages, whatever a worker was told about giving them back."""
+"""The heap of a cell keeps its pages, regardless of the worker's malloc settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system: a real Slurm, and what HTCondor would be given."""
+"""Workers as jobs of a batch system: a real Slurm, and the files for HTCondor."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ interface = "lo"
 
 @pytest.fixture(scope="module")
 def slurm_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """A Slurm of one machine, and what its commands need in the environment."""
+    """Run a Slurm of one machine and yield the environment that its commands need."""
     with slurm(tmp_path_factory.mktemp("slurm")) as env:
         yield env
 
 
 def listed(*columns: str) -> list[list[str]]:
-    """The jobs of this user."""
+    """Return the columns of this user's jobs."""
     said = subprocess.run(["squeue", "-h", "-o", " ".join(columns)], capture_output=True, text=True, check=True)
     return [line.split() for line in said.stdout.splitlines()]
 
@@ -79,7 +79,7 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
 
 
 def begun_again(folder: Path, number: int) -> bool:
-    """Whether a later attempt than the first has begun.
+    """Return whether an attempt after the first has begun.
 
     It may be the third: the scheduler may give the second one to the worker of the cancelled job, which ends first.
     """
@@ -102,7 +102,7 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
 
 
 def tended(pool: Pool, note: str) -> None:
-    """Tend ``pool`` for as long as it says ``note``."""
+    """Refresh the workers of ``pool`` until the pool returns another note than ``note``."""
     progress.wait(lambda: pool.refresh_workers(pool) != note, pause=0.2)
 
 

@@ -1,4 +1,4 @@
-"""The scheduler of the workers here answers to nobody but the runner that started it."""
+"""The local scheduler accepts connections only from the runner that started it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 
 
 def addresses(pool: Pool) -> list[str]:
-    """The scheduler and its worker."""
+    """Return the addresses of the scheduler and its worker."""
     known = pool.client.scheduler_info()
     return [known["address"], *known["workers"]]
 
@@ -72,7 +72,7 @@ def test_a_client_without_the_keys_is_refused(pool: Pool, security: str | None) 
     shown = Security.temporary() if security else Security()  # type: ignore[no-untyped-call]
     scheduler = addresses(pool)[0]
     for address in (scheduler, scheduler.replace("tls:", "tcp:")):
-        with pytest.raises((OSError, TypeError, RuntimeError, AssertionError)):  # Dask asserts its first message
+        with pytest.raises((OSError, TypeError, RuntimeError, AssertionError)):  # Dask asserts the first message
             Client(address, security=shown, timeout=5, set_as_default=False)  # type: ignore[no-untyped-call]
     assert pool.client.submit(sum, [40, 2]).result(timeout=progress.LAST) == 42
 

@@ -1,4 +1,4 @@
-"""Cells that really run: a Dask cluster, programs, killed processes."""
+"""Cells that are run: a Dask cluster, programs, killed processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator may write into cluster.toml, and what is said of the rest."""
+"""Settings in cluster.toml, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLURM = 'kind = "slurm"\ncores = 2\nmemory = "4 GB"\n'
 
 
 def said(root: Path, text: str) -> str:
-    """What is said of a cluster.toml."""
+    """Return the message about a cluster.toml with ``text``."""
     (root / "cluster.toml").write_text(text)
     with pytest.raises(PlannerError) as error:
         read_settings(root)

@@ -1,4 +1,4 @@
-"""A runner that is started by whoever needs one, and outlives them."""
+"""Start of a runner by any process that needs one; the runner outlives that process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.trainers.conftest import ROOT, add, start, wait_for
 
 @pytest.fixture(autouse=True)
 def _ended(root: Path) -> Iterator[None]:
-    """Ends the runner that a test started."""
+    """End the runner that a test started."""
     yield
     status = runner_status(root)
     if status.alive and status.pid:

@@ -1,4 +1,4 @@
-"""Sweeps on disk: one for the same cells, what is asked of all of them at once, what they use and how far they are."""
+"""Sweeps on disk: one sweep for the same cells, commands for all of its cells, resources and progress."""
 
 from __future__ import annotations
 

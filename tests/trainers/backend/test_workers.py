@@ -1,4 +1,4 @@
-"""What workers must show, what cells take of them, and how cells travel: the parts that need no cluster."""
+"""Requirements on workers, resources of cells, and the transfer of cells: the parts that need no cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GB = 1e9
 
 
 def versions(**other: str) -> dict[str, Any]:
-    """What Dask says of the versions of a process."""
+    """Return the versions of a process in Dask's format."""
     return {"packages": dict.fromkeys(PACKAGES, "1.2.3") | {"python": "3.11.7.final.0"} | other}
 
 
@@ -55,7 +55,7 @@ def test_versions_that_differ_are_both_named() -> None:
 
 
 class Bare:
-    """A client whose only worker has no Isoplan."""
+    """Client whose only worker lacks Isoplan."""
 
     def run(self, function: object, *args: object, **how: object) -> dict[str, Exception]:
         return {"tls://far:1": ModuleNotFoundError("No module named 'trainers'")}

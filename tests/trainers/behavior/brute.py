@@ -1,4 +1,4 @@
-"""The metrics of Appendix A by loops, with every order of tied candidates written out."""
+"""The metrics of Appendix A by loops over every order of tied candidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def query(scores: list[float], target: int, k: int) -> dict[str, float]:
-    """One query: its metrics, the mean over the orders in which its tied candidates may stand."""
+    """Return the metrics of one query, averaged over all orders of its tied candidates."""
     weights = [math.exp(s - max(scores)) for s in scores]
     p = [w / math.fsum(weights) for w in weights]
     found = {
@@ -27,12 +27,12 @@ def query(scores: list[float], target: int, k: int) -> dict[str, float]:
 
 
 def best(scores: list[float], items: list[int], k: int) -> list[int]:
-    """The k best items; of equal ones that of the smaller number comes first."""
+    """Return the k best items; of equal scores, the smaller item number comes first."""
     return [item for _, item in sorted(zip([-s for s in scores], items, strict=True))[:k]]
 
 
 def evaluate(batches: list[tuple[np.ndarray, np.ndarray, np.ndarray]], k: int) -> dict[str, float]:
-    """All metrics at k over batches of scores (Q, C), columns of the targets (Q,) and items of the columns (C,)."""
+    """Return all metrics at k over batches of scores (Q, C), target columns (Q,) and items of the columns (C,)."""
     rows, covered, shown, offered = [], [], set(), set()
     for scores, targets, items in batches:
         listed = [list(map(float, row)) for row in scores]

@@ -1,4 +1,4 @@
-"""Small cells of both stages, and how tests train them."""
+"""Small cells of both stages, and functions that train them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two-part model as torch has it: each item on its own, padded sequences, a causal mask, scores in one product."""
+"""The two-part model in plain torch: items one by one, padded sequences, a causal mask, all scores in one product."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from isoplan.trainers.behavior.model.two_part import TwoPartModel
 
 
 def encoder(width: int, heads: int, layers: int) -> nn.TransformerEncoder:
-    """Pre-norm layers of torch."""
+    """Return pre-norm layers of torch."""
     layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
     return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
 
 class Plain:
-    """The weights of a ``TwoPartModel``, in torch's own layers."""
+    """The weights of a ``TwoPartModel`` in torch's layers."""
 
     def __init__(self, model: TwoPartModel) -> None:
         shape: Shape = model.shape
@@ -31,7 +31,7 @@ class Plain:
             self.text.layers.load_state_dict(model.embedder.text.layers.state_dict())
 
     def embed(self, known: Known) -> Tensor:
-        """(items, h), one item after the other."""
+        """Return the embeddings (items, h), computed item by item."""
         return torch.cat([self._item(known.take(np.array([i]))) for i in range(len(known))])
 
     def _item(self, one: Known) -> Tensor:
@@ -48,7 +48,9 @@ class Plain:
         return e.norm2(x + e.linear2(F.gelu(e.linear1(e.norm1(x)))))
 
     def queries(self, events: Tensor, lengths: np.ndarray, more: int = 0) -> Tensor:
-        """(P, h) of ``events`` (P, h): padded to the longest sequence and ``more``, with a causal mask."""
+        """Return the queries (P, h) of ``events`` (P, h), padded to the longest sequence plus ``more``, with a causal
+        mask.
+        """
         longest = int(lengths.max()) + more
         there = torch.arange(longest) < torch.from_numpy(lengths)[:, None]
         padded = torch.zeros(*there.shape, events.shape[1], dtype=events.dtype)
@@ -60,7 +62,7 @@ class Plain:
 
 
 def random_known(rng: np.random.Generator, items: int, vocabulary: int = 30, ids: int = 0) -> Known:
-    """Texts of 0 to 24 words, two columns of categories, three numbers, and ids where asked for."""
+    """Return random items: texts of 0 to 24 words, two columns of categories, three numbers, and ids if ``ids`` > 0."""
     lengths = rng.integers(0, 25, items)
     words = rng.integers(1, vocabulary, lengths.sum()).astype(np.int32)
     categories = np.stack([rng.integers(0, 4, items), rng.integers(4, 11, items)], 1)

@@ -1,4 +1,4 @@
-"""What guessing and counting reach: by hand on small logs, and on the log of video games."""
+"""Baselines of guessing and counting: by hand on small logs, and on the log of video games."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CELL = BehaviorCell(data="shop", length=10, batch=8)
 
 
 def shop(root: Path, lines: str) -> Data:
-    """The data of a log of ``user item`` lines."""
+    """Return the data of a log of ``user item`` lines."""
     folder = root / "behavior" / "shop"
     folder.mkdir(parents=True)
     (folder / "events.txt").write_text(lines)
@@ -26,14 +26,14 @@ def shop(root: Path, lines: str) -> Data:
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Data:
-    """Sixty users who all go from item to item in one circle of twelve, each from another place."""
+    """Return a log of sixty users who follow the same circle of twelve items, from different starts."""
     lines = [f"u{u:02} i{(u + k) % 12:02}" for u in range(60) for k in range(8)]
     return shop(tmp_path, "\n".join(lines))
 
 
 @pytest.fixture
 def skewed(tmp_path: Path) -> Data:
-    """Fifty users with one favourite item each time but the sixth, which is one of ten."""
+    """Return a log of fifty users who choose one favourite item in 60 % of their events, else one of ten others."""
     rng = np.random.default_rng(1)
     items = np.where(rng.random((50, 12)) < 0.6, 0, rng.integers(1, 11, (50, 12)))
     lines = [f"u{u:02} i{i:02}" for u, row in enumerate(items) for i in row]
@@ -60,7 +60,7 @@ def test_popularity_is_the_unigram_cross_entropy_and_its_ranks(skewed: Data) -> 
 
 
 def test_counts_after_the_last_items_know_a_circle(chain: Data) -> None:
-    """Each of the last five items came before the next one of the circle as often as users had room for it."""
+    """Each of the last five items preceded the next item of the circle in every history that is long enough."""
     found = baselines(chain, 256, "full")
     assert found["popularity_loss"] == pytest.approx(np.log(12), abs=0.02)
     assert found["last_items_loss"] < found["popularity_loss"] - 0.05
@@ -101,7 +101,9 @@ def test_the_numbers_of_a_log_are_counted_once(chain: Data, tmp_path: Path, monk
 
 
 def test_video_games_have_the_numbers_that_were_counted_apart(shared: Path, tmp_path: Path) -> None:
-    """ln 23,715 = 10.074; a unigram of 9.31 and a recall@10 of popularity of 0.0194, counted by another program."""
+    """ln 23,715 = 10.074; a separate program counted a unigram loss of 9.31 and a recall@10 of 0.0194 for
+    popularity.
+    """
     folder = tmp_path / "behavior" / "games"
     folder.mkdir(parents=True)
     shutil.copy(shared / "runs" / "amazon_video_games_events.txt", folder / "events.txt")

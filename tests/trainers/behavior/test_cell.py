@@ -1,4 +1,4 @@
-"""What follows from a cell before it is trained: sizes, steps, memory, and what cannot be."""
+"""Quantities derived from a cell before training: sizes, steps, memory, and invalid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder with a log: what is read from it, kept beside it, and found again."""
+"""Folder of a log: reading, cached files next to the log, and their reuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an embedder reads of a catalogue."""
+"""Features of a catalogue that an embedder reads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NONE = np.zeros(0, np.int32)
 
 
 def catalogue(items: int) -> Items:
-    """Items of which only the name is known."""
+    """Return items that have only names."""
     names = texts([f"item {i}" for i in range(items)])
     return Items(names, NONE, np.zeros(items + 1, np.int64), 1, Features.none(items))
 
 
 def rich() -> Items:
-    """Three items with texts of 2, 0 and 30 words, two categories and two numbers."""
+    """Return three items with texts of 2, 0 and 30 words, two categories and two numbers."""
     tokens = np.concatenate([[4, 5], np.arange(1, 31)]).astype(np.int32)
     features = Features(
         np.array([[1, 0], [2, 3], [1, 1]], np.int32), (3, 4), np.array([[1, 7], [2, 7], [6, 7]], np.float32),
@@ -72,7 +72,7 @@ def test_events_are_scaled_by_those_that_are_trained_on() -> None:
     kinds, numbers = beside.take(np.array([3, 0, 2]))
     assert kinds.ravel().tolist() == [1, 1, 0]
     logs = np.log([1, 10, 1000])
-    expected = (np.log([1, 1, 1000]) - logs.mean()) / logs.std()  # what was never seen so low counts as the least
+    expected = (np.log([1, 1, 1000]) - logs.mean()) / logs.std()  # values below the observed ones count as the least
     assert np.allclose(numbers[:, 0], expected)
     assert np.allclose(numbers[:, 1], np.array([50, -2, 2]) / np.std([-2, 0, 2]))
 
@@ -85,7 +85,7 @@ def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
     assert ids.max() < 500
     counts = np.bincount(ids.ravel(), minlength=500)
     assert counts.min() > 0
-    # Of 2,000 pairs of 250,000 about 8 coincide; with one row each, all of them would.
+    # About 8 of 2,000 pairs coincide among 250,000; with one row each, all would coincide.
     assert len(np.unique(ids, axis=0)) > 1960
     again = known_of(catalogue(3000), Fields(buckets=500)).ids
-    assert (again[:2000] == ids).all()  # by name, whatever else the catalogue holds
+    assert (again[:2000] == ids).all()  # by name, independent of the rest of the catalogue

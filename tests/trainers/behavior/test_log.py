@@ -1,4 +1,4 @@
-"""The arrays of a log: what they refuse, and the texts of items as a rectangle."""
+"""Arrays of a log: values that they refuse, and item texts as a rectangle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isoplan.trainers.behavior.logs.log import PADDING, UNKNOWN, Features, Items
 
 
 def catalogue() -> Items:
-    """Three items of two, no and three words."""
+    """Return three items with texts of two, no and three words."""
     tokens = np.array([5, 6, 7, 8, 9], np.int32)
     return Items(texts(["a", "b", "c"]), tokens, np.array([0, 2, 2, 5]), 10, Features.none(3))
 

@@ -1,4 +1,4 @@
-"""Sampled softmax losses against loops over positions and candidates, and against what they must tend to."""
+"""Sampled softmax losses compared with loops over positions and candidates, and with their limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 
 
 def loop(query: Tensor, target: Tensor, others: Sequence[Tensor], less: Sequence[float], less_own: float) -> Tensor:
-    """-log of the target's share, one candidate at a time."""
+    """Return -log of the target's softmax probability, computed one candidate at a time."""
     own = query @ target - less_own
     return torch.log(own.exp() + sum((query @ e - z).exp() for e, z in zip(others, less, strict=True))) - own
 
@@ -86,7 +86,7 @@ def test_large_scores_do_not_overflow(scale: float) -> None:
 
 
 def step_of(K: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor, Drawn]:
-    """Queries of 8 positions, a cache, the candidates of the batch, places among them, and K drawn items."""
+    """Return queries of 8 positions, a cache, the batch's candidates, target indices among them, and K drawn items."""
     cache = numbers(ITEMS, H, seed=5).detach()
     candidates, own = torch.tensor([2, 3, 11, 29]), torch.tensor([0, 1, 1, 3, 2, 0, 1, 3])
     return numbers(8, H), cache, candidates, own, draw(ITEMS, K, candidates, own, torch.Generator().manual_seed(seed))
@@ -189,7 +189,10 @@ def test_log_q_is_the_chance_to_be_a_candidate() -> None:
 
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_the_in_batch_loss_is_least_for(corrected: bool) -> None:
-    """Without history its best scores are alike for popular and rare items; corrected, they are log p (Sec. 7)."""
+    """Without history, the in-batch loss is lowest if popular and rare items score alike.
+
+    With the correction the best scores are log p (Sec. 7).
+    """
     shares = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
     scores = torch.zeros(4, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([scores], 0.05)

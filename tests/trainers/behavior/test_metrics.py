@@ -1,4 +1,4 @@
-"""Metrics against loops that write out every order of ties, against scikit-learn, and what must not change them."""
+"""Metrics compared with loops over every order of ties and with scikit-learn, and their invariances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def batch(rng: np.random.Generator, queries: int, count: int, step: float, items: int = 50) -> Batch:
-    """Scores in multiples of ``step``, so that many tie, columns of the targets, and items in no order."""
+    """Return scores in multiples of ``step`` (many ties), the target columns, and items in random order."""
     scores = np.round(rng.normal(0, 2, (queries, count)) / step) * step
     return scores.astype(np.float32), rng.integers(0, count, queries), rng.permutation(items)[:count]
 
@@ -65,7 +65,7 @@ def test_ranks_without_ties_agree_with_scikit_learn() -> None:
     labels = range(40)
     assert found["recall"].mean() == pytest.approx(top_k_accuracy_score(targets, scores, k=10, labels=labels))
     assert found["NDCG"].mean() == pytest.approx(ndcg_score(np.eye(40)[targets], scores, k=10))
-    # scikit-learn, too, averages the gain of tied scores over their orders (McSherry and Najork 2008).
+    # scikit-learn also averages the gain of tied scores over their orders (McSherry and Najork 2008).
     tied = np.round(scores)
     found = at_cutoff(ranked((tied, targets, items)), 40)
     assert found["NDCG"].mean() == pytest.approx(ndcg_score(np.eye(40)[targets], tied, k=40))

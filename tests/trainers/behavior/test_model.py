@@ -1,4 +1,6 @@
-"""Embedder and contextualiser against torch's own layers with padding, and what must change no logit."""
+"""Embedder and contextualiser compared with torch's padded layers, and changes of input that must not change a
+logit.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def one_thread() -> Iterator[None]:
 
 
 def loud(shape: Shape, seed: int = 1) -> TwoPartModel:
-    """Weights, biases included, so large that every event of a history moves what comes after it."""
+    """Return a model whose weights and biases are so large that every event of a history affects the later
+    positions.
+    """
     torch.manual_seed(seed)
     model = TwoPartModel(shape)
     with torch.no_grad():
@@ -46,7 +50,7 @@ def known_for(shape: Shape, items: int = 40, seed: int = 0) -> Known:
 
 
 def logits(model: TwoPartModel, known: Known, items: np.ndarray, lengths: np.ndarray) -> Tensor:
-    """(P, catalogue): every position against every item."""
+    """Return the scores (P, catalogue) of every position for every item."""
     catalogue = model.embedder(known)
     return model.context(catalogue[torch.from_numpy(items)], lengths) @ catalogue.mT
 
@@ -177,7 +181,7 @@ def test_dropout_is_of_training_only() -> None:
 
 
 def test_dropout_takes_its_share_of_the_vectors_of_items() -> None:
-    """The others are divided by 1 - p, so that the mean over many draws is the vector without."""
+    """Kept components are divided by 1 - p, so that the mean over many draws equals the vector without dropout."""
     model, known = loud(Shape(IDS.fields, 8, 16, 1, 1, 16, dropout=0.3)), known_for(IDS)
     with torch.no_grad():
         whole = model.eval().embedder(known)

@@ -1,4 +1,4 @@
-"""Event logs and item tables from files, against pandas on the same files, and all that a file may have wrong."""
+"""Event logs and item tables from files: compared with pandas, and all errors that a file may contain."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def write(folder: Path, text: str, name: str = "events.csv") -> Path:
 
 
 def events(log: Log) -> list[tuple[str, str]]:
-    """Who did what, in the order of the log."""
+    """Return (user, item) of each event, in the order of the log."""
     return [(log.users[u], log.catalogue.names[i]) for u, i in zip(log.owners, log.items, strict=True)]
 
 
 def table(rng: np.random.Generator, rows: int) -> pd.DataFrame:
-    """A log whose users come mixed, with times that tie and fall."""
+    """Return a log with interleaved users and with times that tie and decrease."""
     return pd.DataFrame(
         {
             "user_id": rng.integers(0, 20, rows),
@@ -152,7 +152,7 @@ def test_moments(tmp_path: Path) -> None:
 
 
 def test_columns_as_parquet_may_hold_them(tmp_path: Path) -> None:
-    """Nanoseconds beyond 2^53, texts as categories and long ones, whole numbers, decimals and truth values."""
+    """Parquet columns: nanoseconds beyond 2^53, texts as categories, large texts, integers, decimals and booleans."""
     frame = pa.table(
         {
             "user": pa.array(["x", "x"]).dictionary_encode(),
@@ -189,7 +189,7 @@ def test_every_event_is_kept_once_and_each_user_in_time(rows: list[tuple[int, in
 
 
 def fault(folder: Path, text: str, columns: Columns | None = None, items: Items | None = None, **file: str) -> str:
-    """The sentence about a log that cannot be read."""
+    """Return the message about a log that cannot be read."""
     with pytest.raises(PlannerError) as caught:
         read_log(write(folder, text, **file), columns or Columns(), items)
     return str(caught.value)

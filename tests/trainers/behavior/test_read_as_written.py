@@ -1,4 +1,4 @@
-"""Event logs as people and shops write them: headers, spaces, moments, endings, numbers that are none."""
+"""Event logs as written by people and shops: headers, spaces, times, line endings, invalid numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_spaces_around_and_between_cells_do_not_count(
 def test_a_column_of_numbers_that_begins_with_none(
     first: str, said: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the first number stands in the same block or in a later one."""
+    """The first number may be in the same block or in a later one."""
     monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     text = "user,item,price\n" + f"1,2,{first}\n" * rows + "1,3,3\n1,3,4\n"
     assert fault(tmp_path, text) == (

@@ -1,4 +1,4 @@
-"""What is said of a log: items that no model can tell apart, and items that are never trained on."""
+"""Notes on a log: items that no model can distinguish, and items that are never trained on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.behavior.training.cell_data import Data, open_data
 
 
 def opened(root: Path, rows: list[str], name: str = "events.csv", items: str = "", **fields: object) -> Data:
-    """The data of a cell on the log of these lines."""
+    """Return the data of a cell on the log with these rows."""
     folder = root / "behavior" / "shop"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text("\n".join(rows) + "\n")
@@ -27,7 +27,7 @@ def opened(root: Path, rows: list[str], name: str = "events.csv", items: str = "
 
 
 def known(texts: list[list[int]], categories: list[list[int]], numbers: list[list[float]]) -> Known:
-    """Items of which ids are not read."""
+    """Return items without ids."""
     words = np.array([word for text in texts for word in text], np.int32)
     found = np.array(numbers, np.float32)
     lengths = np.array([len(text) for text in texts], np.int64)
@@ -77,7 +77,7 @@ def test_alike_is_what_python_finds_equal(rows: list[tuple[list[int], int, int]]
 
 
 def test_items_that_are_held_out_alone_are_a_note(tmp_path: Path) -> None:
-    """Users see items 0 to 2; the event before the last of three of them is of an item of its own, twice the same."""
+    """Users see items 0 to 2. For three of them the event before the last has another item, twice the same one."""
     rows = [f"{user} {item}" for user in range(8) for item in (0, 1, 2, {0: 8, 1: 8, 2: 9}.get(user, 1), 2)]
     assert opened(tmp_path, rows, "events.txt").notes[-1] == (
         "3 of 8 scored events are of items without an event to train on (2 of 5 items), of which only ids are known: "

@@ -1,4 +1,4 @@
-"""Synthetic logs against the chances that they were made by, and these against sums over all paths of interests."""
+"""Synthetic logs compared with the probabilities that generated them, and these with sums over all interest paths."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def test_items_are_as_popular_as_asked(zipf: float) -> None:
 
 
 def test_knowing_more_predicts_better() -> None:
-    """Uniform, popularity, the category of the last event, all of the history, the interest itself: each is better."""
+    """Each of these predicts better than the one before: uniform, popularity, last category, full history, true
+    interest.
+    """
     made, believed = small()
     log, truth = made.log, made.truth
     part = leave_last_out(log)
@@ -95,7 +97,9 @@ def test_knowing_more_predicts_better() -> None:
 
 
 def _by_last_category(made: Made, scored: np.ndarray) -> float:
-    """The loss of a model that reads one feature: popularity within categories, by the category of the last event."""
+    """Return the loss of a model with one feature, the last event's category: popularity within the predicted
+    categories.
+    """
     log = made.log
     category = log.catalogue.features.categories[:, 0]
     part = leave_last_out(log)

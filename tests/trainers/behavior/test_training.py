@@ -1,4 +1,4 @@
-"""Training of both stages: to the digit after a stop, what is frozen, what a finished cell says, and what cannot be."""
+"""Training of both stages: identical digits after a stop, frozen weights, the result of a cell, and invalid cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.trainers.behavior.plain import Plain  # noqa: E402
 
 
 def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
-    """The windows of every update of a stage, drawn as the docstring says."""
+    """Return the windows of every update of a stage, drawn as the docstring of the cell describes."""
     windows = len(open_data(folder, cell).train)
     passes = math.ceil(cell.steps * cell.batch / windows)
     rngs = [np.random.default_rng([cell.seed, stage, epoch]) for epoch in range(passes)]
@@ -102,7 +102,7 @@ def test_looks_on_the_way_say_what_curves_are_read_from(tmp_path: Path) -> None:
 
 @pytest.fixture
 def double() -> Iterator[None]:
-    """In double precision, so that Adam does not make a difference in the last digit one in the fifth."""
+    """Use double precision, in which Adam does not amplify a difference in the last digit to one in the fifth."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
@@ -110,7 +110,7 @@ def double() -> Iterator[None]:
 
 @pytest.mark.usefixtures("double")
 def test_losses_of_training_are_those_of_a_plain_loop_with_padding(tmp_path: Path) -> None:
-    """The same batches, padded to the longest sequence, through torch's own layers and cross-entropy."""
+    """Torch's layers and cross-entropy on the same batches, padded to the longest sequence, give the same losses."""
     cell = ONE.model_copy(update={"dropout": 0.0})
     data = open_data(tmp_path, cell)
     ours, theirs = (Trainer(cell, cell.sized(data.facts).shape, data, "cpu") for _ in range(2))
@@ -182,7 +182,7 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
 
 @pytest.mark.parametrize("softmax", ["mean", "joint"])
 def test_items_drawn_in_stage_1_are_embedded_and_counted(softmax: str, tmp_path: Path) -> None:
-    """With all items drawn the extra and the joint loss are cross-entropies over the catalogue, which is trained."""
+    """If all items are drawn, the extra and the joint loss are cross-entropies over the catalogue, which is trained."""
     cell = ONE.model_copy(update={"negatives": 60, "softmax": softmax, "dropout": 0.0})
     data = open_data(tmp_path, cell)
     trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
@@ -215,7 +215,10 @@ def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
 
 
 def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None:
-    """Half way at least from the popularity of items to what knowing all about the log would give, and not beyond."""
+    """A short training gains at least half of the possible improvement over item popularity, and not more than all.
+
+    The possible improvement ends at the loss of the process that made the log.
+    """
     fields = {"users": 300, "user_events": 12.0, "items": 40, "h": 16, "width": 32, "length": 16, "batch": 32}
     how = {"steps": 110, "rate": 0.006, "dropout": 0.0, "looks": 0, "log_q": True}
     cell = ONE.model_copy(update={**fields, **how})
@@ -237,7 +240,7 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
     cell = ONE.model_copy(update={"data": "shop", "steps": 2, "looks": 0, "rivals": 5})
     found, _ = run(cell, tmp_path)
     assert found["events"] == 181
-    said = capsys.readouterr().out  # which the log of the cell shows
+    said = capsys.readouterr().out  # the log of the cell contains this
     assert "1 of 31 users have one event" in said
     assert "The most popular tenth of 39 items has " in said
     assert found["U"] == 30 * 3
@@ -249,7 +252,9 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize(("column", "says"), [("kind", ("left", "right")), ("amount", ("0.5", "700"))])
 def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, str], tmp_path: Path) -> None:
-    """The next item is what the event says and its item does not: with the column it is known, without it a guess."""
+    """The event determines the next item; its own item does not. With the column it is predicted, without it
+    guessed.
+    """
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
@@ -273,7 +278,7 @@ def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, 
 
 
 def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
-    """The weights of a cell without its tables of rows."""
+    """Return the weights of a cell except its embedding tables."""
     data = open_data(folder, cell)
     model = Trainer(cell, cell.sized(data.facts).shape, data, "cpu").model
     tables = {id(table) for table in model.embedder.tables()}

@@ -1,4 +1,6 @@
-"""What a program gets beside its cell: values that would escape arrive as they are, and of the environment a few."""
+"""Input of a program in addition to its cell: special characters are passed unchanged, with few environment
+variables.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ THREADS = {f"{name}_NUM_THREADS": "3" for name in ("OMP", "MKL", "OPENBLAS", "NU
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace whose programs say what they see; one for each value, as an argument."""
+    """Return a workspace whose programs print their input, with one program for each value as an argument."""
     arguments = {f"argument-{k}": value for k, value in enumerate(VALUES)}
     return workspace(tmp_path_factory.mktemp("escapes") / "space", arguments)
 

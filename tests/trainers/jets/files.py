@@ -1,4 +1,4 @@
-"""Small ROOT files with the branches of JetClass, of random numbers."""
+"""Small ROOT files with the branches of JetClass and random numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from isoplan.trainers.jets.features import LABELS, PARTICLE_FLAGS, TREE
 
 
 def columns(lengths: list[int] | NDArray[np.int64], seed: int = 0) -> dict[str, Any]:
-    """Jets of these lengths by falling pT, (jets,) arrays by branch; the class of jet i is i mod 10."""
+    """Return arrays by branch for jets of these lengths, (jets,) each, with particles in descending pT.
+
+    The class of jet i is i mod 10.
+    """
     rng = np.random.default_rng(seed)
     n = np.asarray(lengths, np.int64)
     total, jet = int(n.sum()), np.repeat(np.arange(len(n)), n)
@@ -40,7 +43,7 @@ def columns(lengths: list[int] | NDArray[np.int64], seed: int = 0) -> dict[str, 
 
 
 def write_root(path: Path, whole: dict[str, Any], basket: int = 10_000, tree: str = TREE) -> Path:
-    """A file of these branches, with a basket for every so many jets."""
+    """Write a file of these branches with ``basket`` jets in each basket, and return its path."""
     types = {k: v.dtype if isinstance(v, np.ndarray) else f"var * {v.type.content.content}" for k, v in whole.items()}
     jets = len(next(iter(whole.values())))
     with uproot.recreate(path) as file:

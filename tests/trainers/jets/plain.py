@@ -1,4 +1,4 @@
-"""The set Transformer as torch has it: padded batches, a key-padding mask, every token through every layer."""
+"""The set Transformer in plain torch: padded batches, a key-padding mask, every token through every layer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.trainers.jets.shape import Shape
 
 
 class Plain(nn.TransformerEncoder):
-    """The same weights under the same names as ``isoplan.trainers.jets.model.SetTransformer``."""
+    """Model with the weights and weight names of ``isoplan.trainers.jets.model.SetTransformer``."""
 
     def __init__(self, shape: Shape) -> None:
         d = shape.width
@@ -23,14 +23,19 @@ class Plain(nn.TransformerEncoder):
         self.head = nn.Linear(d, shape.classes)
 
     def logits(self, padded: Tensor, padding: Tensor) -> Tensor:
-        """(B, classes) of ``padded`` (B, L, F), where ``padding`` (B, L) is true at no particle."""
+        """Return the logits (B, classes) of ``padded`` (B, L, F); ``padding`` (B, L) is true if there is no
+        particle.
+        """
         tokens = torch.cat([self.cls.expand(len(padded), 1, -1), self.embed(padded)], 1)
         hidden = torch.cat([torch.zeros(len(padded), 1, dtype=torch.bool), padding], 1)
         return self.head(self(tokens, src_key_padding_mask=hidden)[:, 0])
 
 
 def pad(particles: Tensor, lengths: Tensor, more: int = 0) -> tuple[Tensor, Tensor]:
-    """Particles (P, F) of jets of ``lengths`` (B,) as (B, L, F), and where padding is; ``more`` than the longest."""
+    """Return particles (P, F) of jets of ``lengths`` (B,) as (B, L, F), and the padding mask (B, L).
+
+    L is the longest length plus ``more``.
+    """
     padding = torch.arange(int(lengths.max()) + more) >= lengths[:, None]
     padded = torch.zeros(*padding.shape, particles.shape[1], dtype=particles.dtype)
     padded[~padding] = particles
@@ -38,7 +43,7 @@ def pad(particles: Tensor, lengths: Tensor, more: int = 0) -> tuple[Tensor, Tens
 
 
 def random_batch(rng: np.random.Generator, jets: int, features: int = 21) -> tuple[Tensor, Tensor, Tensor]:
-    """Particles, lengths as jets have them, and labels of the ten classes."""
+    """Return random particles, typical lengths of jets, and labels of the ten classes."""
     lengths = np.clip(np.rint(rng.normal(40, 15, jets)), 1, 128).astype(np.int64)
     particles = rng.standard_normal((lengths.sum(), features), np.float32)
     return torch.from_numpy(particles), torch.from_numpy(lengths), torch.from_numpy(rng.integers(0, 10, jets))

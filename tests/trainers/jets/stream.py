@@ -1,4 +1,4 @@
-"""A stream that nobody watches, and that stops where a test says so."""
+"""A stream without readers that stops where a test specifies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from isoplan.trainers.cell import Stopped
 
 @dataclass
 class Silent:
-    """Keeps what is said; raises Stopped at update ``end``, a checkpoint being due at ``saved``, else just before."""
+    """Stream that records its reports and raises Stopped at update ``end``.
+
+    A checkpoint is due right before update ``saved``, or right before ``end`` if ``saved`` is negative.
+    """
 
     folder: Path
     end: int = -1

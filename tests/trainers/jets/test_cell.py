@@ -1,4 +1,4 @@
-"""What follows from a cell of jets before it is trained: sizes, batch, rate, needs, and what cannot be."""
+"""Quantities derived from a jet cell before training: sizes, batch, rate, needs, and invalid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which jets a cell gets, in which order, and what the model sees of them."""
+"""Jets of a cell: their selection, their order, and the features that the model reads."""
 
 from __future__ import annotations
 

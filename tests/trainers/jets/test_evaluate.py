@@ -1,4 +1,4 @@
-"""Loss, accuracy, ROC curves and rejection, against scikit-learn, counts by hand, and simulation."""
+"""Loss, accuracy, ROC curves and rejection, compared with scikit-learn, counts by hand, and simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isoplan.trainers.jets.features import KINDS
 
 
 def tagger(jets: int, seed: int = 0, step: float = 2.0**-30) -> tuple[np.ndarray, np.ndarray]:
-    """Logits that know something, in exact multiples of ``step``, so that scores tie, and labels."""
+    """Return informative logits, in exact multiples of ``step`` so that scores tie, and labels."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 10, jets)
     return np.round((rng.normal(0, 1, (jets, 10)) + 1.5 * np.eye(10)[labels]) / step) * step, labels
@@ -60,7 +60,7 @@ def test_the_hardest_cut_that_keeps_enough(signal: list[int], background: list[i
 
 
 def test_rejection_by_hand() -> None:
-    """Nine of ten top jets pass any cut but the hardest; 40 of 4,000 QCD jets lie above the median of the signal."""
+    """Nine of ten top jets pass every cut but the hardest; 40 of 4,000 QCD jets lie above the median of the signal."""
     logits = np.zeros((4_100, 10))
     labels = np.zeros(4_100, np.int64)
     labels[4_000:] = 8
@@ -77,11 +77,11 @@ def test_rejection_by_hand() -> None:
 
 
 def test_below_twenty_survivors_there_is_only_a_limit() -> None:
-    # Clopper and Pearson: no survivor among n at 95 % is p < 1 - 0.05^(1/n), about 3/n.
+    # Clopper-Pearson: no survivor among n gives p < 1 - 0.05^(1/n) at 95 %, about 3/n.
     assert rejection("R", 0, 1000) == pytest.approx({"R_survivors": 0, "R_above": 1 / (1 - 0.05**0.001)})
     few = rejection("R", 19, 10**6)
     assert set(few) == {"R_survivors", "R_above"}
-    # The limit is the share at which 19 or fewer have a chance of 5 %.
+    # At the limit, 19 or fewer survivors have a probability of 5 %.
     assert poisson.cdf(19, 1e6 / few["R_above"]) == pytest.approx(0.05, abs=1e-4)
     assert set(rejection("R", 20, 10**6)) == {"R_survivors", "R", "R_low", "R_high", "R_error"}
     assert rejection("R", 50, 50) == pytest.approx(

@@ -1,4 +1,4 @@
-"""The features of a particle against the numbers of JetClass_full.yaml, worked out by hand."""
+"""Features of a particle, compared with the numbers of JetClass_full.yaml computed by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BY_HAND = {"part_px": 3.0, "part_py": 4.0, "part_pz": 12.0, "part_energy": 13.0,
 
 
 def values(name: str, **changed: float) -> dict[str, float]:
-    """The features of one particle by name."""
+    """Return the features of one particle by name."""
     whole = {key: np.array([value], np.float32) for key, value in (BY_HAND | changed).items()}
     configuration = CONFIGURATIONS[name]
     found = configuration.compute({branch: whole[branch] for branch in configuration.branches})
@@ -70,5 +70,5 @@ def test_the_hardest_particles_of_each_jet_in_order(jets: list[list[int]], most:
     places, new = hardest(pt, starts, most)
     assert new.tolist() == np.cumsum([0, *(min(most, len(jet)) for jet in jets)]).tolist()
     for i, jet in enumerate(jets):
-        by_hand = sorted(range(len(jet)), key=lambda k: -jet[k])[:most]  # stable
+        by_hand = sorted(range(len(jet)), key=lambda k: -jet[k])[:most]  # sorted() is stable
         assert (places[new[i] : new[i + 1]] - starts[i]).tolist() == by_hand

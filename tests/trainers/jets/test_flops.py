@@ -1,4 +1,4 @@
-"""Parameters counted by hand, FLOPs by torch's own counter."""
+"""Parameters counted by hand and FLOPs counted by torch."""
 
 from __future__ import annotations
 

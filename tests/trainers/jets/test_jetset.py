@@ -1,4 +1,4 @@
-"""Sets of jets: slices, and the folder that holds them."""
+"""Sets of jets: slices, and their folder on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from isoplan.trainers.jets.jetset import JetSet, write
 
 
 def jets(lengths: list[int], width: int = 2) -> JetSet:
-    """Jets of these lengths; a particle's first feature is its place in the whole set, a jet's label its own mod 10."""
+    """Return jets of these lengths; the label of jet i is i mod 10.
+
+    The first feature of a particle is its index in the whole set.
+    """
     starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
     features = np.arange(starts[-1])[:, None] + np.arange(width) / 8
     return JetSet(features.astype(np.float32), starts, np.arange(len(lengths)) % 10)
@@ -65,7 +68,7 @@ def test_what_was_written_is_mapped_again(tmp_path: Path) -> None:
 def test_a_set_takes_the_place_of_another_and_of_nothing_else(tmp_path: Path) -> None:
     first = jets([1]).save(tmp_path / "jets")
     assert same(jets([2, 2], 3).save(tmp_path / "jets"), jets([2, 2], 3))
-    assert same(first, jets([1]))  # still mapped
+    assert same(first, jets([1]))  # still memory-mapped
     assert [p.name for p in tmp_path.iterdir()] == ["jets"]
     (tmp_path / "jets" / "thesis.tex").write_text("mine")
     with pytest.raises(PlannerError, match=re.escape(f"{tmp_path / 'jets'} exists and is not a set of jets")):

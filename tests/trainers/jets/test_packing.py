@@ -1,4 +1,4 @@
-"""Batches out of a set of jets, and where their tokens lie."""
+"""Batches from a set of jets, and the positions of their tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading JetClass files: what comes out, in how much memory, and what is said of files that are none."""
+"""Reading of JetClass files: the result, the memory used, and messages about invalid files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINEMATIC = CONFIGURATIONS["3x40"]
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Any]:
-    """Jets of 0 to 150 particles."""
+    """Return 40 jets of 0 to 150 particles."""
     return columns([*np.random.default_rng(1).integers(0, 151, 36), 0, 150, 0, 1])
 
 
@@ -43,7 +43,7 @@ def one(pieces: Any) -> JetSet:
 
 
 def fault(path: Path, **changed: Any) -> str:
-    """What is said of a file where some branches are others; None leaves one out."""
+    """Return the message about a file in which the branches ``changed`` differ; None removes a branch."""
     good = columns([3, 1, 2]) | changed
     write_root(path, {name: values for name, values in good.items() if values is not None})
     with pytest.raises(PlannerError) as error:
@@ -131,9 +131,9 @@ def test_a_prepared_set_is_read_once(file: Path, tmp_path: Path, monkeypatch: py
         patch.setattr(read, "read_jets", None)
         assert np.array_equal(prepare(file, ALL, tmp_path / "sets").features, first.features)
     (sets[2] / "labels.npy").write_bytes(b"")
-    assert len(prepare(file, KINEMATIC, tmp_path / "sets")) == 40  # a damaged one is written anew
+    assert len(prepare(file, KINEMATIC, tmp_path / "sets")) == 40  # a damaged set is written again
     write_root(file, columns([2] * 11))
-    assert len(prepare(file, ALL, tmp_path / "sets")) == 11  # and so is that of a file that changed
+    assert len(prepare(file, ALL, tmp_path / "sets")) == 11  # and so is the set of a changed file
 
 
 def test_the_first_jets_of_every_file(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_file_that_is_cut_short_anywhere(file: Path, tmp_path: Path) -> None:
         cut.write_bytes(content[:length])
         with pytest.raises(PlannerError, match=r"cut\.root is damaged or cut short: copy it or simulate it again"):
             list(read_jets([file, cut], ALL))
-    for first in range(90, len(content) - 3000, len(content) // 40):  # zeros inside: ROOT keeps no checksum of them all
+    for first in range(90, len(content) - 3000, len(content) // 40):  # ROOT has no checksum of the whole content
         cut.write_bytes(content[:first] + bytes(3000) + content[first + 3000 :])
         with suppress(PlannerError):
             assert sum(len(piece) for piece in read_jets(cut, ALL)) == 40

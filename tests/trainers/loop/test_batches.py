@@ -1,4 +1,4 @@
-"""Batches of whole passes."""
+"""Batches of complete epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dropout that draws places, and the operations that use it, against the same written out in torch."""
+"""Dropout that draws indices, and the operations that use it, compared with the same in plain torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ P = 0.3
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
-    """The masks that the operations draw, 1 where an element is kept, flat and in the order of the draws."""
+    """Return the masks that the operations draw (1 for kept elements), flat and in the order of the draws."""
     masks = []
 
     def noted(n: int, p: float) -> Tensor:

@@ -1,12 +1,12 @@
-"""Events in files: NPZ, HDF5 or Parquet, by the end of the name.
+"""Event files in the formats NPZ, HDF5 and Parquet; the file name extension determines the format.
 
 - ``.npz`` and ``.h5`` or ``.hdf5``: arrays ``momenta`` (events, particles, 4) in GeV as (E, px, py, pz), the two
-  incoming particles first, ``amplitude`` (events,) and, if events do not count alike, ``weight`` (events,). The name of
-  a built-in process may stand in an NPZ's array ``process`` or an HDF5 file's attribute ``process``.
+  incoming particles first, ``amplitude`` (events,) and, for weighted events, ``weight`` (events,). The name of a
+  built-in process can be stored in an NPZ's array ``process`` or an HDF5 file's attribute ``process``.
 - ``.parquet``: columns ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ``p1_E``, ... in the same order and unit,
-  ``amplitude`` and ``weight``; the process in the metadata of the schema.
+  ``amplitude`` and ``weight``; the process is in the metadata of the schema.
 
-Without a name the process is one of the user's own.
+A file without a process name contains events of a user-defined process.
 """
 
 from __future__ import annotations

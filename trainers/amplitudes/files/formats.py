@@ -16,12 +16,15 @@ FORMATS = {".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".parquet": "parquet"}
 
 
 def columns_of(particles: int) -> list[str]:
-    """The columns of momenta in Parquet, particle by particle."""
+    """Return the names of the momentum columns in Parquet, particle by particle."""
     return [f"p{leg}_{name}" for leg in range(particles) for name in COMPONENTS]
 
 
 def format_of(path: Path) -> str:
-    """``npz``, ``hdf5`` or ``parquet``. Raises PlannerError for another name, and where h5py is missing."""
+    """Return the format of a file: ``npz``, ``hdf5`` or ``parquet``.
+
+    Raises PlannerError if the extension is unknown, or if the format is HDF5 and h5py is not installed.
+    """
     if path.suffix.lower() not in FORMATS:
         raise PlannerError(f"{path} is no file of events by its name: use one that ends in {', '.join(FORMATS)}.")
     kind = FORMATS[path.suffix.lower()]
@@ -34,33 +37,36 @@ def format_of(path: Path) -> str:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Whatever a file makes of the library that reads it is one sentence."""
+    """Convert any error of a file library into a PlannerError with one sentence."""
     try:
         yield
     except (PlannerError, MemoryError):
         raise
-    except Exception as error:  # a damaged file raises almost anything
+    except Exception as error:  # a damaged file can raise almost any exception
         raise PlannerError(f"{path} is damaged or cut short: copy or make it again.") from error
 
 
 COPIES = 3
-"""Of all numbers that reading, checking and making events hold at once, counted generously."""
+"""Upper estimate of the number of copies of all values in memory while events are read, checked or generated."""
 SHARE = 0.8
-"""Of the machine's memory, which events may take."""
+"""Maximum fraction of the machine's memory that events may use."""
 
 
 def bytes_of(n: int, particles: int) -> int:
-    """Of ``n`` events: double precision for momenta, amplitude and weight."""
+    """Return the memory in bytes of ``n`` events: momenta, amplitude and weight in double precision."""
     return 8 * n * (4 * particles + 2)
 
 
 def no_memory(what: str) -> PlannerError:
-    """That ``what`` took more memory than there was left, though ``need_memory`` let it pass."""
+    """Return the error for ``what`` that ran out of memory although ``need_memory`` accepted it."""
     return PlannerError(f"{what[0].upper()}{what[1:]} take more memory than is free: give fewer events, or free some.")
 
 
 def need_memory(n: int, particles: int, what: str) -> None:
-    """Raises PlannerError where ``what``, ``n`` events, takes more memory than there is; says how many would fit."""
+    """Check that the ``n`` events of ``what`` fit into memory.
+
+    Raises PlannerError otherwise; the message gives the number of events that would fit.
+    """
     usable = usable_memory() * SHARE
     need = COPIES * bytes_of(n, particles)
     if usable and need > usable:

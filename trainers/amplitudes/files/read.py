@@ -1,4 +1,4 @@
-"""Events from files: looked at before they are loaded, and row by row after that."""
+"""Read events from files: check the headers before the data are loaded, then the values row by row."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ from isoplan.trainers.amplitudes.files.formats import (
 )
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and kind of an array, which are known before it is loaded."""
+"""Shape and dtype of an array, available before the array is loaded."""
 HEADER = 2**16
-"""Bytes of an NPZ's array in which its header lies."""
+"""Maximum number of bytes at the start of an NPZ array that contain its header."""
 NAME_BYTES = 4_000
-"""Of the name of a process at most."""
+"""Maximum size in bytes of the name of a process."""
 CHUNK = 2**24
-"""Numbers of a chunk of HDF5, which is loaded whole, at most; or as many as there are in all."""
+"""Maximum number of values of an HDF5 chunk, which is loaded whole; the size of the dataset if that is larger."""
 
 
 def read_events(path: Path, process: str | None = None) -> Events:
-    """The events of a file; ``process`` names the built-in process where the file does not, "" one of the user's own.
+    """Read and check the events of a file.
 
-    Raises PlannerError, one sentence, for a file that is not there, empty, cut short, of another format or larger than
-    the memory; for columns that are missing, of another shape or no numbers; and as ``check_events``.
+    ``process`` names the built-in process if the file does not; "" stands for a user-defined process. Raises
+    PlannerError (one sentence) if the file is missing, empty, truncated, of another format or larger than the memory,
+    if columns are missing, have another shape or are not numeric, or if ``check_events`` does.
     """
     kind = format_of(path)
     if not path.is_file():
@@ -81,7 +82,7 @@ def _need(path: Path, names: set[str]) -> None:
 
 
 def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
-    """Before anything is loaded: real numbers, of shapes that events have, which fit into the memory."""
+    """Check from the headers that arrays are real, have the shapes of events, and fit into memory."""
     for name, (_, dtype) in headers.items():
         if dtype.kind not in "fiu":
             raise PlannerError(f"{path}: {name} holds {dtype}, not real numbers: write it as float64.")
@@ -94,7 +95,7 @@ def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
 
 
 def _need_name(path: Path, kinds: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Before it is loaded: one text, of numpy's ``kinds``."""
+    """Check from the header that the process name is a single string of one of numpy's ``kinds``."""
     if shape or dtype.kind not in kinds or dtype.itemsize > NAME_BYTES:
         raise PlannerError(
             f"{path}: process holds {dtype} of the shape {shape}, not one text: write the name of a built-in process, "
@@ -117,7 +118,7 @@ def _npz(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> Header:
-    """Of an array that stays where it is."""
+    """Read the header of an array in an archive without loading the array."""
     with archive.open(f"{name}.npy") as file:
         start = io.BytesIO(file.read(HEADER))
     version = np.lib.format.read_magic(start)
@@ -147,7 +148,7 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 
 
 def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
-    """A data set whose numbers lie in the file itself, not in another one that it points to."""
+    """Return the dataset ``name`` if its values are stored in the file itself and not in another file."""
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(
             f"{path}: {name} is no data set of the file itself but points elsewhere: store its numbers in the file."

@@ -1,4 +1,4 @@
-"""Events into files: a file is there whole or not at all."""
+"""Write events to files. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from isoplan.trainers.backend.store.files import replace, writing
 
 
 def write_events(path: Path, events: Events) -> None:
-    """Put ``events`` at ``path``, in the format that its name says, weights included.
+    """Write ``events`` to ``path``, weights included, in the format given by its extension.
 
-    Raises PlannerError for another name and where the place cannot be written or its disk is full.
+    Raises PlannerError if the extension is unknown, the folder cannot be written, or the disk is full.
     """
     write = WRITERS[format_of(path)]
     with writing(path.parent):
@@ -25,7 +25,10 @@ def write_events(path: Path, events: Events) -> None:
 
 
 def need_place(path: Path) -> None:
-    """Raises PlannerError where no events could be put at ``path``: another name, there already, or no folder."""
+    """Check that events can be written to ``path``.
+
+    Raises PlannerError if the extension is unknown, the file exists, or the folder does not exist.
+    """
     format_of(path)
     if path.exists():
         raise PlannerError(f"{path} is there already: name another file with --out, or delete it.")

@@ -1,1 +1,1 @@
-"""Where in phase space amplitudes are taken."""
+"""Sampling of the phase space in which amplitudes are evaluated."""

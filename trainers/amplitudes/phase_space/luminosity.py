@@ -1,9 +1,9 @@
-"""How often a quark and an antiquark of two protons meet at a partonic energy: a closed form with few constants.
+"""Quark-antiquark luminosity of two protons as a function of the partonic energy, in closed form.
 
 x q(x) = A x^-a (1 - x)^b, the shape in which parton densities have been parametrised since R. P. Feynman, R. D. Field
-and G. C. Fox (Phys. Rev. D 18 (1978) 3320). The numbers are round ones of the size that the densities of u and ubar
-have at scales of about 100 GeV; they do not run. They decide how sqrt(s) is distributed, not what an amplitude is.
-Every quark and antiquark of the built-in processes has these two.
+and G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants are rounded and similar to the densities of u and ubar at
+scales of about 100 GeV; they do not run. They determine the distribution of sqrt(s), not the amplitudes. All quarks and
+antiquarks of the built-in processes use these two densities.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from scipy.special import beta, hyp2f1
 from isoplan.engine.arrays import Floats
 
 COLLIDER = 13_000.0
-"""sqrt(S) of the protons in GeV."""
+"""Centre-of-mass energy sqrt(S) of the protons in GeV."""
 
 
 @dataclass(frozen=True)
 class Density:
-    """x f(x) = ``size`` x^-``low`` (1 - x)^``high``, with a whole number ``high``."""
+    """The density x f(x) = ``size`` x^-``low`` (1 - x)^``high``, with an integer ``high``."""
 
     size: float
     low: float
     high: int
 
     def __call__(self, x: Floats | float) -> Floats:
-        """x f(x) at x (...,)."""
+        """Return x f(x) at x (...,)."""
         x = np.asarray(x, np.float64)
         return self.size * x**-self.low * (1 - x) ** self.high
 
@@ -40,7 +40,7 @@ ANTIQUARK = Density(0.19, 0.3, 9)
 
 
 def _powers() -> tuple[Floats, Floats]:
-    """The coefficients of P and Q in ``luminosity``."""
+    """Return the coefficients of P and Q in ``luminosity``."""
     j, k = np.arange(QUARK.high + 1)[:, None], np.arange(ANTIQUARK.high + 1)
     one = np.array([(-1) ** i * comb(QUARK.high, i) for i in range(QUARK.high + 1)])
     other = np.array([(-1) ** i * comb(ANTIQUARK.high, i) for i in range(ANTIQUARK.high + 1)])
@@ -50,16 +50,16 @@ def _powers() -> tuple[Floats, Floats]:
 
 P, Q = _powers()
 CLOSE = 0.2
-"""tau up to which ten digits survive where P and Q cancel."""
+"""Maximum tau at which at least ten digits remain after the cancellation of P and Q."""
 
 
 def luminosity(tau: Floats) -> Floats:
-    """dL / dtau of quark and antiquark, either of which may come from either proton; zero from tau = 1 on.
+    """Return dL / dtau of quark and antiquark, each from either proton; it is zero for tau >= 1.
 
     ``tau`` (points,) is s-hat / S. 2 int_tau^1 dx/x q(x) qbar(tau / x), R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD
-    and Collider Physics" (1996), ch. 7: by the binomial theorem 2 A A' tau^(-1-a') (P(tau) - tau^(a'-a) Q(tau)) with
-    two polynomials. Close to 1, where they cancel, with 1 - x = (1 - tau) v as Euler's integral of the hypergeometric
-    function, (1 - tau)^(b+b'+1) B(b+1, b'+1) 2F1(b' + 1 + a - a', b + 1; b + b' + 2; 1 - tau).
+    and Collider Physics" (1996), ch. 7. The binomial theorem gives 2 A A' tau^(-1-a') (P(tau) - tau^(a'-a) Q(tau)) with
+    two polynomials. Close to 1, where they cancel, the substitution 1 - x = (1 - tau) v gives Euler's integral of the
+    hypergeometric function, (1 - tau)^(b+b'+1) B(b+1, b'+1) 2F1(b' + 1 + a - a', b + 1; b + b' + 2; 1 - tau).
     """
     q, anti = QUARK, ANTIQUARK
     shape = polyval(tau, P) - tau ** (anti.low - q.low) * polyval(tau, Q)

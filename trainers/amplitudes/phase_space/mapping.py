@@ -1,16 +1,16 @@
-"""Phase space in transverse momenta, rapidities and azimuths, from a hypercube: flat where QCD has its poles.
+"""Map a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
 
 The last massive particle takes the recoil; the other k = n_f - 1 are free. With sum p_T = 0 solved by the recoil and
 x_1 x_2 S = s-hat = (sum m_T e^y)(sum m_T e^-y) by the partons,
 
     int dx_1 dx_2 f f' dPhi = (2 / S) (2 pi)^(4 - 3 n_f) 2^-n_f  int dL/dtau  prod_free p_T dp_T dphi  prod dy_relative
 
-(R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7): soft and collinear gluons,
-1 / p_T^2, are flat in ln p_T and y. Rapidities stand relative to the recoil's: the boost of the whole is integrated
-over in dL/dtau, so that no point fails but those above the collider's energy. One p_T is the largest, and falls as a
-power; the others are drawn below it. Gluons are ordered in rapidity, and each has its azimuth relative to the particle
-before, since neighbours in rapidity are neighbours in the leading colour orders; n! such regions make up phase space,
-and |M|^2 is the same in all of them.
+(R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7). The distribution of soft and
+collinear gluons, 1 / p_T^2, is flat in ln p_T and y. Rapidities are relative to that of the recoil. The boost of the
+whole event is integrated over in dL/dtau, so only points above the collider's energy fail. The largest p_T has a
+power-law distribution; the others are drawn below it. Gluons are ordered in rapidity, and the azimuth of each is
+relative to the previous particle, because neighbours in rapidity are neighbours in the leading colour orders. Phase
+space consists of n! such regions, and |M|^2 is the same in all of them.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from isoplan.trainers.amplitudes.processes import Process
 from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 PT = 20.0
-"""GeV: the least transverse momentum of a gluon."""
+"""Minimum transverse momentum of a gluon in GeV."""
 DELTA_R = 0.4
-"""The least distance of two gluons, (Delta y^2 + Delta phi^2)^(1/2)."""
+"""Minimum distance of two gluons, (Delta y^2 + Delta phi^2)^(1/2)."""
 
 
 def least_energy(process: Process) -> float:
-    """sqrt(s) in GeV below which no event passes: all gluons at the least pT, nothing else moves.
+    """Return the sqrt(s) in GeV below which no event passes the cuts.
 
-    One gluon alone needs a little more, for its recoil.
+    It is the energy with all gluons at the minimum pT and all other particles at rest. A single gluon needs slightly
+    more because of its recoil.
     """
     return sum(process.masses) + PT * len(process.gluons)
 
 
 def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
-    """Whether events pass the cuts; ``outgoing`` (points, particles, 4) in GeV, without the incoming particles.
+    """Return which events pass the cuts; ``outgoing`` (points, particles, 4) in GeV, without incoming particles.
 
-    Both cuts are the same in every frame along the beams, so that the boost of the partons does not matter.
+    Both cuts are invariant under boosts along the beams, so the boost of the partons does not matter.
     """
     gluons = outgoing[:, [leg - INCOMING for leg in process.gluons]]
     pt = np.hypot(gluons[..., 1], gluons[..., 2])
@@ -59,14 +60,14 @@ def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
 
 
 STEPS = 100
-"""Newton steps at most for the scale of transverse momenta; it converges quadratically, close to threshold linearly."""
+"""Maximum number of Newton steps for the scale of transverse momenta; quadratic convergence (linear near threshold)."""
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """From a hypercube to the events of a process: at ``sqrt_s`` GeV, or with the parton luminosity where it is None.
+    """A map from a hypercube to events of a process, at ``sqrt_s`` GeV or (None) with the parton luminosity.
 
-    Raises PlannerError for an energy at which no event passes the cuts.
+    Raises PlannerError if no event passes the cuts at this energy.
     """
 
     process: Process
@@ -82,15 +83,19 @@ class Mapping:
 
     @property
     def dimension(self) -> int:
-        """Of the hypercube: 3 n_f - 4, or one less at a fixed energy; one more where there is a hardest to choose."""
+        """Dimension of the hypercube: 3 n_f - 4.
+
+        It is one less at a fixed energy, and one more if the hardest particle has to be chosen.
+        """
         n = len(self.process.outgoing)
         return 3 * n - 4 - (self.sqrt_s is not None) + (n > 2)
 
     def __call__(self, u: Floats) -> tuple[Floats, Floats]:
-        """(points, dimension) in (0, 1) -> outgoing momenta (points, n_f, 4) in their rest frame, weights (points,).
+        """Map points (points, dimension) in (0, 1) to outgoing momenta and weights.
 
-        The weights times |M|^2 in GeV^(4 - 2 n_f) have sigma in GeV^-2 as their mean, 1/n! for n gluons included. Where
-        no event lies the weight is zero and the momenta mean nothing. The first free particle has phi = 0.
+        Returns momenta (points, n_f, 4) in their rest frame and weights (points,). The mean of weight times |M|^2 in
+        GeV^(4 - 2 n_f) is sigma in GeV^-2, 1/n! for n gluons included. Points without an event have the weight zero and
+        undefined momenta. The first free particle has phi = 0.
         """
         masses = np.array(self.process.masses[INCOMING:])
         order = _recoil_last(masses)
@@ -111,16 +116,16 @@ class Mapping:
 
 
 def _recoil_last(masses: Floats) -> list[int]:
-    """The particles in the order in which they are drawn: the last massive one takes the recoil."""
+    """Return the order in which the particles are drawn: the last massive one takes the recoil."""
     recoil = int(np.flatnonzero(masses)[-1])
     return [i for i in range(len(masses)) if i != recoil] + [recoil]
 
 
 def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Rapidities (points, k + 1) relative to the last, and what volume a point stands for.
+    """Return rapidities (points, k + 1) relative to the last particle, and the volume element of each point.
 
-    Massive particles are drawn about the recoil and the foremost gluon about the middle of all massive ones,
-    dy = du / (u (1 - u)); every other gluon lies behind the one before it, dy = du / u.
+    Massive particles are drawn around the recoil, and the first gluon around the mean of all massive particles, with dy
+    = du / (u (1 - u)). Each further gluon has a smaller rapidity than the previous one, with dy = du / u.
     """
     behind = gluon & (np.cumsum(gluon) > 1)
     steps = np.where(behind, np.log(u), np.log(u / (1 - u)))
@@ -132,8 +137,10 @@ def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 
 def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """The hardest p_T of the free particles falls as a power, the others lie below it: transverse momenta
-    (points, k + 1, 2), and (2 / S) dL/dtau / (2 s) with prod p_T dp_T."""
+    """Return transverse momenta (points, k + 1, 2), and (2 / S) dL/dtau / (2 s) with prod p_T dp_T.
+
+    The hardest p_T of the free particles has a power-law distribution, and the others are below it.
+    """
     floor, rest = (PT, 0.0) if np.any(m == 0) else (m[0], m[0])
     top = np.sqrt(floor**2 / u[:, 0] ** 2 - rest**2)
     pt, jacobian = _below(u[:, 1:], top, m)
@@ -144,8 +151,10 @@ def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats,
 
 
 def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """The same ratios of p_T at the scale that gives ``sqrt_s``, and 2 delta(s - sqrt_s^2) in the place of (2 / S)
-    dL/dtau."""
+    """Return the same at a fixed energy: the ratios of p_T are scaled to give ``sqrt_s``.
+
+    The factor 2 delta(s - sqrt_s^2) replaces (2 / S) dL/dtau.
+    """
     top = np.full(len(u), sqrt_s / 2)
     pt, jacobian = _below(u, top, m)
     shape = _balanced(pt, phi)
@@ -154,10 +163,10 @@ def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> t
 
 
 def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Transverse momenta (points, k) of which one is ``top`` and the others less, and their volume prod p_T dp_T.
+    """Return transverse momenta (points, k), one equal to ``top`` and the others less, and the volume prod p_T dp_T.
 
-    The first column of ``u`` says which one (if there are two at least). Gluons are flat in ln p_T above the cut,
-    massive particles in ln m_T: both as 1 / m_T^2 and, where p_T is small, 1.
+    The first column of ``u`` selects the largest (if there are at least two). Gluons are flat in ln p_T above the cut,
+    massive particles in ln m_T: both follow 1 / m_T^2, and 1 at small p_T.
     """
     k = len(m) - 1
     if k == 1:
@@ -176,9 +185,10 @@ def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
 
 
 def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
-    """The factor on transverse momenta at which s-hat is ``s``, and ds-hat / dfactor; infinite where masses need more.
+    """Return the factor on transverse momenta at which s-hat is ``s``, and ds-hat / dfactor.
 
-    s-hat is convex in the factor, so that Newton's method falls onto the root from above.
+    The derivative is infinite if the masses alone need more energy. s-hat is convex in the factor, so Newton's method
+    converges to the root from above.
     """
     x2 = (shape**2).sum(axis=2)
     plus, minus = _light_cone(np.sqrt(x2), y)
@@ -197,7 +207,7 @@ def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Float
 
 
 def _balanced(pt: Floats, phi: Floats) -> Floats:
-    """(points, k) -> (points, k + 1, 2): the last one takes the recoil."""
+    """Return the transverse momentum vectors (points, k + 1, 2) for (points, k); the last one takes the recoil."""
     free = pt[..., None] * np.stack([np.cos(phi), np.sin(phi)], axis=-1)
     return np.concatenate([free, -free.sum(axis=1, keepdims=True)], axis=1)
 
@@ -207,6 +217,6 @@ def _transverse(across: Floats, m: Floats) -> Floats:
 
 
 def _light_cone(mt: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """E + p_z and E - p_z of all together."""
+    """Return the total E + p_z and E - p_z."""
     grow = np.exp(y)
     return (mt * grow).sum(axis=1), (mt / grow).sum(axis=1)

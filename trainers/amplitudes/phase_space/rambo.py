@@ -18,11 +18,11 @@ from isoplan.trainers.amplitudes.processes import squared_amplitude
 from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 STEPS = 60
-"""Newton steps at most for the scale of massive momenta; it converges quadratically, close to threshold linearly."""
+"""Maximum number of Newton steps for the scale of massive momenta; quadratic convergence (linear near threshold)."""
 
 
 def massless_volume(n: int, energy: Floats | float) -> Floats:
-    """The volume of the phase space of n massless particles, GeV^(2n - 4), with the factors of 2 pi of (1).
+    """Return the phase-space volume of n massless particles in GeV^(2n - 4), with the factors of 2 pi of (1).
 
     (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
     """
@@ -31,11 +31,11 @@ def massless_volume(n: int, energy: Floats | float) -> Floats:
 
 
 def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Momenta of n particles in their rest frame and weights whose mean is the integral over phase space of 1.
+    """Draw momenta of n particles in their rest frame, with weights whose mean is the phase-space volume.
 
-    ``energy`` (points,) and ``masses`` (n,) in GeV; returns (points, n, 4) as (E, px, py, pz) and (points,) in
-    GeV^(2n - 4). Phase space is prod d^3p / ((2 pi)^3 2E) (2 pi)^4 delta^4. Raises PlannerError for an energy that is
-    not above the sum of the masses, and for fewer than two particles.
+    ``energy`` (points,) and ``masses`` (n,) in GeV; returns (points, n, 4) as (E, px, py, pz) and (points,) in GeV^(2n
+    - 4). Phase space is prod d^3p / ((2 pi)^3 2E) (2 pi)^4 delta^4. Raises PlannerError if an energy is not above the
+    sum of the masses, or if there are fewer than two particles.
     """
     energy = np.asarray(energy, np.float64)
     m = np.array(masses)
@@ -52,7 +52,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
 
 
 def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """(2)-(7): isotropic massless momenta, boosted and scaled into their rest frame at ``energy``."""
+    """Draw isotropic massless momenta, boosted and scaled into their rest frame at ``energy`` (eqs. 2-7)."""
     u = 1 - rng.random((4, len(energy), n))
     cos, phi, q0 = 2 * u[0] - 1, 2 * pi * u[1], -np.log(u[2] * u[3])
     sin = np.sqrt(np.maximum(0, 1 - cos**2))
@@ -67,7 +67,7 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Section 4: momenta scaled by xi so that energies with masses add up, (4.2), and the weight (4.11)."""
+    """Scale momenta by xi so that the energies with masses add up (4.2), and return the weight (4.11)."""
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)
     for _ in range(STEPS):
@@ -84,7 +84,10 @@ def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floa
 
 
 def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
-    """``count`` tries on flat phase space for process and energy of ``mapping``; ln s is flat where s varies."""
+    """Draw ``count`` points on flat phase space for the process and energy of ``mapping``.
+
+    If s varies, its distribution is flat in ln s.
+    """
     process = mapping.process
     energy, weight = _energies(mapping, rng.random(count))
     outgoing, volume = rambo(energy, process.masses[INCOMING:], rng)
@@ -96,7 +99,7 @@ def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Point
 
 
 def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
-    """sqrt(s) in GeV and dtau dL/dtau of each."""
+    """Return sqrt(s) in GeV and dtau dL/dtau of each point."""
     if mapping.sqrt_s is not None:
         return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
     least = (least_energy(mapping.process) / COLLIDER) ** 2

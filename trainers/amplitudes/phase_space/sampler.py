@@ -1,6 +1,6 @@
-"""Weighted points of a process: a mapping of phase space whose hypercube vegas has adapted to the cross section.
+"""Weighted points of a process: a phase-space mapping whose hypercube vegas adapts to the cross section.
 
-G. P. Lepage, J. Comput. Phys. 439 (2021) 110386, whose library holds the grid.
+G. P. Lepage, J. Comput. Phys. 439 (2021) 110386, whose library implements the grid.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 ROUNDS, BINS, PACE = 8, 50, 0.5
-"""Of the adaptation: rounds, bins of a dimension, and vegas's alpha."""
+"""Settings of the adaptation: rounds, bins per dimension, and vegas's alpha."""
 POINTS, FEW = 30_000, 10_000
-"""Of a round; few where there are more than ``MANY`` colour orders and a point takes half a millisecond."""
+"""Points per round. FEW applies with more than ``MANY`` colour orders, when a point takes half a millisecond."""
 MANY = 6
 EDGE = 1e-12
-"""Points keep this distance from the faces of the hypercube, where momenta are infinite."""
+"""Minimum distance of points from the faces of the hypercube, where momenta are infinite."""
 PICOBARN = 0.3893793721e9
 """(hbar c)^2 in pb GeV^2."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points that pass the cuts, of ``tried`` in all; over these the weights' mean is sigma in pb.
+    """Points that pass the cuts, out of ``tried`` points; the sum of weights over ``tried`` is sigma in pb.
 
     ``momenta`` (n, particles, 4) in GeV with the incoming particles first, in the rest frame of the partons;
     ``amplitude`` (n,) is |M|^2; ``weight`` (n,) in pb.
@@ -53,13 +53,13 @@ class Sampler:
     grid: Floats | None = None
 
     def draw(self, count: int, rng: np.random.Generator) -> Points:
-        """``count`` tries, those that pass the cuts with their squared amplitudes, turned by a random azimuth."""
+        """Draw ``count`` points and return those that pass the cuts, with squared amplitudes and a random azimuth."""
         return self._at(rng.random((count, self.mapping.dimension)), rng)[0]
 
     def adapted(self, seed: int = 0, said: Callable[[int], None] = lambda rounds: None) -> Sampler:
-        """With the grid adapted to the squared weights in ``ROUNDS`` rounds: the same for the same seed.
+        """Return a sampler whose grid is adapted to the squared weights in ``ROUNDS`` rounds, deterministic for a seed.
 
-        ``said`` is told how many rounds are done. Raises PlannerError where no point passes the cuts.
+        ``said`` is called with the number of completed rounds. Raises PlannerError if no point passes the cuts.
         """
         process, rng = self.mapping.process, np.random.default_rng(seed)
         count = POINTS if len(process.plan.ends) <= MANY else FEW
@@ -81,7 +81,7 @@ class Sampler:
         return sampler
 
     def _at(self, u: Floats, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
-        """The points of the hypercube's ``u``, and their rows."""
+        """Return the points for the hypercube coordinates ``u``, and their rows."""
         x, jacobian = np.empty_like(u), np.empty(len(u))
         _grid(self).map(u, x, jacobian)
         outgoing, weight = self.mapping(np.clip(x, EDGE, 1 - EDGE))
@@ -93,7 +93,7 @@ class Sampler:
 
 
 def need_vegas() -> None:
-    """Raises PlannerError, one sentence, where vegas is not installed."""
+    """Check that vegas is installed. Raises PlannerError (one sentence) otherwise."""
     if find_spec("vegas") is None:
         raise PlannerError(
             "Sampling phase space needs the extra amplitudes (vegas): install it with pip install "
@@ -102,7 +102,7 @@ def need_vegas() -> None:
 
 
 def _grid(sampler: Sampler) -> Any:
-    """vegas's grid of a sampler."""
+    """Return vegas's grid of a sampler."""
     import vegas
 
     if sampler.grid is None:
@@ -111,7 +111,7 @@ def _grid(sampler: Sampler) -> Any:
 
 
 def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Floats:
-    """Each event by a random azimuth and its gluons in random order: the mapping has an order, events have none."""
+    """Rotate each event by a random azimuth and shuffle its gluons: the mapping orders them, but events do not."""
     phi = 2 * pi * rng.random(len(outgoing))[:, None]
     e, x, y, z = np.moveaxis(outgoing, -1, 0)
     turned = np.stack([e, x * np.cos(phi) - y * np.sin(phi), x * np.sin(phi) + y * np.cos(phi), z], axis=-1)
@@ -122,7 +122,7 @@ def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Flo
 
 
 def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
-    """The incoming quark along z and the antiquark against it before the outgoing momenta."""
+    """Prepend the incoming quark (along +z) and antiquark (along -z) to the outgoing momenta."""
     energy = outgoing[..., 0].sum(axis=1) if sqrt_s is None else np.full(len(outgoing), sqrt_s)
     beams = np.zeros((len(outgoing), INCOMING, 4))
     beams[..., 0] = energy[:, None] / 2

@@ -1,8 +1,8 @@
-"""Events of weight one from weighted points, with a cap above which a thousandth of the cross section lies.
+"""Events of weight one from weighted points, with a cap above which 0.1 % of the cross section lies.
 
-A point of weight w becomes an event with probability min(1, w / cap) and the weight max(1, w / cap), so that weighted
-means are exact whatever the cap. The cap follows from all points up to the last one: each part of them keeps what
-passes a lower floor, with the lot that was drawn for it, and is thinned when the cap is known.
+A point of weight w becomes an event with probability min(1, w / cap) and the weight max(1, w / cap), so weighted means
+are exact for any cap. The cap is determined from all points up to the last part used. Each part keeps the points that
+pass a lower floor, with their random numbers, and is thinned when the cap is known.
 """
 
 from __future__ import annotations
@@ -18,31 +18,34 @@ from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
 from isoplan.trainers.cell import Stopped
 
 ABOVE = 1e-3
-"""Of the cross section, which may lie above the cap."""
+"""Fraction of the cross section that may lie above the cap."""
 TRIES, WARM = 8192, 16384
-"""Points of the hypercube of one part, and those that a floor is taken from."""
+"""Hypercube points per part, and the number of points that determine the floor."""
 ROOMY = 0.01
-"""Of the cross section, which may lie above the floor: a cap below it is not looked for."""
+"""Fraction of the cross section that may lie above the floor. Caps below the floor are not considered."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """An adapted sampler and a cap that is likely too low, the ``floor``: parts keep what passes it."""
+    """An adapted sampler and the ``floor``, a cap that is likely too low: parts keep the points that pass it."""
 
     sampler: Sampler
     floor: float
 
     @staticmethod
     def of(sampler: Sampler, seed: int = 0) -> Ready:
-        """With the floor of a few points: the same for the same seed."""
+        """Return a sampler with the floor of a few points, deterministic for a seed."""
         weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
         return Ready(sampler, cap_of(weight, float(weight.sum()), ROOMY))
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is left of the points of one part, and of all its points: how many were tried and passed the cuts, and the
-    sums of their weights (pb) and of the squares."""
+    """Points kept from one part, and statistics of all its points.
+
+    The statistics are the number of tries, the number that passed the cuts, and the sums of the weights (pb) and of
+    their squares.
+    """
 
     points: Points
     lot: Floats
@@ -51,7 +54,7 @@ class Part:
     squares: float
 
     def thinned(self, cap: float) -> Part:
-        """Those that a higher cap leaves."""
+        """Return the points that pass a higher cap."""
         points = self.points
         kept = points.weight > self.lot * cap
         fewer = Points(points.momenta[kept], points.amplitude[kept], points.weight[kept], points.tried)
@@ -63,11 +66,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Sample:
-    """Unweighted events and what they took.
+    """Unweighted events and statistics of their generation.
 
-    ``sigma`` and its ``error`` in pb are from all points, ``passed`` of them passed the cuts and had their amplitude
-    taken; ``efficiency`` is the share of those that became events; ``above`` is the share of the cross section that
-    lies above the cap.
+    ``sigma`` and its ``error`` in pb are from all points. ``passed`` is the number of points that passed the cuts and
+    had their amplitude evaluated; ``efficiency`` is the fraction of those that became events; ``above`` is the fraction
+    of the cross section that lies above the cap.
     """
 
     events: Events
@@ -79,24 +82,24 @@ class Sample:
 
     @property
     def overweights(self) -> int:
-        """Events with a weight above one."""
+        """Number of events with a weight above one."""
         return int((self.events.weight > 1).sum())
 
     @property
     def largest(self) -> float:
-        """The largest weight of an event."""
+        """Largest weight of an event."""
         return float(self.events.weight.max())
 
 
 def cap_of(weight: Floats, total: float, share: float) -> float:
-    """The least of ``weight`` (n,) above which at most the ``share`` of ``total`` lies."""
+    """Return the smallest of ``weight`` (n,) above which at most the fraction ``share`` of ``total`` lies."""
     falling = np.sort(weight)[::-1]
     above = int(np.searchsorted(np.cumsum(falling), share * total, side="right"))
     return float(falling[min(above, len(falling) - 1)])
 
 
 def make_part(ready: Ready, seed: int, index: int) -> Part:
-    """The ``index``-th part of a ``seed``: the same in whatever process it is made."""
+    """Return part number ``index`` of a ``seed``; the result does not depend on the process that computes it."""
     rng = np.random.default_rng([seed, 2, index])
     points = ready.sampler.draw(TRIES, rng)
     weight = points.weight
@@ -111,9 +114,9 @@ def gather(
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
-    """The first ``n`` events of ``parts``, with the cap that all parts up to there have.
+    """Return the first ``n`` events of ``parts``, with the cap computed from all parts up to the last one used.
 
-    ``said`` is told how many there are. Raises Stopped where ``stop`` says so.
+    ``said`` is called with the number of events so far. Raises Stopped if ``stop`` returns True.
     """
     held: list[Part] = []
     cap, count = ready.floor, 0

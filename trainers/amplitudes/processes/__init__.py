@@ -1,4 +1,4 @@
-"""Squared amplitudes of the built-in processes at tree level, from off-shell currents."""
+"""Squared amplitudes of the built-in processes at tree level, computed from off-shell currents."""
 
 from __future__ import annotations
 

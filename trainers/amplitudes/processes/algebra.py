@@ -1,10 +1,10 @@
-"""The Lorentz algebra of vertices and propagators on arrays: light-cone vectors and two-component spinors.
+"""Lorentz algebra of vertices and propagators on arrays: light-cone vectors and two-component spinors.
 
-Shapes: every array is (components, one axis a leg for its helicities, points), so that currents of different legs
-multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2), in which V-slash is
-the matrix of the four and a spinor pair's vector current is its outer product. A Dirac line in the chiral basis
-(Peskin and Schroeder, eq. 3.25) is its pair of two-component parts; None is a part that vanishes, so that a massless
-line of one chirality costs half.
+Every array has the shape (components, one axis per leg for its helicities, points), so currents of different legs
+multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2). In this basis
+V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac line
+in the chiral basis (Peskin and Schroeder, eq. 3.25) is its pair of two-component parts. None stands for a part that
+vanishes, so a massless line of one chirality costs half.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.complex128]
 Slots = tuple[Array | None, Array | None]
-"""The parts of a Dirac column (left, right), or of a row those that multiply a column's (left, right)."""
+"""Parts (left, right) of a Dirac column; for a row, the parts that multiply (left, right) of a column."""
 Current = Array | Slots
 
 
 def light_cone(momenta: NDArray[np.float64] | Array) -> Array:
-    """(..., 4) as (E, px, py, pz) -> (4, ...) in light-cone components."""
+    """Convert (..., 4) as (E, px, py, pz) to (4, ...) in light-cone components."""
     e, x, y, z = np.moveaxis(momenta, -1, 0)
     return np.stack([e + z, e - z, x + 1j * y, x - 1j * y]).astype(np.complex128)
 
 
 def dot(a: Array, b: Array) -> Array:
-    """a . b in the metric (+, -, -, -), without the axis of components."""
+    """Return a . b in the metric (+, -, -, -), without the axis of components."""
     out: Array = a[0] * b[1]
     out += a[1] * b[0]
     out -= a[2] * b[3]
@@ -35,7 +35,7 @@ def dot(a: Array, b: Array) -> Array:
 
 
 def _two(a: Array, b: Array, c: Array, d: Array, x: Array) -> Array:
-    """The matrix ((a, b), (c, d)) times the two components of ``x``."""
+    """Return the matrix ((a, b), (c, d)) times the two components of ``x``."""
     out = np.empty((2, *np.broadcast_shapes(a.shape, x.shape[1:])), np.complex128)
     np.multiply(a, x[0], out=out[0])
     np.multiply(c, x[0], out=out[1])
@@ -45,7 +45,7 @@ def _two(a: Array, b: Array, c: Array, d: Array, x: Array) -> Array:
 
 
 def slash_column(v: Array, psi: Slots) -> Slots:
-    """V-slash times a column: (sigma.V psi_R, sigmabar.V psi_L)."""
+    """Return V-slash times a column: (sigma.V psi_R, sigmabar.V psi_L)."""
     left, right = psi
     return (
         None if right is None else _two(v[1], -v[3], -v[2], v[0], right),
@@ -54,7 +54,7 @@ def slash_column(v: Array, psi: Slots) -> Slots:
 
 
 def slash_row(bar: Slots, v: Array) -> Slots:
-    """A row times V-slash: (b sigmabar.V, a sigma.V)."""
+    """Return a row times V-slash: (b sigmabar.V, a sigma.V)."""
     a, b = bar
     return (
         None if b is None else _two(v[0], v[2], v[3], v[1], b),
@@ -63,20 +63,20 @@ def slash_row(bar: Slots, v: Array) -> Slots:
 
 
 def scale(psi: Slots, left: complex, right: complex) -> Slots:
-    """The parts times ``left`` and ``right``; a zero makes a part vanish."""
+    """Multiply the parts by ``left`` and ``right``; a part with factor zero becomes None."""
     a, b = psi
     return None if a is None or left == 0 else a * left, None if b is None or right == 0 else b * right
 
 
 def total(x: Array | None, y: Array | None) -> Array | None:
-    """x + y, where None is zero."""
+    """Return x + y, with None as zero."""
     if x is None or y is None:
         return y if x is None else x
     return np.add(x, y)
 
 
 def vector_bilinear(bar: Slots, psi: Slots, left: float, right: float) -> Array | None:
-    """psibar gamma^mu (left P_L + right P_R) psi."""
+    """Return psibar gamma^mu (left P_L + right P_R) psi."""
     (a, b), (x, y) = bar, psi
     out = None
     if b is not None and x is not None and left:
@@ -87,7 +87,7 @@ def vector_bilinear(bar: Slots, psi: Slots, left: float, right: float) -> Array 
 
 
 def _outer(a: Array, x: Array, b: Array, order: tuple[int, int]) -> Array:
-    """(a_i x_i, a_j x_j, b_0 x_1, b_1 x_0) for (i, j) in this order."""
+    """Return (a_i x_i, a_j x_j, b_0 x_1, b_1 x_0) for (i, j) = ``order``."""
     out = np.empty((4, *np.broadcast_shapes(a.shape[1:], x.shape[1:])), np.complex128)
     for k, i in enumerate(order):
         np.multiply(a[i], x[i], out=out[k])
@@ -96,7 +96,7 @@ def _outer(a: Array, x: Array, b: Array, order: tuple[int, int]) -> Array:
 
 
 def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
-    """psibar psi."""
+    """Return psibar psi."""
     out = None
     for row, column in zip(bar, psi, strict=True):
         if row is not None and column is not None:
@@ -105,7 +105,7 @@ def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
 
 
 def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
-    """a_1 b_2 (g^{12} (k - q)^3 + cyclic) for vectors a and b with momenta k and q that go in."""
+    """Return a_1 b_2 (g^{12} (k - q)^3 + cyclic) for vectors a and b with incoming momenta k and q."""
     out: Array = dot(a, b) * (k - q)
     out += dot(2 * q + k, a) * b
     out -= dot(2 * k + q, b) * a
@@ -113,7 +113,7 @@ def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
 
 
 def quartic(a: Array, b: Array, c: Array) -> Array:
-    """a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23})."""
+    """Return a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23})."""
     out: Array = 2 * dot(a, c) * b
     out -= dot(a, b) * c
     out -= dot(b, c) * a
@@ -121,7 +121,10 @@ def quartic(a: Array, b: Array, c: Array) -> Array:
 
 
 def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
-    """-(k-slash + m) / (k^2 - m^2) times a column with momentum ``k`` along its arrow: i times i of the rules is -1."""
+    """Return -(k-slash + m) / (k^2 - m^2) times a column with momentum ``k`` along its arrow.
+
+    The sign is the product of the factors i of the propagator and of the vertex.
+    """
     factor = 1 / (mass**2 - square)
     left, right = slash_column(k * factor, psi)
     if not mass:
@@ -131,7 +134,7 @@ def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
 
 
 def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
-    """The same of a row, whose momentum ``k`` goes into the diagram against the arrow."""
+    """Return the same for a row, whose momentum ``k`` goes into the diagram against the arrow."""
     factor = 1 / (mass**2 - square)
     left, right = slash_row(bar, -(k * factor))
     if not mass:
@@ -141,10 +144,10 @@ def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
 
 
 def propagate_vector(v: Array, k: Array, square: Array, mass: float) -> Array:
-    """(V - k k.V / M^2) / (k^2 - M^2), unitary gauge; Feynman gauge for a massless one."""
+    """Return (V - k k.V / M^2) / (k^2 - M^2), the unitary gauge; a massless vector uses the Feynman gauge."""
     return (v - k * (dot(k, v) / mass**2) if mass else v) / (square - mass**2)
 
 
 def propagate_scalar(s: Array, square: Array, mass: float) -> Array:
-    """-1 / (k^2 - M^2) times a scalar."""
+    """Return -1 / (k^2 - M^2) times a scalar."""
     return np.multiply(s, 1 / (mass**2 - square))

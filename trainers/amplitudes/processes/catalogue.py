@@ -1,4 +1,4 @@
-"""The built-in processes, each a short declaration: its particles, its quark lines, its vertices."""
+"""Built-in processes, each declared by its particles, quark lines and vertices."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from isoplan.trainers.amplitudes.processes.fields import (
 
 @dataclass(frozen=True)
 class Process:
-    """Two incoming and the outgoing particles by name, and the vertices that connect them.
+    """A process: two incoming particles, the outgoing particles, and the vertices that connect them.
 
     ``lines`` are the quark lines as (leg where the colour matrices begin, leg where they end): the incoming antiquark
-    or outgoing quark, and the incoming quark or outgoing antiquark. The recursion's root is the last colourless leg.
+    or outgoing quark, and the incoming quark or outgoing antiquark. The root of the recursion is the last colourless
+    leg.
     """
 
     name: str
@@ -43,12 +44,12 @@ class Process:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The legs as they go into the diagram: outgoing particles as their antiparticles."""
+        """Fields of the legs as they enter the diagram: outgoing particles as their antiparticles."""
         return self.incoming + tuple(FIELDS[name].anti for name in self.outgoing)
 
     @property
     def masses(self) -> tuple[float, ...]:
-        """GeV, incoming first."""
+        """Masses in GeV, incoming particles first."""
         return tuple(FIELDS[name].mass for name in self.particles)
 
     @property
@@ -57,13 +58,13 @@ class Process:
 
     @property
     def root(self) -> int:
-        """The leg that is contracted last."""
+        """Leg that is contracted last."""
         coloured = {*self.gluons, *(leg for line in self.lines for leg in line)}
         return max(leg for leg in range(len(self.particles)) if leg not in coloured)
 
     @property
     def identical(self) -> int:
-        """n! for n identical outgoing particles: cross sections are divided by it, squared amplitudes are not."""
+        """n! for n identical outgoing particles. Cross sections are divided by it, squared amplitudes are not."""
         return prod(factorial(count) for count in Counter(self.outgoing).values())
 
     @cached_property
@@ -72,7 +73,7 @@ class Process:
         return plan(self.fields, orders, self.root, self.vertices)
 
     def without(self, *vertices: Vertex) -> Process:
-        """The process with some of its vertices left out."""
+        """Return the process without some of its vertices."""
         return replace(self, vertices=tuple(vertex for vertex in self.vertices if vertex not in vertices))
 
 
@@ -98,7 +99,7 @@ PROCESSES: dict[str, Process] = {
 
 
 def find_process(name: str) -> Process:
-    """The built-in process called ``name``. Raises PlannerError for one that there is not."""
+    """Return the built-in process ``name``. Raises PlannerError if there is none."""
     if name not in PROCESSES:
         raise PlannerError(f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}.")
     return PROCESSES[name]

@@ -10,19 +10,23 @@ from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
 
 
 def row_of(index: int, all_of_them: int = 1) -> str:
-    """``Row 7 (counted from 0)``, as arrays count; with the number of such rows where there are more."""
+    """Return the name of a row, such as ``Row 7 (counted from 0)``, with the number of such rows if it exceeds one."""
     more = f"; {all_of_them:,} rows in all" if all_of_them > 1 else ""
     return f"Row {index} (counted from 0{more})"
 
 
 TOLERANCE = 1e-6
-"""Of sqrt(s) for what momenta fail to add up to, of E^2 for p^2 - m^2: more than rounding to seven digits leaves."""
+"""Tolerance relative to sqrt(s) for momentum conservation, and to E^2 for p^2 - m^2.
+
+It is larger than the error of rounding to seven digits.
+"""
 
 
 def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
-    """Raises PlannerError that names the first row of ``momenta`` that is no event of these ``particles``.
+    """Check that ``momenta`` are events of these ``particles``.
 
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first.
+    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Raises PlannerError, which names the
+    first invalid row.
     """
     if momenta.ndim != 3 or momenta.shape[1:] != (len(particles), 4):
         raise PlannerError(
@@ -35,10 +39,10 @@ def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def check_own_momenta(momenta: NDArray[np.float64]) -> None:
-    """The same without names, for a process of the user's own: finite, not faster than light, conserved, and each
-    particle's mass the same in all rows.
+    """Check momenta of a user-defined process.
 
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first.
+    They must be finite, not faster than light, and conserved, and each particle must have the same mass in all rows.
+    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Raises PlannerError otherwise.
     """
     _check_finite(momenta)
     squares = _squares(momenta)
@@ -86,7 +90,7 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
-    """Momenta (points, 4) of a particle, each of which allows p^2 within the tolerance: one p^2 that all allow."""
+    """Check that one p^2 is compatible with all rows of ``momenta`` (points, 4) of a particle, within the tolerance."""
     squares, off = _squares(momenta[:, None])[:, 0], TOLERANCE * momenta[:, 0] ** 2
     low, high = squares - off, squares + off
     if low.max(initial=-np.inf) > high.min(initial=np.inf):

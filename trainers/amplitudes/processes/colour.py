@@ -1,4 +1,4 @@
-"""Colour: the orders of the coloured legs and the matrix of their interference, from the generators of SU(3)."""
+"""Colour orders of the coloured legs, and the matrix of their interference, from the generators of SU(3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Lines = tuple[tuple[int, int], ...]
 
 @cache
 def generators(n: int = COLOURS) -> NDArray[np.complex128]:
-    """T^a of SU(n) with tr(T^a T^b) = delta^ab / 2, shape (n^2 - 1, n, n): Gell-Mann's matrices over two for n = 3."""
+    """Return T^a of SU(n) with tr(T^a T^b) = delta^ab / 2, shape (n^2 - 1, n, n).
+
+    For n = 3 these are the Gell-Mann matrices divided by two.
+    """
     found = []
     for i in range(n):
         for j in range(i):
@@ -32,10 +35,10 @@ def generators(n: int = COLOURS) -> NDArray[np.complex128]:
 
 
 def orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """The colour orders: psibar, gluons in every order, psi; or one line inside the other without gluons.
+    """Return the colour orders: psibar, gluons in every order, psi; or one line inside the other without gluons.
 
-    A gluon from the inner line sits on the outer one; the only colour structure is T^a T^a. Raises ValueError for two
-    lines with gluons, which have more structures than orders.
+    A gluon from the inner line is attached to the outer one, so the only colour structure is T^a T^a. Raises ValueError
+    for two lines with gluons, which have more structures than orders.
     """
     if len(lines) == 1:
         ((bar, psi),) = lines
@@ -48,9 +51,9 @@ def orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]
 
 @cache
 def matrix(lines: int, gluons: int) -> NDArray[np.float64]:
-    """The colour sums c_st of |M|^2 = sum_st A_s c_st conj(A_t), over the orders of ``orders``, in their order.
+    """Return the colour sums c_st of |M|^2 = sum_st A_s c_st conj(A_t), in the order of ``orders``.
 
-    Each structure is written out as a tensor with one index a leg, and the tensors are contracted with each other.
+    Each structure is written as a tensor with one index per leg, and the tensors are contracted with each other.
     """
     t = generators()
     if lines == 2:

@@ -31,12 +31,12 @@ from isoplan.trainers.amplitudes.processes.algebra import (
 from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
 
 Combine = Callable[[Sequence[Current], Sequence[Array], tuple[float, ...]], Current | None]
-"""(currents, their momenta, couplings) -> the current that leaves the vertex, before its propagator."""
+"""Function of (currents, their momenta, couplings) that returns the outgoing current before its propagator."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``inputs`` meet and go on as ``output``; coloured inputs stand in the order of their colour matrices."""
+    """A rule that combines ``inputs`` into ``output``; coloured inputs are in the order of their colour matrices."""
 
     output: str
     inputs: tuple[str, ...]
@@ -94,7 +94,7 @@ def _scalar_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[flo
 
 @cache
 def rules(vertices: tuple[Vertex, ...]) -> dict[str, tuple[Rule, ...]]:
-    """All rules of the vertices by their output. A rule that two legs of one vertex give (Z Z W W) is there once."""
+    """Return all rules of the vertices by their output. A rule that two legs of a vertex give (Z Z W W) occurs once."""
     by_output: dict[str, dict[Rule, None]] = {}
     for vertex in vertices:
         for rule in _of(vertex):
@@ -135,18 +135,18 @@ def _of(vertex: Vertex) -> list[Rule]:
     turned = [(leg, legs[i + 1 :] + legs[:i]) for i, leg in enumerate(legs)]
     if len(legs) == 3:
         return [rule(out, rest, _two_vectors) for out, rest in turned]
-    # a and c of quartic(a, b, c) may be exchanged: one order of the two is enough.
+    # a and c of quartic(a, b, c) are interchangeable, so one order of the two is enough.
     return [rule(out, (*sorted((a, c))[:1], b, *sorted((a, c))[1:]), _three_vectors) for out, (a, b, c) in turned]
 
 
 Legs = tuple[int, ...]
 Part = tuple[Legs, Legs]
-"""Coloured legs in their order, and colourless ones by number."""
+"""Coloured legs in colour order, and colourless legs sorted by number."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A current: an external leg where it has no terms, else the sum over (rule, nodes that meet)."""
+    """A current: an external leg if it has no terms, else the sum over (rule, input nodes)."""
 
     field: Field
     legs: Legs
@@ -155,16 +155,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes, each after what it is made of, and of each colour order the node that meets the root's leg."""
+    """Nodes in order of evaluation and, for each colour order, the node that is contracted with the root."""
 
     nodes: tuple[Node, ...]
     ends: Legs
 
 
 def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices: tuple[Vertex, ...]) -> Plan:
-    """The recursion for external legs of these ``fields``, all going in, and these orders of the coloured ones.
+    """Build the recursion for external legs of these ``fields``, all incoming, and these colour orders.
 
-    ``root`` must be colourless. Raises ValueError where the vertices connect some order in no way.
+    ``root`` must be colourless. Raises ValueError if the vertices do not connect the legs of some order.
     """
     coloured = set(orders[0])
     colourless = tuple(leg for leg in range(len(fields)) if leg not in coloured and leg != root)
@@ -176,7 +176,7 @@ def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices:
 
 
 class _Growth:
-    """The nodes found so far; ``current`` finds one and all that it needs."""
+    """The nodes created so far; ``current`` creates a node and all nodes that it needs."""
 
     def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
         self.nodes: list[Node] = []
@@ -215,7 +215,10 @@ class _Growth:
 
 
 def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
-    """All ways to share the legs among ``count`` currents: coloured ones in consecutive stretches, none left empty."""
+    """Yield all ways to distribute the legs over ``count`` currents, none of them empty.
+
+    Coloured legs are split into consecutive parts.
+    """
     coloured, colourless = part
     for cuts in combinations_with_replacement(range(len(coloured) + 1), count - 1):
         edges = (0, *cuts, len(coloured))
@@ -227,9 +230,10 @@ def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
 
 
 def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
-    """Two inputs of one colourless field are told apart by their legs: one order of them only.
+    """Return whether this order of the inputs is the one to use.
 
-    Gluons are told apart by their place in the colour order, and each order is a term of its own.
+    Two inputs of one colourless field differ only by their legs, so only one order of them is used. Gluons differ by
+    their place in the colour order, and each order is a separate term.
     """
     named = list(zip(rule.inputs, parts, strict=True))
     return all(

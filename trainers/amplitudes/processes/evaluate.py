@@ -31,15 +31,15 @@ from isoplan.trainers.amplitudes.processes.currents import Node
 from isoplan.trainers.amplitudes.processes.fields import COLOURS, FIELDS, INCOMING, Field
 
 Chirality = Literal["left", "right"]
-"""Of the massless quark line of a process: it does not change along the line."""
+"""Chirality of the massless quark line of a process, the same along the whole line."""
 
 
 def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -> Current:
-    """The wave function (components, helicities, points) of a leg.
+    """Return the wave function (components, helicities, points) of a leg.
 
-    ``field`` is the leg as it goes into the diagram (an outgoing t is ``t~``), ``momentum`` (points, 4) is the physical
-    one in GeV. Massive particles have their helicities -1/2, 1/2 or -1, 0, 1; massless vectors -1, 1; a massless quark
-    only the one helicity of ``chirality``; scalars one.
+    ``field`` is the leg as it enters the diagram (an outgoing t is ``t~``), ``momentum`` (points, 4) is the physical
+    momentum in GeV. Helicities: -1/2, 1/2 or -1, 0, 1 for massive particles, -1, 1 for massless vectors, only that of
+    ``chirality`` for a massless quark, and one for scalars.
     """
     if field.spin == "scalar":
         return np.ones((1, len(momentum)), np.complex128)
@@ -54,11 +54,11 @@ def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -
 
 
 def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
-    """|p|, cos and sin of half the polar angle, and e^{i phi}; along the z axis phi is 0."""
+    """Return |p|, cos and sin of half the polar angle, and e^{i phi}; along the z axis phi is 0."""
     x, y, z = p[:, 1], p[:, 2], p[:, 3]
     across = np.hypot(x, y)
     size = np.hypot(across, z)
-    # The larger of cos and sin comes without a cancellation, the smaller one from it.
+    # The larger of cos and sin is computed without cancellation, the smaller one from the larger one.
     safe = np.where(size > 0, size, 1.0)
     large = np.sqrt(0.5 + np.abs(z) / (2 * safe))
     small = across / (2 * safe * large)
@@ -68,7 +68,7 @@ def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
 
 
 def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slots:
-    """u(p) of a particle, v(p) of an antiparticle."""
+    """Return u(p) of a particle or v(p) of an antiparticle."""
     size, cosine, sine, phase = _directions(p)
     up = np.stack([cosine + 0j, phase * sine])
     down = np.stack([-phase.conj() * sine, cosine + 0j])
@@ -82,7 +82,7 @@ def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slo
 
 
 def _polarisations(p: Floats, mass: float) -> Array:
-    """(helicities, points, 4)."""
+    """Return the polarisation vectors (helicities, points, 4)."""
     size, cosine, sine, phase = _directions(p)
     cos, sin, zero = cosine**2 - sine**2, 2 * sine * cosine, np.zeros(len(p))
     one = np.stack([zero, cos * phase.real, cos * phase.imag, -sin], axis=-1)
@@ -95,17 +95,17 @@ def _polarisations(p: Floats, mass: float) -> Array:
 
 
 BLOCK = 1024
-"""Points at a time: enough that numpy's own overhead is small, few enough that memory is."""
+"""Points per block: a compromise between numpy's call overhead and memory."""
 CHIRALITIES: tuple[Chirality, Chirality] = ("left", "right")
 AVERAGE = 1 / (4 * COLOURS**2)
-"""Over the helicities and colours of an incoming quark and antiquark."""
+"""Average over the helicities and colours of an incoming quark and antiquark."""
 
 
 def squared_amplitude(process: Process, momenta: Floats) -> Floats:
-    """|M|^2 at tree level, summed over helicities and colours and averaged over those of the two incoming quarks.
+    """Return |M|^2 at tree level, summed over helicities and colours and averaged over those of the incoming quarks.
 
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Returns (points,) in
-    GeV^(8 - 2 particles), not divided by n! for n gluons. Raises PlannerError for momenta that no event has.
+    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Returns (points,) in GeV^(8 - 2
+    particles), not divided by n! for n gluons. Raises PlannerError if the momenta are not those of an event.
     """
     check_momenta(momenta, process.particles)
     blocks = [momenta[i : i + BLOCK] for i in range(0, len(momenta), BLOCK)]
@@ -125,7 +125,7 @@ def _squared(process: Process, momenta: Floats) -> Floats:
 
 
 def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Current]:
-    """The wave functions of all legs, each with an axis for every leg's helicities: (components, ..., points)."""
+    """Return the wave functions of all legs, with one axis per leg for its helicities: (components, ..., points)."""
     count = len(process.fields)
     return [
         _on_axis(wave(FIELDS[name], momenta[:, leg], leg < INCOMING, chirality), leg, count)
@@ -134,9 +134,9 @@ def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Curre
 
 
 def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
-    """The colour-ordered amplitudes (orders, one axis a leg for its helicities, points) for these wave functions.
+    """Return the colour-ordered amplitudes (orders, one axis per leg for its helicities, points).
 
-    None where no diagram has the chirality of the wave functions: quarks with a W on their line are left-handed.
+    Returns None if no diagram has the chirality of the wave functions: quarks with a W on their line are left-handed.
     """
     count, plan = len(process.fields), process.plan
     flow = np.where(np.arange(count) < INCOMING, 1.0, -1.0)
@@ -163,7 +163,7 @@ def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -
 
 
 def _on_axis(current: Current | None, leg: int, count: int) -> Current:
-    """(..., helicities, points) with the helicities on the axis of ``leg`` among those of ``count`` legs."""
+    """Move the helicities of (..., helicities, points) to the axis of ``leg`` among ``count`` legs."""
     if isinstance(current, tuple):
         return cast(Slots, tuple(None if part is None else _on_axis(part, leg, count) for part in current))
     assert current is not None
@@ -172,7 +172,7 @@ def _on_axis(current: Current | None, leg: int, count: int) -> Current:
 
 
 def _meet(node: Node, values: Sequence[Current | None], k: Sequence[Array]) -> Current | None:
-    """The sum over all ways in which the legs of a node meet in a vertex, before the propagator."""
+    """Sum over all ways in which the legs of a node meet in a vertex, before the propagator."""
     out: Current | None = None
     for rule, inputs in node.terms:
         currents = [values[i] for i in inputs]

@@ -20,38 +20,38 @@ from math import pi, sqrt
 from typing import Literal
 
 W_MASS = 80.369
-"""GeV."""
+"""Value in GeV."""
 Z_MASS = 91.188
-"""GeV."""
+"""Value in GeV."""
 HIGGS_MASS = 125.20
-"""GeV."""
+"""Value in GeV."""
 TOP_MASS = 172.57
-"""GeV, from direct measurements."""
+"""Mass in GeV, from direct measurements."""
 FERMI = 1.1663788e-5
-"""G_F in GeV^-2, from the lifetime of the muon."""
+"""Fermi constant G_F in GeV^-2, from the lifetime of the muon."""
 ALPHA_S = 0.118
-"""The strong coupling at M_Z, at every scale."""
+"""Strong coupling at M_Z, used at every scale."""
 
 COLOURS = 3
 VACUUM = 1 / sqrt(sqrt(2) * FERMI)
-"""Vacuum expectation value of the Higgs field: 246.22 GeV."""
+"""Vacuum expectation value of the Higgs field, 246.22 GeV."""
 COS_W = W_MASS / Z_MASS
 SIN_W = sqrt(1 - COS_W**2)
 G_STRONG = sqrt(4 * pi * ALPHA_S)
 G_WEAK = 2 * W_MASS / VACUUM
 E_CHARGE = G_WEAK * SIN_W
 YUKAWA_TOP = TOP_MASS / VACUUM
-"""The top's coupling to H in L = - y H tbar t, m_t / v."""
+"""Coupling of the top to H in L = - y H tbar t, m_t / v."""
 
 
 INCOMING = 2
-"""Incoming particles, which come first."""
+"""Number of incoming particles; they come first."""
 Spin = Literal["fermion", "antifermion", "vector", "scalar"]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A kind of line. ``anti`` is the field whose line goes the other way, ``mass`` is in GeV."""
+    """A kind of line. ``anti`` is the field of the reversed line, ``mass`` is in GeV."""
 
     name: str
     anti: str
@@ -61,7 +61,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Vertex:
-    """Legs, all going in, and couplings; the Lorentz structure follows from the spins of the legs.
+    """Legs (all incoming) and couplings of a vertex; the spins of the legs determine the Lorentz structure.
 
     - (psibar, V, psi): gamma^mu (g_L P_L + g_R P_R), couplings (g_L, g_R)
     - (psibar, S, psi): 1, couplings (y,)
@@ -99,7 +99,7 @@ ISOSPIN = {"u": 1 / 2, "d": -1 / 2}
 
 
 def z_couplings(quark: str) -> tuple[float, float]:
-    """(g_L, g_R) of the Z with a quark: g / cos(theta_w) (T3 - Q sin^2(theta_w)), with T3 = 0 on the right."""
+    """Return (g_L, g_R) of the Z with a quark: g / cos(theta_w) (T3 - Q sin^2(theta_w)), with T3 = 0 for g_R."""
     right = -CHARGE[quark] * SIN_W**2
     return G_WEAK / COS_W * (ISOSPIN[quark] + right), G_WEAK / COS_W * right
 

@@ -1,5 +1,5 @@
-"""Surrogates of squared amplitudes: MLPs on invariants and LLoCa-Transformers, how they are sized, trained, and judged.
+"""Surrogates of squared amplitudes: MLPs on invariants and LLoCa-Transformers, their size, training and test.
 
-H. Bahl, V. Bresó-Pla, A. Butter, J. Iturriza Ramirez, "Scaling laws for amplitude surrogates"; equations are theirs.
-PyTorch is imported in ``model``, ``lloca.model``, ``losses``, ``trainer`` and ``training`` alone.
+H. Bahl, V. Bresó-Pla, A. Butter, J. Iturriza Ramirez, "Scaling laws for amplitude surrogates"; equation numbers refer
+to this paper. Only ``model``, ``lloca.model``, ``losses``, ``trainer`` and ``training`` import PyTorch.
 """

@@ -17,20 +17,22 @@ from isoplan.trainers.backend.store.files import replace
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
     ("relative_median", "relative_mean", "relative_99", "epsilon", "sigma_mean"), "min"
 )
-"""The metrics of a cell and the direction that is better, beside its loss."""
+"""Metrics of a cell in addition to its loss, with the direction that is better."""
 FURTHEST = 30.0
-"""Log of A_NN / A and of sigma at most: of points far from those that were learned a guess may be anything, but a row
-holds finite numbers."""
+"""Maximum of log(A_NN / A) and of log sigma.
+
+Predictions far from the training points can be arbitrarily large, but a row must contain finite numbers.
+"""
 
 
 def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> dict[str, float]:
-    """Errors of ``guess`` for the targets ``truth``, both (points,) and before standardisation, of ``kind`` log or raw.
+    """Return the errors of ``guess`` for the targets ``truth``, both (points,) and not standardised.
 
-    ``loss`` is the mean squared error over the variance of the truth: that of the standardised target, 1 for whoever
-    guesses the mean. ``spread`` is the root of that variance, the standard deviation of log A (of A in its unit where
-    ``kind`` is raw): loss x spread^2 is in the units of the target. ``relative_median``, ``relative_mean`` and
-    ``relative_99`` (99 % of the points are better) are of |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum |A|
-    (eq. 23). Each point counts with its ``weight`` (points,), all alike where it is None.
+    ``kind`` is log or raw. ``loss`` is the mean squared error over the variance of the truth, that is, of the
+    standardised target; a prediction of the mean has the loss 1. ``spread`` is the root of that variance, the standard
+    deviation of log A (of A in its unit if ``kind`` is raw): loss x spread^2 is in the units of the target.
+    ``relative_median``, ``relative_mean`` and ``relative_99`` (99 % quantile) are of |A_NN / A - 1|, and ``epsilon`` is
+    sum |A_NN - A| / sum |A| (eq. 23). Points are weighted with ``weight`` (points,), or equally if it is None.
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
@@ -49,24 +51,27 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 
 FILE = "pulls.csv"
-"""The histogram in the folder of a cell."""
+"""Name of the histogram file in the folder of a cell."""
 COLUMNS = ("low", "high", "points", "gaussian")
 EDGES = np.linspace(-6, 6, 61)
-"""In units of sigma."""
+"""Bin edges in units of sigma."""
 
 
 def pulls(guess: Floats, truth: Floats, sigma: Floats) -> Floats:
-    """t = (guess - truth) / sigma of the target that was learned, log A or A, (points,): a unit Gaussian if sigma is
-    right (eq. 16).
+    """Return t = (guess - truth) / sigma of the learned target (log A or A), (points,).
+
+    It is a unit Gaussian if sigma is correct (eq. 16).
     """
     return (guess - truth) / sigma
 
 
 def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) -> dict[str, float]:
-    """Mean and width of the pulls ``t``, the same of their bulk (the median, and half of what holds the central 68.3 %,
-    which tails do not move), the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and the mean of
-    ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss;
-    with weights as ``errors``.
+    """Return the calibration of the pulls ``t``.
+
+    It contains their mean and width; the mean and width of their bulk (the median, and half of the central 68.3 %
+    interval, both independent of the tails); the fractions within 1 and 2 sigma (0.683 and 0.954 if sigma is correct);
+    and the mean of ``sigma`` in units of the spread of ``truth``, so that its square is comparable with the loss.
+    Weights are as in ``errors``.
     """
     scale = unit(truth)
     low, middle, high = quantiles(t, np.asarray(ndtr([-1.0, 0.0, 1.0]), float), weight)
@@ -82,7 +87,10 @@ def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) 
 
 
 def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
-    """Keep the histogram of the pulls ``t`` as CSV beside what a unit Gaussian would give; the ends hold all beyond."""
+    """Write the histogram of the pulls ``t`` as CSV, with the expectation for a unit Gaussian.
+
+    The first and last bins contain all values beyond the range.
+    """
     counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
     below[0], below[-1] = 0, 1
@@ -100,7 +108,10 @@ def _write(place: Path, text: str) -> None:
 
 
 def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
-    """Edges (n + 1), points (n) and those of a unit Gaussian (n) of a histogram; None where it is not there or bad."""
+    """Return bin edges (n + 1), counts (n) and the Gaussian expectation (n) of a histogram file.
+
+    Returns None if the file is missing or invalid.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [[float(row[name]) for name in COLUMNS] for row in csv.DictReader(file)]

@@ -1,4 +1,4 @@
-"""Intrinsic dimension by the distances to the two nearest neighbours (amplitudes, App. B; Facco et al. 2017)."""
+"""Intrinsic dimension from the distances to the two nearest neighbours (amplitudes, App. B; Facco et al. 2017)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from isoplan.engine.errors import PlannerError
 
 SUBSETS = 5
 LEAST = 100
-"""Points below which the estimate says nothing."""
+"""Minimum number of points for a meaningful estimate."""
 
 
 def need_skdim() -> None:
-    """Raises PlannerError where scikit-dimension is not installed."""
+    """Check that scikit-dimension is installed. Raises PlannerError otherwise."""
     if find_spec("skdim") is None:
         raise PlannerError(
             "The intrinsic dimension needs scikit-dimension: install it with pip install 'isoplan[amplitudes]', or set "
@@ -24,8 +24,9 @@ def need_skdim() -> None:
 
 
 def check_points(size: int, there: int) -> None:
-    """Raises PlannerError where subsets of ``size`` points are too small, or more than half of the points ``there``:
-    what is estimated on nearly the same points, or on all, has no spread.
+    """Check that subsets of ``size`` points are large enough and at most half of the points ``there``.
+
+    Estimates on nearly the same points, or on all points, have no spread. Raises PlannerError otherwise.
     """
     if size < LEAST:
         raise PlannerError(
@@ -40,11 +41,12 @@ def check_points(size: int, there: int) -> None:
 
 
 def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
-    """Intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets of ``size``.
+    """Return the intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets.
 
-    The ratio mu of the distances to the second and the first neighbour has the density d mu^(-d-1) (eq. 30); d is the
-    slope of -log(1 - F(mu)) over log(mu), without the largest tenth of the ratios (``skdim.id.TwoNN``). Points that
-    are there twice are left out. Raises PlannerError for too few points and where scikit-dimension is not installed.
+    The subsets have ``size`` points. The ratio mu of the distances to the second and the first neighbour has the
+    density d mu^(-d-1) (eq. 30); d is the slope of -log(1 - F(mu)) over log(mu), without the largest tenth of the
+    ratios (``skdim.id.TwoNN``). Duplicate points are left out. Raises PlannerError if there are too few points or
+    scikit-dimension is not installed.
     """
     check_points(size, len(points))
     need_skdim()

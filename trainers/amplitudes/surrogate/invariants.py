@@ -1,4 +1,4 @@
-"""What a surrogate sees of an event: the logarithms of all invariants that change from event to event (eq. 9)."""
+"""Inputs of a surrogate: the logarithms of all invariants that vary between events (eq. 9)."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.processes.check import row_of
 
 AT_ONCE = 1_000_000
-"""Products of momenta that are looked at together."""
+"""Number of products of momenta per block."""
 
 
 def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
-    """The pairs (i, j), i < j, of external particles whose p_i . p_j changes from event to event.
+    """Return the pairs (i, j), i < j, of external particles whose p_i . p_j varies between events.
 
-    p_i . p_i is the mass squared and never among them. Where sqrt(s) is fixed p_1 . p_2 is constant too,
-    and with two particles in the final state p_3 . p_4 with it. ``particles`` counts the incoming ones.
+    p_i . p_i is the mass squared and never included. If sqrt(s) is fixed, p_1 . p_2 is constant too, and with two
+    particles in the final state also p_3 . p_4. ``particles`` includes the incoming ones.
     """
     constant = set() if varying else {(0, 1)} | ({(2, 3)} if particles == 4 else set())
     return tuple(pair for pair in combinations(range(particles), 2) if pair not in constant)
 
 
 def inputs(particles: int, varying: bool) -> int:
-    """How many invariants a surrogate reads: n (n - 1) / 2 of n ``particles``, less those that are constant."""
+    """Return the number of invariants: n (n - 1) / 2 for n ``particles``, minus the constant ones."""
     return len(pairs(particles, varying))
 
 
 def freedoms(particles: int, varying: bool) -> int:
-    """Degrees of freedom d of the amplitude: 3 n_f - 4, one less where sqrt(s) is fixed (amplitudes, Sec. 2)."""
+    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, minus one at fixed sqrt(s) (amplitudes, Sec. 2)."""
     return 3 * (particles - 2) - 4 - (not varying)
 
 
 def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
-    """z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), of ``momenta`` (events, particles, 4), for ``chosen`` pairs.
+    """Return z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), for ``momenta`` (events, particles, 4).
 
-    Raises PlannerError as ``unfit_momenta`` says.
+    Raises PlannerError if a product has no logarithm (see ``unfit_momenta``).
     """
     found = _products(momenta, chosen)
     if why := _without_logarithm(found, chosen, 0):
@@ -46,8 +46,10 @@ def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floa
 
 
 def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
-    """Why ``momenta`` have no such logarithms, a sentence that names the first row where p_i . p_j is not positive, as
-    of massless particles that are collinear; empty if they have. They are looked at in blocks, which take little.
+    """Return the reason why invariants of ``momenta`` have no logarithm, or "" if all have one.
+
+    The reason is a sentence that names the first row where p_i . p_j is not positive, for example for collinear
+    massless particles. Momenta are processed in blocks to limit memory.
     """
     rows = max(AT_ONCE // len(chosen), 1)
     for first in range(0, len(momenta), rows):
@@ -57,14 +59,14 @@ def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
 
 
 def _products(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
-    """p_i . p_j in GeV^2, (events, pairs)."""
+    """Return p_i . p_j in GeV^2, (events, pairs)."""
     i, j = (np.array([pair[end] for pair in chosen]) for end in (0, 1))
     lower = momenta * np.array([1.0, -1.0, -1.0, -1.0])
     return np.asarray(np.einsum("epk,epk->ep", momenta[:, i], lower[:, j]))
 
 
 def _without_logarithm(found: Floats, chosen: tuple[tuple[int, int], ...], first: int) -> str:
-    """The sentence of ``unfit_momenta`` for products (events, pairs) whose first is that of the row ``first``."""
+    """Return the sentence of ``unfit_momenta`` for products (events, pairs) whose first row has the index ``first``."""
     bad = ~(found > 0)
     if not bad.any():
         return ""

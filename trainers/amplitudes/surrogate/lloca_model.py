@@ -18,20 +18,23 @@ from torch import Tensor, nn
 from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShape
 
 HEAD = "8x0n+2x1n"
-"""What a head holds: scalars and four-vectors."""
+"""Representation of an attention head: scalars and four-vectors."""
 FIRST = 1_000
-"""Points on which the invariants that the frames are made of are standardised."""
+"""Number of points that standardise the invariants used for the frames."""
 
 
 class Lloca:
-    """Local frames of all particles, a Transformer between them, the mean over particles, a last layer.
+    """Local frames of all particles, a Transformer between them, the mean over particles, and a last layer.
 
-    ``theta`` and ``gradient`` (N,) are what the parameters of the modules and their gradients are views of. Momenta
-    and frames are in double precision, everything else is in single precision.
+    The parameters of the modules and their gradients are views of ``theta`` and ``gradient`` (N,). Momenta and frames
+    are in double precision, everything else is in single precision.
     """
 
     def __init__(self, shape: LlocaShape, x: Tensor, seed: int) -> None:
-        """Draw the weights, the same for every device, for points ``x`` (points, inputs) to train on, on its device."""
+        """Initialise the weights, identical on every device, for training points ``x`` (points, inputs).
+
+        The model is created on the device of ``x``.
+        """
         torch.manual_seed(seed)
         self.shape = shape
         of_pairs = partial(
@@ -39,7 +42,8 @@ class Lloca:
         )
         self._frames = LearnedPDFrames(of_pairs).to(x.device)
         self._net = Transformer(4 + shape.different, HEAD, shape.outputs, shape.layers, shape.heads).to(x.device)
-        # The last layer is linear, so that the mean over particles may come first: it is the last hidden layer.
+        # The last layer is linear, so the mean over particles can be taken before it: the mean is the last hidden
+        # layer.
         self._last, self._net.linear_out = self._net.linear_out, nn.Identity()
         self._into_frame = TensorRepsTransform(TensorReps("1x1n"))
         kinds = torch.tensor(shape.kinds, device=x.device)
@@ -50,22 +54,25 @@ class Lloca:
 
     @property
     def full_rate(self) -> int:
-        """So many numbers of the vector learn at the full rate: all."""
+        """Number of parameters that learn at the full rate: all."""
         return len(self.theta)
 
     @torch.enable_grad()
     def forward(self, x: Tensor) -> Tensor:
-        """Outputs (B, outputs) for momenta ``x`` (B, inputs); keeps what ``backward`` needs."""
+        """Return outputs (B, outputs) for momenta ``x`` (B, inputs); store the intermediate values for ``backward``."""
         self._out = self.layers_of(x)[-1]
         return self._out.detach()
 
     def backward(self, by_output: Tensor) -> None:
-        """Put into ``gradient`` that of the loss whose gradient by the outputs of the last ``forward`` is given."""
+        """Write the gradient of the loss to ``gradient``.
+
+        ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
+        """
         self.gradient.zero_()
         torch.autograd.backward(self._out, by_output)
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """The mean over particles of the last block's activations, (B, width), and the outputs (B, outputs)."""
+        """Return the mean over particles of the last block's activations (B, width), and the outputs (B, outputs)."""
         momenta = self._momenta(x)
         kinds = self._kinds.expand(len(x), -1, -1)
         frames = self._frames(momenta, scalars=kinds)
@@ -80,7 +87,7 @@ class Lloca:
 
 
 def _vectors(module: nn.Module) -> tuple[Tensor, Tensor]:
-    """The parameters of a module and zeros for their gradients, as vectors of which both become views."""
+    """Return the parameters of a module and zeros for their gradients, as vectors; both become views of them."""
     parameters = list(module.parameters())
     theta = torch.cat([one.detach().flatten() for one in parameters])
     gradient = torch.zeros_like(theta)

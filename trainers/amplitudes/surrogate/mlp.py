@@ -1,8 +1,8 @@
-"""The surrogate MLP-I (eq. 17) with a backward pass of its own, its initialisation, and Adam with rates by layer.
+"""The surrogate MLP-I (eq. 17) with an explicit backward pass, its initialisation, and Adam with rates by layer.
 
-All parameters lie in one vector: first what learns at the full rate (W_1 and the biases), then the other matrices.
-Small surrogates spend their time on calls, not on numbers, so that few calls on few tensors are two to three times as
-fast as a module, autograd and a general optimiser; tests compare both to the last digits.
+All parameters are in one vector: first those that learn at the full rate (W_1 and the biases), then the other matrices.
+Small surrogates spend most time on call overhead, so few calls on few tensors are two to three times as fast as a
+module, autograd and a general optimiser. Tests compare both to the last digits.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from torch.nn import functional as F
 from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Model, Parametrization, Shape
 
 BETAS, EPSILON = (0.9, 0.999), 1e-12
-"""Of Adam. The epsilon stays below gradients, which get as small as 1e-6 where the loss does."""
+"""Parameters of Adam. The epsilon must be smaller than the gradients, which reach 1e-6 at small loss."""
 
 
 @dataclass(frozen=True)
 class Activation:
-    """phi(z), and from the gradient of the loss by phi, z and phi(z) that by z."""
+    """An activation phi(z), and its backward pass.
+
+    ``back`` takes the gradient of the loss with respect to phi, z and phi(z), and returns the gradient with respect to
+    z.
+    """
 
     of: Callable[[Tensor], Tensor]
     back: Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -42,7 +46,7 @@ ACTIVATIONS = {
 
 
 class Mlp:
-    """f(x) = W_last phi(... phi(W_1 x + b_1) ...): views of the vectors ``theta`` and ``gradient`` (N,)."""
+    """f(x) = W_last phi(... phi(W_1 x + b_1) ...); weights and biases are views of ``theta`` and ``gradient`` (N,)."""
 
     def __init__(self, shape: Shape, activation: str, device: str = "cpu") -> None:
         self.shape, self.phi = shape, ACTIVATIONS[activation]
@@ -55,14 +59,14 @@ class Mlp:
 
     @property
     def full_rate(self) -> int:
-        """So many numbers of the vector, from its beginning, learn at the full rate: W_1 and all biases."""
+        """Number of parameters, from the start of the vector, that learn at the full rate: W_1 and all biases."""
         return self.shape.width * (self.shape.inputs + self.shape.layers)
 
     def initialise(self, parametrization: Parametrization, seed: int) -> None:
-        """Draw the weights of eq. 18 (standard) or eq. 19 (mup), the same for every device; biases are 0.
+        """Draw the weights of eq. 18 (standard) or eq. 19 (mup), identical on every device; biases are 0.
 
-        W_1 ~ N(0, 1 / d_in), hidden W ~ N(0, 1 / n), and the last N(0, 1 / n), in mup N(0, n_0 / n^2): at the base
-        width n_0 both are the same.
+        W_1 ~ N(0, 1 / d_in), hidden W ~ N(0, 1 / n), and the last W ~ N(0, 1 / n), or N(0, n_0 / n^2) in mup. Both are
+        identical at the base width n_0.
         """
         rng, shape = np.random.default_rng([seed, 0]), self.shape
         last = BASE_WIDTH / shape.width**2 if parametrization == "mup" else 1 / shape.width
@@ -72,7 +76,7 @@ class Mlp:
             weight.copy_(torch.from_numpy(drawn))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Outputs (B, outputs) for standardised invariants ``x`` (B, inputs); keeps what ``backward`` needs."""
+        """Return outputs (B, outputs) for standardised invariants ``x`` (B, inputs); store values for ``backward``."""
         self._z, self._h = [], [x]
         for bias, transposed in zip(self.biases, self._transposed, strict=False):
             self._z.append(torch.addmm(bias, self._h[-1], transposed))
@@ -80,7 +84,10 @@ class Mlp:
         return torch.mm(self._h[-1], self._transposed[-1])
 
     def backward(self, by_output: Tensor) -> None:
-        """Put into ``gradient`` that of the loss whose gradient by the outputs of the last ``forward`` is given."""
+        """Write the gradient of the loss to ``gradient``.
+
+        ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
+        """
         torch.mm(by_output.T, self._h[-1], out=self._weight_gradients[-1])
         for k in reversed(range(self.shape.layers)):
             by_h = torch.mm(by_output, self.weights[k + 1])
@@ -89,13 +96,13 @@ class Mlp:
             torch.sum(by_output, 0, out=self._bias_gradients[k])
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """The activations of every hidden layer, (B, width) each, and the outputs (B, outputs)."""
+        """Return the activations of every hidden layer, (B, width) each, and the outputs (B, outputs)."""
         out = self.forward(x)
         return [*self._h[1:], out]
 
 
 def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """The matrices (out, in) and the biases (width,) that ``vector`` (N,) holds."""
+    """Return views of ``vector`` (N,): the matrices (out, in) and the biases (width,)."""
     n, inside = shape.width, shape.layers - 1
     first, rest = vector[: n * shape.inputs], vector[n * (shape.inputs + shape.layers) :]
     biases = list(vector[n * shape.inputs : n * (shape.inputs + shape.layers)].view(shape.layers, n))
@@ -106,8 +113,8 @@ def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
 class Adam:
     """Adam (Kingma and Ba, arXiv:1412.6980) with the rates of eq. 20 or 21, and an L2 term in the loss.
 
-    In mup the hidden and the last matrices learn at n_0 / n of the rate, which is eq. 21 with the constant n_0, the
-    base width, at which both parametrizations are the same.
+    In mup the hidden and the last matrices learn at n_0 / n of the rate. This is eq. 21 with the constant n_0, the base
+    width, at which both parametrizations are identical.
     """
 
     def __init__(self, model: Model, parametrization: Parametrization, l2: float = 0.0) -> None:
@@ -117,7 +124,7 @@ class Adam:
         self.steps = 0
 
     def step(self, rate: float) -> None:
-        """One step along the gradient of the model."""
+        """Take one step along the gradient of the model."""
         model, (first, second) = self.model, BETAS
         self.steps += 1
         if self.l2:

@@ -1,4 +1,4 @@
-"""The kinds of surrogates: how large they are, what they read of an event, and the model that is trained."""
+"""The kinds of surrogates: their size, their inputs, and the model that is trained."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Activation = Literal["silu", "gelu", "tanh", "relu"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """The size that a cell asks for: ``parameters`` N, or ``width`` if N is 0; ``layers`` 0 follow from ``ratio``."""
+    """Size that a cell requests: ``parameters`` N, or ``width`` if N is 0; ``layers`` 0 follow from ``ratio``."""
 
     parameters: float
     width: int
@@ -38,7 +38,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Start:
-    """How a model begins: its activation, its parametrization, and the seed of its weights."""
+    """Settings of the initialisation of a model: activation, parametrization, and seed of the weights."""
 
     activation: Activation
     parametrization: Parametrization
@@ -47,13 +47,13 @@ class Start:
 
 @dataclass(frozen=True)
 class Network:
-    """A kind of surrogate: of its points ``at_once`` are looked at in one batch.
+    """A kind of surrogate, which evaluates ``at_once`` points per batch.
 
-    ``size(architecture, facts)`` and ``check(parametrization)`` raise PlannerError for what cannot be, ``unfit(facts)``
-    says why it cannot read the events of a file, if so, ``inputs(momenta, facts)`` are what it reads, (points, inputs),
-    ``standard(inputs, weight)`` how these are standardised, to numbers of ``precision``, and ``model(size, start, x)``
-    the model as it begins for standardised points ``x`` to train on. ``rate`` is the learning rate of a cell that names
-    none.
+    ``size(architecture, facts)`` and ``check(parametrization)`` raise PlannerError for invalid settings.
+    ``unfit(facts)`` returns the reason why it cannot read the events of a file, or "". ``inputs(momenta, facts)``
+    returns its inputs (points, inputs), ``standard(inputs, weight)`` their standardisation, to numbers of
+    ``precision``, and ``model(size, start, x)`` the initial model for standardised training points ``x``. ``rate`` is
+    the default learning rate.
     """
 
     size: Callable[[Architecture, Facts], Size]
@@ -111,7 +111,7 @@ def _lloca_inputs(momenta: Floats, facts: Facts) -> Floats:
 
 
 def beam_units(x: Floats, weight: Weight = None) -> Standard:
-    """Momenta ``x`` (points, 4 particles) in units of the root mean square of sqrt(s) / 2, in any frame the same."""
+    """Return the scale of momenta ``x`` (points, 4 particles): the root mean square of sqrt(s) / 2, in any frame."""
     total = x[:, :4] + x[:, 4:8]
     s = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)
     return Standard(np.zeros(x.shape[1]), np.full(x.shape[1], np.sqrt(mean(s, weight)) / 2))
@@ -133,4 +133,4 @@ NETWORKS: Mapping[str, Network] = {
         1_024,
     ),
 }  # fmt: skip
-"""By the field ``network`` of a cell."""
+"""Networks by the field ``network`` of a cell."""

@@ -21,7 +21,7 @@ MOST_LAYERS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """An MLP of eq. 17: ``inputs`` -> ``layers`` hidden layers of ``width`` with biases -> ``outputs`` without."""
+    """The MLP of eq. 17: ``inputs`` -> ``layers`` hidden layers of ``width`` (with biases) -> ``outputs`` (without)."""
 
     inputs: int
     width: int
@@ -41,22 +41,22 @@ class Shape:
 
     @property
     def training_flops(self) -> int:
-        """FLOPs of one point in one iteration: C over the points seen. 4 m n + 6 ((L - 1) n^2 + n o)."""
+        """FLOPs of one point in one iteration, 4 m n + 6 ((L - 1) n^2 + n o), that is, C per point seen."""
         n = self.width
         inside = (self.layers - 1) * n * n + n * self.outputs
         return FORWARD_AND_BACKWARD * inside + ON_DATA * self.inputs * n
 
     @property
     def activations(self) -> float:
-        """Bytes of a point while it is looked at or learned from."""
+        """Memory in bytes per point for the activations."""
         return 12.0 * self.width * self.layers
 
 
 def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, ratio: float = 32.0) -> Shape:
-    """The surrogate whose parameters are nearest to ``N``.
+    """Return the surrogate whose number of parameters is nearest to ``N``.
 
-    With ``layers`` 0 its depth is the one whose width is nearest to ``ratio`` times as large, so that both grow
-    together (amplitudes, Sec. 3.2). Raises PlannerError where not even a width of 1 has so few parameters.
+    With ``layers`` 0, its depth is the one whose ratio of width to depth is nearest to ``ratio``, so that width and
+    depth grow together (amplitudes, Sec. 3.2). Raises PlannerError if even a width of 1 has more parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
     widths = {depth: _width(N, inputs, outputs, depth) for depth in depths}
@@ -71,24 +71,24 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
 
 
 def _width(N: float, inputs: int, outputs: int, layers: int) -> float:
-    """The positive root n of N = (L - 1) n^2 + (m + L + o) n, before it is made whole."""
+    """Return the positive root n of N = (L - 1) n^2 + (m + L + o) n, not rounded."""
     a, b = layers - 1, inputs + layers + outputs
     return N / b if a == 0 else (math.sqrt(b * b + 4 * a * N) - b) / (2 * a)
 
 
 HEAD = 16
-"""Channels of an attention head, 8 scalars and 2 four-vectors as in the amplitudes of the authors of LLoCa."""
+"""Channels of an attention head: 8 scalars and 2 four-vectors, as in the amplitude models of the LLoCa authors."""
 FRAMES_LAYERS = 2
-"""Hidden layers of the network that predicts the local frames; they are as wide as the Transformer."""
+"""Hidden layers of the network that predicts the local frames; they have the width of the Transformer."""
 PRODUCTS = 96
-"""Multiply-adds of the 4 x 4 products that make the local frame of a particle of three vectors."""
+"""Multiply-adds of the 4 x 4 products that compute the local frame of a particle from three vectors."""
 
 
 @dataclass(frozen=True)
 class LlocaShape:
-    """Tokens of ``kinds`` -> ``layers`` blocks of ``width`` -> the mean over tokens -> ``outputs``.
+    """Shape: tokens of ``kinds`` -> ``layers`` blocks of ``width`` -> the mean over tokens -> ``outputs``.
 
-    Raises PlannerError for a width that is no number of heads.
+    Raises PlannerError if the width is not a multiple of the head size.
     """
 
     kinds: tuple[int, ...]
@@ -107,25 +107,25 @@ class LlocaShape:
 
     @property
     def inputs(self) -> int:
-        """Numbers that it reads of a point: four of each particle."""
+        """Number of inputs per point: four per particle."""
         return 4 * len(self.kinds)
 
     @property
     def different(self) -> int:
-        """Kinds of particles, which tokens say by a one among zeros."""
+        """Number of kinds of particles, the length of the one-hot code in a token."""
         return len(set(self.kinds))
 
     @property
     def heads(self) -> int:
-        """Attention heads."""
+        """Number of attention heads."""
         return self.width // HEAD
 
     @property
     def parameters(self) -> int:
         """N = (12 L + 1) n^2 + (9 L + 3 t + 11 + o) n + 3 + o, for L blocks of width n, t kinds, and o outputs.
 
-        (2 t + 1) n + n + n^2 + n + 3 n + 3 are those of the frames, (4 + t) n + n of the first layer, 12 n^2 + 9 n of
-        a block (attention 4 n^2, two layers with 4 n between them 8 n^2), and (n + 1) o of the last layer.
+        (2 t + 1) n + n + n^2 + n + 3 n + 3 belong to the frames, (4 + t) n + n to the first layer, 12 n^2 + 9 n to a
+        block (attention 4 n^2, two layers with 4 n between them 8 n^2), and (n + 1) o to the last layer.
         """
         square, linear, constant = self._polynomial
         return square * self.width**2 + linear * self.width + constant
@@ -137,11 +137,11 @@ class LlocaShape:
 
     @property
     def training_flops(self) -> int:
-        """FLOPs of one point in one iteration. With m particles and e = m (m - 1) pairs:
+        """FLOPs of one point in one iteration, with m particles and e = m (m - 1) pairs.
 
-        4 (2 t + 1) n e + 6 ((n^2 + 3 n) e + (12 L n^2 + (4 + t) n + 96) m + 2 L n m^2 + n o) + 32 m. The first are the
-        frames, whose inputs are data; what the tokens read depends on the frames and has a gradient. The 32 m scale
-        the frames and have none.
+        4 (2 t + 1) n e + 6 ((n^2 + 3 n) e + (12 L n^2 + (4 + t) n + 96) m + 2 L n m^2 + n o) + 32 m. The first term is
+        the first layer of the frames, whose inputs are data. The inputs of the tokens depend on the frames and have a
+        gradient. The term 32 m scales the frames and has no gradient.
         """
         n, m, t = self.width, len(self.kinds), self.different
         pairs = m * (m - 1)
@@ -151,7 +151,7 @@ class LlocaShape:
 
     @property
     def activations(self) -> float:
-        """Bytes of a point while it is looked at or learned from."""
+        """Memory in bytes per point for the activations."""
         m = len(self.kinds)
         return 4.0 * self.width * (60 * self.layers * m + 8 * m * (m - 1))
 
@@ -159,10 +159,10 @@ class LlocaShape:
 def lloca_of_parameters(
     N: float, kinds: tuple[int, ...], outputs: int = 1, layers: int = 0, ratio: float = 32.0
 ) -> LlocaShape:
-    """The LLoCa-Transformer whose parameters are nearest to ``N``; its width goes in steps of a head.
+    """Return the LLoCa-Transformer whose number of parameters is nearest to ``N``.
 
-    With ``layers`` 0 its depth is the one whose width is nearest to ``ratio`` times as large. Raises PlannerError where
-    not even a single head has so few parameters.
+    Its width is a multiple of a head. With ``layers`` 0, its depth is the one whose ratio of width to depth is nearest
+    to ``ratio``. Raises PlannerError if even a single head has more parameters.
     """
     shapes = {
         depth: _lloca_width(N, LlocaShape(kinds, HEAD, depth, outputs))
@@ -180,26 +180,26 @@ def lloca_of_parameters(
 
 
 def _lloca_width(N: float, shape: LlocaShape) -> float:
-    """The width at which so many layers have ``N`` parameters, before it is made whole; 0 where there is none."""
+    """Return the real-valued width at which the layers have ``N`` parameters; 0 if there is none."""
     a, b, c = shape._polynomial
     return max((math.sqrt(max(b * b + 4 * a * (N - c), 0.0)) - b) / (2 * a), 0.0)
 
 
 VERSION = 3
-"""Part of the name of a cell, to be raised where the same cell gives other numbers."""
+"""Version, part of the name of a cell. Increase it if the same cell gives other numbers."""
 BASE_WIDTH = 64
-"""n_0 of muP: there its initialisation and its rates are those of the standard parametrization."""
+"""n_0 of muP, the width at which its initialisation and rates are those of the standard parametrization."""
 RATE = 3e-3
-"""Of Adam at the beginning of the cosine, at every width in muP: that of long trainings (docs/amplitudes.md)."""
+"""Learning rate of Adam at the start of the cosine, for every width in muP; from long runs (docs/amplitudes.md)."""
 LLOCA_RATE = 1e-3
-"""The same of a LLoCa-Transformer."""
+"""The same for a LLoCa-Transformer."""
 
 
 Parametrization = Literal["mup", "standard"]
 
 
 class Size(Protocol):
-    """How large a surrogate is: numbers that it reads of a point, ``width`` and number of hidden layers, outputs."""
+    """Size of a surrogate: inputs per point, ``width`` and number of hidden layers, and outputs."""
 
     @property
     def inputs(self) -> int: ...
@@ -211,19 +211,19 @@ class Size(Protocol):
     def outputs(self) -> int: ...
     @property
     def parameters(self) -> int:
-        """N."""
+        """Number of parameters N."""
 
     @property
     def training_flops(self) -> int:
-        """FLOPs of one point in one iteration: C over the points seen."""
+        """FLOPs of one point in one iteration, that is, C divided by the number of points seen."""
 
     @property
     def activations(self) -> float:
-        """Bytes of a point while it is looked at or learned from."""
+        """Memory in bytes per point for the activations."""
 
 
 class Model(Protocol):
-    """What is trained: outputs and gradients of vectors ``theta`` and ``gradient`` (N,)."""
+    """A model under training, with the vectors ``theta`` and ``gradient`` (N,)."""
 
     theta: Tensor
     gradient: Tensor
@@ -232,13 +232,16 @@ class Model(Protocol):
     def shape(self) -> Size: ...
     @property
     def full_rate(self) -> int:
-        """So many numbers of the vector, from its beginning, learn at the full rate in muP."""
+        """Number of parameters, from the start of the vector, that learn at the full rate in muP."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Outputs (B, outputs) for standardised inputs ``x`` (B, inputs); keeps what ``backward`` needs."""
+        """Return outputs (B, outputs) for standardised inputs ``x`` (B, inputs); store the values for ``backward``."""
 
     def backward(self, by_output: Tensor) -> None:
-        """Put into ``gradient`` that of the loss whose gradient by the outputs of the last ``forward`` is given."""
+        """Write the gradient of the loss to ``gradient``.
+
+        ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
+        """
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """Activations of hidden layers, the last one (B, width) last but one, and the outputs (B, outputs)."""
+        """Return activations of hidden layers and the outputs (B, outputs); the last hidden layer is (B, width)."""

@@ -15,43 +15,42 @@ Weight = Floats | None
 
 
 def relative(weight: Floats) -> Weight:
-    """Weights (points,) over their mean; None where all are the same, so that they change no digit."""
+    """Return the weights (points,) divided by their mean, or None if all are equal, so that results do not change."""
     if (weight == weight[0]).all():
         return None
-    scaled = weight / weight.max()  # sums of the largest numbers are not finite
+    scaled = weight / weight.max()  # the sum of the largest weights can overflow
     return scaled / scaled.mean()
 
 
 def mean(values: Floats | NDArray[np.bool_], weight: Weight) -> Floats:
-    """The mean over the first axis of ``values`` (points, ...), each point with its ``weight`` (points,)."""
+    """Return the mean over the first axis of ``values`` (points, ...), weighted with ``weight`` (points,)."""
     return np.asarray(np.average(values, axis=0, weights=weight))
 
 
 def variance(values: Floats, weight: Weight) -> Floats:
-    """The mean square of the distance to the mean, over the first axis of ``values`` (points, ...)."""
+    """Return the variance over the first axis of ``values`` (points, ...)."""
     return np.asarray(values.var(axis=0) if weight is None else mean((values - mean(values, weight)) ** 2, weight))
 
 
 def unit(values: Floats) -> Floats:
-    """The power of two next below the largest of ``values`` (points, ...) in each column.
+    """Return the largest power of two that is at most the largest of ``values`` (points, ...), for each column.
 
-    Values are divided by it before they are squared: no square is then too large or too small for a number, and the
-    digits stay those that they were.
+    Values are divided by it before they are squared. This prevents overflow and underflow without rounding.
     """
     return np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1)
 
 
 def deviation(values: Floats, weight: Weight) -> Floats:
-    """The root of the variance over the first axis of ``values`` (points, ...), in whatever unit they are."""
+    """Return the root of the variance over the first axis of ``values`` (points, ...), for values of any size."""
     scale = unit(values)
     return np.asarray(np.sqrt(variance(values / scale, weight)) * scale)
 
 
 def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
-    """The values below which so many ``shares`` of the weight of ``values`` (points,) lie.
+    """Return the values below which the fractions ``shares`` of the weight of ``values`` (points,) lie.
 
-    Points that count alike are interpolated linearly; with weights a quantile is one of the values, so that a point of
-    weight 2 is two points.
+    Points with equal weights are interpolated linearly. With weights a quantile is one of the values, so a point of
+    weight 2 counts as two points.
     """
     if weight is None:
         return np.asarray(np.quantile(values, shares))
@@ -59,25 +58,25 @@ def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
 
 
 def effective(weight: Weight, points: int) -> float:
-    """Points without weights that know a mean as well: (sum w)^2 / sum w^2 (Kish 1965); all ``points`` for None."""
+    """Return the effective number of points, (sum w)^2 / sum w^2 (Kish 1965); ``points`` if the weights are None."""
     return float(points) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 LOG, RAW = "log", "raw"
 ROUNDING = 1e-9
-"""Of the largest number: what changes by less does not change."""
+"""Relative tolerance with respect to the largest value, below which a column counts as constant."""
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """(x - mean) / spread by column; a column that does not change becomes 0."""
+    """Standardisation (x - mean) / spread by column; a constant column becomes 0."""
 
     mean: Floats
     spread: Floats
 
     @classmethod
     def of(cls, values: Floats, weight: Weight = None) -> Standard:
-        """The standardisation over the rows of ``values`` (points, columns), each with its ``weight`` (points,)."""
+        """Return the standardisation over the rows of ``values`` (points, columns), with their ``weight`` (points,)."""
         scale = unit(values)
         spread = deviation(values, weight)
         changes = spread > ROUNDING * np.abs(values).max(axis=0)
@@ -87,14 +86,14 @@ class Standard:
         return (values - self.mean) / self.spread
 
     def back(self, values: Floats) -> Floats:
-        """What ``values`` were before."""
+        """Return ``values`` before standardisation."""
         return values * self.spread + self.mean
 
 
 def target(amplitude: Floats, kind: str) -> Floats:
-    """What a surrogate learns, (points, 1), before it is standardised: log A, or A itself for ``kind`` raw (Sec. 4).
+    """Return the target (points, 1) of a surrogate before standardisation: log A, or A for ``kind`` raw (Sec. 4).
 
-    Raises PlannerError as ``unfit`` says.
+    Raises PlannerError if the amplitudes are invalid (see ``unfit``).
     """
     if why := unfit(amplitude, kind):
         raise PlannerError(why)
@@ -102,9 +101,10 @@ def target(amplitude: Floats, kind: str) -> Floats:
 
 
 def unfit(amplitude: Floats, kind: str) -> str:
-    """Why amplitudes (points,) make no target of a ``kind``, a sentence that names the first row; empty if they do.
+    """Return the reason why amplitudes (points,) are invalid for a ``kind`` of target, or "" if they are valid.
 
-    Those of log are positive. Those of raw may be negative but not 0, since errors are relative to them as well.
+    The reason is a sentence that names the first row. Logarithms need positive amplitudes. Raw amplitudes can be
+    negative but not 0, because errors are also relative to them.
     """
     bad = ~np.isfinite(amplitude) | (amplitude <= 0 if kind == LOG else amplitude == 0)
     if not bad.any():
@@ -120,9 +120,10 @@ def unfit(amplitude: Floats, kind: str) -> str:
 
 
 def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
-    """Raises PlannerError where the targets ``y`` (points, 1) of a ``kind`` are all the same within rounding.
+    """Check that the targets ``y`` (points, 1) of a ``kind`` vary by more than rounding.
 
-    ``points`` says which they are. Logarithms are compared with 1 at least: their own size is that of the unit of A.
+    ``points`` is the purpose of the points, for the message. Logarithms are compared with at least 1, because their
+    size depends on the unit of A. Raises PlannerError otherwise.
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:

@@ -26,18 +26,24 @@ from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard, Weight
 from isoplan.trainers.cell import CellError
 
 LOWEST = -14.0
-"""log sigma at least: single precision does not tell smaller ones, and a surrogate that has learned its points by
-heart would make them 0."""
+"""Minimum of log sigma.
+
+Single precision does not resolve smaller values, and a surrogate that has memorised its training points would reduce
+sigma to 0.
+"""
 HIGHEST = 30.0
-"""Log of A_NN / A at most, so that a first guess is finite."""
+"""Maximum of log(A_NN / A), so that the first predictions are finite."""
 Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""From outputs (B, o) and targets (B, 1) the loss of each point (B, 1), and the gradient (B, o) of their mean."""
+"""Function of outputs (B, o) and targets (B, 1).
+
+It returns the loss per point (B, 1) and the gradient (B, o) of its mean.
+"""
 
 
 def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The mean loss () and its gradient (B, o), each point with its ``weight`` (B, 1), None where all count alike.
+    """Return the mean loss () and its gradient (B, o), weighted with ``weight`` (B, 1), or equally if it is None.
 
-    Weights have the mean 1 over the whole set, not over a batch, so that the gradient of a batch is unbiased.
+    Weights have the mean 1 over the whole set, not over a batch, so the gradient of a batch is unbiased.
     """
     each, by_output = loss(out, y)
     if weight is None:
@@ -46,13 +52,13 @@ def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple
 
 
 def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """<(f - y)^2>."""
+    """Compute <(f - y)^2>."""
     off = out - y
     return off.square(), off.mul(2 / len(y))
 
 
 def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """<(f - y)^2 / (2 sigma^2) + log sigma>, eq. 15."""
+    """Compute <(f - y)^2 / (2 sigma^2) + log sigma> (eq. 15)."""
     off, log_sigma = out[:, :1] - y, out[:, 1:].clamp(min=LOWEST)
     by_mean = off * torch.exp(-2 * log_sigma)
     twice = off * by_mean
@@ -61,7 +67,7 @@ def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def relative_of_logs(spread: float) -> Loss:
-    """<|A_NN / A - 1|> where the outputs are log A with that ``spread`` before it was standardised."""
+    """Return the loss <|A_NN / A - 1|> for outputs log A; ``spread`` is that of the standardisation."""
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         off = torch.expm1((spread * (out - y)).clamp(max=HIGHEST))
@@ -71,7 +77,7 @@ def relative_of_logs(spread: float) -> Loss:
 
 
 def relative_of_amplitudes(mean: float, spread: float) -> Loss:
-    """<|A_NN / A - 1|> where the outputs are A with that ``mean`` and ``spread``."""
+    """Return the loss <|A_NN / A - 1|> for outputs A; ``mean`` and ``spread`` are those of the standardisation."""
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         scale = spread / (mean + spread * y)
@@ -83,8 +89,10 @@ def relative_of_amplitudes(mean: float, spread: float) -> Loss:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1) before standardisation; ``weight`` (points,) has the
-    mean 1 and is None where all points count alike."""
+    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1), not standardised.
+
+    ``weight`` (points,) has the mean 1; None if all points have the same weight.
+    """
 
     x: Floats
     y: Floats
@@ -93,8 +101,12 @@ class Points:
 
 @dataclass(frozen=True)
 class State:
-    """Iterations made, the one with the least validation loss so far (0: none yet), what that was, and the mean loss
-    ``trained`` on between the last two looks (nan: none yet, or a checkpoint that did not keep it)."""
+    """Training state of a surrogate.
+
+    ``done``: iterations so far. ``best``: iteration with the smallest validation loss (0 if none). ``best_loss``: that
+    loss. ``trained``: mean training loss between the last two validations (nan if none yet, or if the checkpoint does
+    not contain it).
+    """
 
     done: int = 0
     best: int = 0
@@ -103,7 +115,7 @@ class State:
 
 
 class Trainer:
-    """Trains ``shape`` as ``cell`` says on the points ``train``, standardised by themselves."""
+    """A trainer of ``shape`` with the settings of ``cell`` on the points ``train``, which it standardises."""
 
     def __init__(self, cell: AmplitudeCell, shape: Size, train: Points, device: str) -> None:
         self.cell, self.device = cell, torch.device(device)
@@ -118,7 +130,7 @@ class Trainer:
         self.said = torch.zeros((), device=self.device)
 
     def tensors(self, points: Points) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Standardised inputs and targets on the device, and their weights (points, 1) where they have some."""
+        """Return standardised inputs and targets on the device, and their weights (points, 1) or None."""
         weight = None if points.weight is None else self._tensor(points.weight[:, None])
         return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
 
@@ -126,7 +138,7 @@ class Trainer:
         return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:
-        """One iteration on the ``chosen`` points, or on all; adds its loss to ``said``."""
+        """Run one iteration on the ``chosen`` points (None for all) and add its loss to ``said``."""
         x, y, weight = self.x, self.y, self.weight
         if chosen is not None:
             x, y, weight = x[chosen], y[chosen], None if weight is None else weight[chosen]
@@ -136,15 +148,15 @@ class Trainer:
         self.said.add_(value)
 
     def outputs(self, x: Tensor) -> Tensor:
-        """Outputs (points, outputs) for standardised inputs, in blocks."""
+        """Return outputs (points, outputs) for standardised inputs, computed in blocks."""
         return torch.cat([self.model.layers_of(block)[-1] for block in torch.split(x, self.network.at_once)])
 
     def last_hidden(self, x: Tensor) -> Tensor:
-        """Activations (points, width) of the last hidden layer."""
+        """Return activations (points, width) of the last hidden layer."""
         return torch.cat([self.model.layers_of(block)[-2] for block in torch.split(x, self.network.at_once)])
 
     def save(self, place: Path) -> None:
-        """Everything that the next update depends on."""
+        """Save all state that the next iteration depends on."""
         parts = {
             "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
             "said": self.said, "x": self.x[:1], "y": self.y.sum(),
@@ -152,7 +164,7 @@ class Trainer:
         training_loop.save_checkpoint(place, self.device, **parts, state=asdict(self.state))
 
     def load(self, place: Path) -> None:
-        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other points."""
+        """Continue from a checkpoint. Raises CellError if it cannot be read or belongs to other points."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
                 raise CellError("the events have changed since")
@@ -165,12 +177,12 @@ class Trainer:
 
 
 def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> Loss:
-    """What the cell trains on, where targets had that mean and spread."""
+    """Return the training loss of a cell whose targets had this mean and spread."""
     if cell.objective == "mse":
         return mse
     if cell.objective == "heteroscedastic":
         return heteroscedastic
     if cell.target == LOG:
         return relative_of_logs(spread)
-    scale = float(unit(np.array([mean, spread])))  # single precision has no numbers as small as an amplitude may be
+    scale = float(unit(np.array([mean, spread])))  # amplitudes can be too small for single precision
     return relative_of_amplitudes(mean / scale, spread / scale)

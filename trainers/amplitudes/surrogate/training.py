@@ -1,4 +1,4 @@
-"""Training of a cell: batches by index, a cosine, looks at the validation points, the best weights tested."""
+"""Training of a cell: random batches, a cosine schedule, validations, and a test of the best weights."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
-"""Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
+"""Iterations between two validations (amplitudes, Sec. 3.2), and the number of validations in a short training."""
 SHARE = 0.1
-"""Of the training's compute: where looks would take more, they are less often than ``EVERY``, but never fewer than
-``LOOKS``, whatever these take. C does not count looks."""
+"""Maximum fraction of the training compute for validations.
+
+If they would take more, they are less frequent than ``EVERY``, but there are at least ``LOOKS``. C does not include
+validations.
+"""
 STRIDE = 50
-"""Iterations between two looks at whether the cell was asked to stop."""
+"""Iterations between two checks for a stop request."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """The points of a cell as arrays: to train, to validate, and to test on."""
+    """Training, validation and test points of a cell as arrays."""
 
     train: Points
     validation: Points
@@ -46,10 +49,10 @@ class Sets:
 
 
 def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell of the workspace ``root`` and test it: errors, pulls, dimensions, and N, D, C as they were.
+    """Train a cell of the workspace ``root`` and return its test results: errors, pulls, dimensions, and N, D, C.
 
-    Raises CellError for a cell larger than the memory there is, PlannerError for fields that do not go together and
-    events that cannot be had.
+    Raises CellError if the cell needs more memory than available, and PlannerError if fields are inconsistent or events
+    are unavailable.
     """
     check(root, cell)
     check_memory(memory(root, cell), stream.device, "make its width, its points or its batch smaller")
@@ -64,9 +67,9 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
 
 
 def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
-    """What the network of the cell reads of the events, their targets and weights.
+    """Return the network inputs, targets and weights of the events of a cell.
 
-    Raises PlannerError for amplitudes that make no target, and where those to train or to test on are all the same.
+    Raises PlannerError if amplitudes are invalid as targets, or if all training or all test targets are equal.
     """
     inputs = NETWORKS[cell.network].inputs
 
@@ -81,14 +84,14 @@ def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
 
 
 def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunContext) -> dict[str, float]:
-    """Train ``shape`` for ``total`` iterations as ``cell`` says, and test the weights that validate best.
+    """Train ``shape`` for ``total`` iterations as ``cell`` specifies, and test the best validated weights.
 
-    Raises CellError where the training diverges.
+    Raises CellError if the training diverges.
     """
     set_determinism(cell)
     with torch.no_grad():
         trainer = training_loop.make_or_resume(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
-        if trainer.state.done == total and math.isnan(trainer.state.trained):  # a checkpoint that did not keep it
+        if trainer.state.done == total and math.isnan(trainer.state.trained):  # older checkpoint without this value
             trainer = Trainer(cell, shape, sets.train, stream.device)
         try:
             y, scale = sets.test.y[:, 0], unit(sets.test.y[:, 0])
@@ -100,18 +103,19 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunCon
 
 
 def looked_every(cell: AmplitudeCell, total: int) -> int:
-    """Iterations between two looks at the validation points: ``EVERY``, less often where ``SHARE`` asks for it, and as
-    often as ``LOOKS`` looks in all need.
+    """Return the number of iterations between two validations.
+
+    It is ``EVERY``, more if ``SHARE`` requires it, and less if there would be fewer than ``LOOKS`` validations.
     """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)
 
 
 def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: RunContext) -> None:
-    """Update until ``total`` iterations are made.
+    """Train until ``total`` iterations are done.
 
-    ``share`` makes errors of targets that are standardised over the training points those of targets that are over the
-    tests.
+    ``share`` converts errors of targets standardised over the training points to targets standardised over the test
+    points.
     """
     cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
@@ -133,7 +137,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
-    """The points of iterations from number ``first`` on; None where a batch is all points."""
+    """Yield the points of each iteration from number ``first`` on; None if a batch contains all points."""
     if cell.points_a_batch == cell.points:
         return repeat(None, total - first)
     chosen = whole_batches(cell.points, cell.points_a_batch, (cell.seed, 1), first, total)
@@ -141,10 +145,10 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
 
 
 def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> dict[str, float]:
-    """Look at the validation ``points``, and keep the weights where their loss is the least so far.
+    """Validate the model, and keep the weights if their validation loss is the smallest so far.
 
-    Returns what is said, also the mean training loss of the ``since`` iterations since the last look, which the state
-    keeps. Raises CellError where the training diverged.
+    Returns the values to report, including the mean training loss of the ``since`` iterations since the last
+    validation, which the state stores. Raises CellError if the training diverged.
     """
     cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)
@@ -162,7 +166,7 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
 
 
 def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
-    """What the weights that validate best are worth on the test points, and what they took."""
+    """Return the test metrics of the weights with the best validation, and what the training used."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
     x, *_ = trainer.tensors(test)
@@ -188,7 +192,10 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
 
 
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
-    """Intrinsic dimensions of the last hidden layer and of the inputs; what says nothing is left out, aloud."""
+    """Return the intrinsic dimensions of the last hidden layer and of the inputs.
+
+    Estimates that fail are left out, and the reason is printed.
+    """
     dimensions: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):
         try:

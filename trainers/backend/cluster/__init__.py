@@ -1,1 +1,1 @@
-"""Workers: on this machine, at an address, or as batch jobs."""
+"""Workers on this machine, at the address of a scheduler, or as batch jobs."""

@@ -1,4 +1,4 @@
-"""Workers as jobs of Slurm or HTCondor: submitted, watched, and submitted again where they vanish."""
+"""Workers as Slurm or HTCondor jobs: submitted, monitored, and resubmitted if they disappear."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("isoplan.jobs")
 
 FOLDER = "jobs"
-"""In the workspace: what jobs print, and the keys of the cluster while it is there."""
+"""Folder in the workspace for the output of jobs and the temporary keys of the cluster."""
 PATIENCE = 30.0
-"""Seconds between two looks at the batch system while nothing changes: it serves others too."""
+"""Maximum seconds between two queries of the batch system while nothing changes. The limit protects a shared service.
+"""
 PLAIN = re.compile(r"[\w./+@,:=-]+")
 """Allowed characters of a path in a job script: dask-jobqueue does not quote paths in its shell commands."""
 TRIES = 3
-"""Jobs that may end one after the other before any worker of theirs is there."""
+"""Maximum number of consecutive jobs that end before a worker of theirs connects."""
 LISTED = {
     "slurm": ["squeue", "--me", "--noheader", "--format=%i", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"],
     "htcondor": [
@@ -37,12 +38,14 @@ LISTED = {
         "-format", "%d.", "ClusterId", "-format", "%d\n", "ProcId",
     ],
 }  # fmt: skip
-"""How to list the jobs of this user that wait or run."""
+"""Commands that list the waiting and running jobs of this user."""
 
 
 @dataclass(eq=False)
 class Upkeep:
-    """A cluster of jobs: which of them had no worker when they were last listed, and how many never had one."""
+    """A cluster of jobs, with the jobs that had no worker at the last query and the count of jobs that never had
+    one.
+    """
 
     cluster: JobQueueCluster
     kind: str
@@ -56,10 +59,10 @@ class Upkeep:
 
 @contextlib.contextmanager
 def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
-    """A cluster whose workers are jobs, until the context ends and with it the jobs.
+    """Open a cluster whose workers are batch jobs. The jobs end when the context ends.
 
-    All connections are encrypted with keys of this cluster. Raises ClusterError if the batch system takes no job, and
-    for a path that a job script cannot contain.
+    All connections are encrypted with keys of this cluster. Raises ClusterError if the batch system accepts no job, or
+    if a path has a character that a job script cannot contain.
     """
     from distributed import Client
 
@@ -85,12 +88,12 @@ def _made(settings: Slurm | HTCondor, root: Path) -> Iterator[JobQueueCluster]:
     try:
         yield cluster
     finally:
-        with contextlib.suppress(AssertionError):  # of jobs that were never taken
+        with contextlib.suppress(AssertionError):  # raised for jobs that were never submitted
             cluster.close()
 
 
 def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
-    """The cluster with its scheduler in this process, and no job yet."""
+    """Return the cluster, with its scheduler in this process and without jobs."""
     from dask_jobqueue.htcondor import HTCondorCluster
     from dask_jobqueue.slurm import SLURMCluster
 
@@ -110,7 +113,7 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
 
 
 def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
-    """What dask-jobqueue is told of a job: one worker of one thread for every core, so that a cell is a process."""
+    """Return the options of dask-jobqueue: one single-threaded worker per core, so that each cell is one process."""
     options: dict[str, Any] = {
         "cores": settings.cores,
         "processes": settings.cores,
@@ -139,7 +142,7 @@ def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
 
 
 def _exports() -> list[str]:
-    """Our settings of Dask's workers, as lines of a shell."""
+    """Return Isoplan's settings of Dask workers as shell lines."""
     names = [name for name in CONFIG if name.startswith("distributed.worker.") and CONFIG[name] is False]
     return [f"export DASK_{name.upper().replace('.', '__')}=False" for name in names]
 
@@ -151,7 +154,7 @@ def _seconds(walltime: str) -> int:
 
 
 def _submit(cluster: JobQueueCluster, settings: Jobs) -> None:
-    """Submit the jobs. Raises ClusterError with what the batch system says where it takes none."""
+    """Submit the jobs. Raises ClusterError with the message of the batch system if it accepts none."""
     while len(cluster.worker_spec) < settings.jobs:
         cluster.worker_spec.update(cluster.new_worker_spec())
     try:
@@ -161,7 +164,7 @@ def _submit(cluster: JobQueueCluster, settings: Jobs) -> None:
 
 
 async def _settled(cluster: JobQueueCluster) -> None:
-    """Wait until the jobs that should be there are submitted."""
+    """Wait until all requested jobs are submitted."""
     await cluster
 
 
@@ -174,7 +177,7 @@ def _refusal(cluster: Any, error: Exception) -> str:
 
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
-    """Take in workers as of any cluster, and submit the jobs again that are gone."""
+    """Update the workers as for any cluster, and resubmit jobs that disappeared."""
     note = update_workers(pool)
     cluster = upkeep.cluster
     there = {str(said["name"]) for said in cluster.scheduler_info["workers"].values()}
@@ -196,9 +199,10 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
 
 
 def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
-    """Those of the jobs ``without`` workers (their numbers by name) that the batch system does not list any more.
+    """Return the names of jobs that the batch system no longer lists.
 
-    It is asked when one has lost its workers, and then less and less often.
+    ``without`` maps the names of jobs that have no worker to their job numbers. The batch system is queried soon after
+    a job loses its workers, then at increasing intervals.
     """
     now = time.monotonic()
     if frozenset(without.values()) != upkeep.without:
@@ -211,7 +215,7 @@ def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
 
 
 def _listed(kind: str) -> set[str] | None:
-    """The numbers of this user's jobs that wait or run; None where the batch system does not say."""
+    """Return the numbers of this user's waiting and running jobs, or None if the batch system does not answer."""
     try:
         output = subprocess.run(LISTED[kind], capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
@@ -221,5 +225,5 @@ def _listed(kind: str) -> set[str] | None:
 
 async def _submit_again(cluster: JobQueueCluster, names: list[str]) -> None:
     for name in names:
-        await cluster.workers.pop(name).close()  # one that is held would stay for ever
+        await cluster.workers.pop(name).close()  # a held job would stay forever
     await cluster

@@ -1,4 +1,4 @@
-"""The Dask cluster that runs cells: on this machine, at an address, or made of batch jobs."""
+"""The Dask cluster that runs cells: on this machine, at an address, or as batch jobs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ log = logging.getLogger("isoplan.cluster")
 
 @contextlib.contextmanager
 def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
-    """The cluster that ``settings`` name, for the workspace ``root``, until the context ends.
+    """Open the cluster that ``settings`` describe for the workspace ``root``, until the context ends.
 
-    Raises ClusterError for a scheduler that does not answer and a batch system that takes no jobs.
+    Raises ClusterError if the scheduler does not answer or the batch system accepts no jobs.
     """
     import dask
 
-    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of the workers: their lines are not for users
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of workers: users do not need their log
     dask.config.set(CONFIG)
     fault_point("cluster-starts")
     if isinstance(settings, Local):
@@ -60,8 +60,10 @@ def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
 
 @contextlib.contextmanager
 def _local(settings: Local, root: Path) -> Iterator[Pool]:
-    """Workers of this machine. Everything between the processes is encrypted, with keys made for it, so that no other
-    process of the machine, of this user or another, can give them work.
+    """Open a cluster of workers on this machine.
+
+    All connections are encrypted with temporary keys, so that no other process of this machine can send tasks to the
+    workers.
     """
     from distributed import Client, Nanny, SpecCluster
 
@@ -89,9 +91,9 @@ def _address(settings: Address, root: Path) -> Iterator[Pool]:
 
 
 def security_of(settings: Address) -> Security:
-    """What this client shows and believes: the files of ``settings``, else those of Dask's own configuration.
+    """Return the TLS settings of the client: the files of ``settings``, or those of Dask's own configuration.
 
-    Raises ClusterError where TLS has no certificates, or files that are none.
+    Raises ClusterError if TLS is used without certificates or if the files are not certificates.
     """
     from distributed.security import Security
 
@@ -109,7 +111,7 @@ def security_of(settings: Address) -> Security:
 
 @contextlib.contextmanager
 def connected(address: str, security: Security) -> Iterator[Client]:
-    """A client of the scheduler at ``address``. Raises ClusterError where it does not answer."""
+    """Open a client of the scheduler at ``address``. Raises ClusterError if the scheduler does not answer."""
     from distributed import Client
 
     try:
@@ -126,9 +128,10 @@ def connected(address: str, security: Security) -> Iterator[Client]:
 
 
 def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
-    """Give attempt ``number`` of the cell in ``folder`` to a worker; its Dask future.
+    """Submit attempt ``number`` of the cell in ``folder`` to a worker and return its Dask future.
 
-    On other machines Dask chooses the worker, so a GPU is taken there as a share of the resource that it declares.
+    On other machines Dask chooses the worker, so the cell requests a share of the GPU resource that the worker
+    declares.
     """
     elsewhere = bool(pool.gpus) and place.device != "cpu"
     how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
@@ -142,9 +145,10 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
 
 
 def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
-    """The share of a GPU that a cell asks a worker for: ``gpu_memory`` bytes of the smallest, and no more than any has.
+    """Return the share of a GPU that a cell with ``gpu_memory`` bytes requests.
 
-    Rounded down, so that n of 1/n fit.
+    It is relative to the smallest GPU and limited to the largest declared share. It is rounded down so that n cells of
+    share 1/n fit.
     """
     least, most = min(gpu.memory for gpu in gpus), max(gpu.share for gpu in gpus)
     return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
@@ -156,7 +160,7 @@ def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
         return
     try:
         news = future.result(timeout=ANSWER)
-    except Exception as error:  # whatever Dask raises where the worker died with it
+    except Exception as error:  # Dask raises various errors if the worker died
         log.warning("cell %s: what attempt %s left did not arrive: %r", folder.name, number, error)
         return
     if is_same(folder, news):
@@ -207,7 +211,7 @@ def _take_updates(pool: Pool, given: Mapping[str, int], updates: Mapping[str, An
 
 
 def end_worker(pool: Pool, future: Any) -> None:
-    """Start the worker anew that holds ``future``, where a nanny watches over it."""
+    """Restart the worker that runs ``future``, if it has a nanny."""
     with contextlib.suppress(OSError, TimeoutError, ValueError):
         holders = [worker for worker, keys in pool.client.processing().items() if future.key in keys]
         if holders:

@@ -1,4 +1,4 @@
-"""Dask's scheduler and worker without the web servers that both start whatever their options say."""
+"""Dask scheduler and worker without the HTTP servers that both start regardless of their options."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from distributed import Scheduler, Worker
 
 
 class QuietScheduler(Scheduler):
-    """A scheduler that listens for its workers and clients, and for nobody else."""
+    """A scheduler that listens only for its workers and clients."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Start none: it would show everybody on the machine what runs, on port 8787."""
+        """Start no HTTP server: on port 8787 it would show the running tasks to every user of the machine."""
 
 
 class QuietWorker(Worker):
-    """A worker that listens for its scheduler, and for nobody else."""
+    """A worker that listens only for its scheduler."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Start none."""
+        """Start no HTTP server."""

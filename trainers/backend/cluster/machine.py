@@ -1,4 +1,4 @@
-"""What there is to run cells on, and which of the waiting ones fit beside those that run."""
+"""Resources of the machine, and the choice of waiting cells that fit in addition to the running ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from isoplan.trainers.cell import Resources
 
 MIB = 2**20
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where the kernel says what memory a container has, in both of its ways."""
+"""Files in which the kernel gives the memory limit of a container (cgroup v2 and v1)."""
 AHEAD = 2
-"""Cells for each core that wait at the workers themselves, so that none is idle between two."""
+"""Cells per core that wait at the workers, so that no worker is idle between two cells."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Cores, bytes of memory, and bytes of memory of each GPU."""
+    """Number of cores, bytes of memory, and bytes of memory of each GPU."""
 
     cores: int
     memory: float
@@ -30,23 +30,25 @@ class Machine:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell runs and what it takes there."""
+    """The device of a cell and the resources that it uses there."""
 
     needs: Resources
     device: str
 
 
 def this_machine(cores: int | None = None) -> Machine:
-    """This machine as it is: the cores and the memory that the process may use, the GPUs that nvidia-smi names."""
+    """Return the resources of this machine: cores and memory available to the process, and GPUs listed by
+    nvidia-smi.
+    """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Machine(cores or usable, usable_memory(), _gpus())
 
 
 def usable_memory() -> float:
-    """Bytes of memory of this machine, or of the container that we are in; zero where nothing says."""
+    """Return the bytes of memory of this machine or container; 0 if unknown."""
     said = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
     for place in LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+        with contextlib.suppress(OSError, ValueError):  # the file contains "max" if there is no limit
             said.append(int(place.read_text()))
     return float(min(said, default=0))
 
@@ -64,9 +66,9 @@ def _gpus() -> tuple[float, ...]:
 
 
 def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
-    """Bytes of memory of the GPUs that nvidia-smi ``listed`` (index, uuid, MiB), of those that are ``visible`` to us.
+    """Return the bytes of memory of the GPUs that nvidia-smi ``listed`` and that are ``visible`` to this process.
 
-    ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices, or beginnings of uuids.
+    ``listed`` has rows of index, UUID and MiB. ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices or prefixes of UUIDs.
     """
     rows = [[part.strip() for part in line.split(",")] for line in listed.splitlines()]
     gpus = [
@@ -79,9 +81,9 @@ def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
 
 
 def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: int = 1) -> str | None:
-    """The device on which ``needs`` fit beside what is ``running``; None where they have to wait.
+    """Return the device on which ``needs`` fit in addition to the ``running`` cells, or None if the cell must wait.
 
-    Cores are shared out ``ahead`` times over. A cell that needs more than the whole machine runs alone.
+    The number of cores is multiplied by ``ahead``. A cell that needs more than the whole machine runs alone.
     """
     if not running:
         return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"
@@ -100,7 +102,7 @@ def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: in
 
 
 def at_once(machine: Machine, needs: Resources) -> int:
-    """How many cells with these ``needs`` the machine runs at once; at least one."""
+    """Return the number of cells with these ``needs`` that the machine runs in parallel, at least 1."""
     most = machine.cores // max(needs.cores, 1)
     if machine.memory and needs.memory:
         most = min(most, int(machine.memory // needs.memory))
@@ -110,5 +112,5 @@ def at_once(machine: Machine, needs: Resources) -> int:
 
 
 def devices(machine: Machine, needs: Resources) -> int:
-    """How many devices a cell takes: one GPU, or its cores."""
+    """Return the number of devices that a cell uses: 1 GPU, or its cores."""
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

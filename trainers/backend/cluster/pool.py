@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
-"""What must be the same here and there: the others may differ without changing what a cell gives."""
+"""Packages whose versions must agree. Other packages do not change the result of a cell."""
 THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
 HANDSHAKE_ANSWER = 20.0
-"""Seconds for workers to answer."""
+"""Timeout in seconds for answers of workers."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
 
 
 def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """What this process, the scheduler and ``workers`` run. As ``Client.get_versions``, which waits for ever."""
+    """Return the package versions of this process, the scheduler and ``workers``.
+
+    Like ``Client.get_versions``, but with a timeout.
+    """
     from distributed.versions import get_versions
 
     packages = ["isoplan"]
@@ -96,9 +99,9 @@ def describe_worker(place: str, content: str) -> WorkerInfo:
 
 
 def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
-    """A sentence about the first package of ``names`` that another has in another version; empty where all agree.
+    """Return a sentence about the first package of ``names`` whose version differs, or "" if all agree.
 
-    Of Python the first two numbers count.
+    For Python only the first two numbers are compared.
     """
     for who, said in theirs.items():
         for name in names:
@@ -132,34 +135,34 @@ def _probe(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 WAIT = 20.0
-"""Seconds for a scheduler to answer."""
+"""Timeout in seconds for an answer of the scheduler."""
 LOOK = 1.0
-"""Seconds between two looks at the workers of a cluster, and two conversations about cells that travel."""
+"""Seconds between two updates of the list of workers, and between two exchanges about remote cells."""
 ANSWER = 30.0
-"""Seconds for such a conversation."""
+"""Timeout in seconds of such an exchange."""
 CONFIG = {
-    "distributed.scheduler.allowed-failures": 0,  # attempts are counted by the queue
+    "distributed.scheduler.allowed-failures": 0,  # the queue counts attempts
     "distributed.worker.memory.terminate": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
     "distributed.admin.tick.limit": "60s",
-    "distributed.admin.large-graph-warning-threshold": "1TB",  # a checkpoint travels with its cell
-    "distributed.worker.daemon": False,  # a cell may start processes of its own
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # a cell is sent with its checkpoint
+    "distributed.worker.daemon": False,  # a cell may start child processes
     "distributed.worker.preload": [],
     "distributed.comm.timeouts.connect": f"{WAIT:g}s",
-    "distributed.deploy.lost-worker-timeout": "10000 hours",  # or Dask drops workers that are slow to come back
+    "distributed.deploy.lost-worker-timeout": "10000 hours",  # else Dask drops workers that reconnect slowly
     "logging.distributed": "warning",
 }
 
 
 class ClusterError(PlannerError):
-    """A cluster that does not answer or cannot be used now: the cells wait, and it is tried again."""
+    """A cluster that does not answer or cannot be used now. The cells wait and the connection is retried."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """The ``share`` of a GPU with ``memory`` bytes that a worker elsewhere has."""
+    """The ``share`` of a GPU with ``memory`` bytes that a remote worker has."""
 
     memory: float
     share: float
@@ -167,10 +170,10 @@ class Gpu:
 
 @dataclass(eq=False)
 class Pool:
-    """A Dask client and what stands behind it.
+    """A Dask client, its workers and their resources.
 
-    ``shared`` says that its workers see the workspace's folder; ``refresh_workers`` adds and removes workers that came
-    or went, and returns what users should know, or raises ClusterError.
+    ``shared`` is true if the workers can read the folder of the workspace. ``refresh_workers`` adds new workers,
+    removes lost ones, and returns a message for users or raises ClusterError.
     """
 
     client: Client
@@ -188,9 +191,9 @@ class Pool:
 
 
 def update_workers(pool: Pool) -> str:
-    """Take in the workers that came or went since the last look, and what they have.
+    """Update the workers of the pool and their resources.
 
-    Raises ClusterError for a scheduler that is gone, and for workers that cannot take cells.
+    Raises ClusterError if the scheduler is gone or if workers cannot run cells.
     """
     if pool.client.status != "running":
         raise ClusterError(f"The scheduler {pool.text} went away: its cells go on when it is back.")
@@ -215,13 +218,13 @@ def update_workers(pool: Pool) -> str:
 
 
 def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
-    """What all workers have together. Each runs one cell at a time, so each counts with its share of a GPU."""
+    """Return the resources of all workers together. Each worker runs one cell at a time and has a share of a GPU."""
     memory = [float(said.get("memory_limit") or 0) for said in workers.values()]
     return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpu.memory * gpu.share for gpu in gpus))
 
 
 def _gpus(workers: Mapping[str, Any], known: Mapping[str, WorkerInfo]) -> tuple[Gpu, ...]:
-    """What workers declare as the Dask resource GPU; memory that a worker cannot say is taken to be enough."""
+    """Return the GPUs that workers declare as the Dask resource GPU. Unknown memory counts as infinite."""
     shares = {a: min(float((said.get("resources") or {}).get("GPU", 0)), 1.0) for a, said in workers.items()}
     return tuple(Gpu(max(known[a].gpus, default=math.inf), share) for a, share in shares.items() if share > 0)
 
@@ -232,7 +235,10 @@ at the present time would refuse workers whose clocks are behind, and all worker
 
 
 def temporary_security() -> Security:
-    """Return a key and a certificate for a cluster, in memory only, as ``Security.temporary`` but with fixed dates."""
+    """Return a key and a certificate for a cluster.
+
+    Both are only in memory, as with ``Security.temporary``, but the validity dates are fixed.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

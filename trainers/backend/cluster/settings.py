@@ -1,4 +1,6 @@
-"""Where cells are run: what the operator of a workspace wrote into ``cluster.toml``, nothing being this machine."""
+"""Settings of the cluster, which the operator of a workspace writes in ``cluster.toml``. The default is this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ class _Kind(BaseModel):
 
 
 class Local(_Kind):
-    """``cores`` of this machine that cells may use, all of them where None."""
+    """Workers on this machine. ``cores`` is the number of cores for cells; None means all."""
 
     kind: Literal["local"] = "local"
     cores: Annotated[int, Field(ge=1, le=4096)] | None = None
 
 
 class Address(_Kind):
-    """A Dask scheduler that somebody else started, and the files by which it and this client know each other."""
+    """An external Dask scheduler, and the files for mutual authentication with this client."""
 
     kind: Literal["address"] = "address"
     scheduler: str
@@ -69,10 +71,11 @@ class Address(_Kind):
 
 
 class Jobs(_Kind):
-    """Batch jobs, each with so many workers as it has ``cores``; as many as ``jobs`` are kept in the batch system.
+    """Batch jobs, each with ``cores`` workers. ``jobs`` is the number of jobs kept in the batch system.
 
-    ``memory`` is that of one job; with ``gpu`` it has a GPU, which its workers share. ``interface`` is the network
-    interface by which jobs reach this machine; ``prologue`` are shell lines before the worker, such as ``module load``.
+    ``memory`` is that of one job. With ``gpu`` a job has one GPU, which its workers share. ``interface`` is the network
+    interface through which jobs reach this machine. ``prologue`` are shell lines before the worker, such as ``module
+    load``.
     """
 
     cores: Annotated[int, Field(ge=1, le=4096)]
@@ -107,7 +110,7 @@ class Jobs(_Kind):
 
 
 class Slurm(Jobs):
-    """Jobs of Slurm; ``extra`` are options of sbatch as ``--gres=gpu:1``, each becoming a line of the script."""
+    """Slurm jobs. ``extra`` are options of sbatch such as ``--gres=gpu:1``, one line of the script each."""
 
     kind: Literal["slurm"] = "slurm"
     queue: str | None = None
@@ -115,7 +118,7 @@ class Slurm(Jobs):
 
 
 class HTCondor(Jobs):
-    """Jobs of HTCondor; ``extra`` are lines of the submit file by name, as ``request_gpus = "1"``."""
+    """HTCondor jobs. ``extra`` are lines of the submit file by name, such as ``request_gpus = "1"``."""
 
     kind: Literal["htcondor"] = "htcondor"
     disk: str = "1 GB"
@@ -127,9 +130,9 @@ _ANY: TypeAdapter[Settings] = TypeAdapter(Annotated[Settings, Field(discriminato
 
 
 def read_settings(root: Path) -> Settings:
-    """What ``cluster.toml`` of the workspace ``root`` says. Raises PlannerError that names what is wrong in it.
+    """Read ``cluster.toml`` of the workspace ``root``. Raises PlannerError with the invalid field.
 
-    Paths in it are relative to the workspace.
+    Paths in the file are relative to the workspace.
     """
     path = root / FILE
     if not path.exists():
@@ -148,9 +151,9 @@ def read_settings(root: Path) -> Settings:
 
 
 def at_address(scheduler: str, insecure: bool = False, known: Settings | None = None) -> Address:
-    """The scheduler of the option ``--scheduler``, with the certificates that ``cluster.toml`` (``known``) names.
+    """Return the settings for the option ``--scheduler``, with the certificates of ``cluster.toml`` (``known``).
 
-    Raises PlannerError for what is no address, and for one that is not safe to talk to.
+    Raises PlannerError if ``scheduler`` is not an address, or not a secure one.
     """
     files = {n: getattr(known, n) for n in ("ca", "cert", "key")} if isinstance(known, Address) else {}
     try:
@@ -160,7 +163,7 @@ def at_address(scheduler: str, insecure: bool = False, known: Settings | None = 
 
 
 def _why(error: ValidationError) -> str:
-    """What is wrong with settings, as a sentence about the first wrong field."""
+    """Return a sentence about the first invalid field of the settings."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part not in ("local", "address", "slurm", "htcondor"))
     if first["type"] == "value_error":
@@ -176,7 +179,7 @@ def _why(error: ValidationError) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """Whether ``host`` is this machine by its loopback address."""
+    """Return whether ``host`` is this machine by its loopback address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

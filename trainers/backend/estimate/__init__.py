@@ -1,1 +1,1 @@
-"""What a grid will take before it is launched."""
+"""Estimates of time, compute and disk of a grid before its launch."""

@@ -26,18 +26,18 @@ from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS, Reco
 from isoplan.trainers.cell import Cell, Family
 
 LIMIT = 20.0
-"""Seconds that a calibration may take in all."""
+"""Maximum total seconds of a calibration."""
 LAST = 6.0
-"""Seconds of them that a cell has to stop, and to say how far it came."""
+"""Seconds of this limit that a cell has to stop and report its progress."""
 COPIES = 8
-"""Copies of a short cell that run beside one another, at most."""
+"""Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31
 LEFT_OUT = {CELLS, SWEEPS, BACKBONES, "logs", "owner.json"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A short cell that ran: ``speed`` in FLOP/s once it trained, seconds to start it, bytes that it left."""
+    """A measured short cell: ``speed`` of training in FLOP/s, seconds to start, bytes on disk."""
 
     cell: Cell
     speed: float
@@ -48,10 +48,10 @@ class Measured:
 def calibrate(
     root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, limit: float = LIMIT
 ) -> list[Measured]:
-    """Run ``cells``, which are short, one after another and for at most ``limit`` seconds in all; those that tell.
+    """Run the short ``cells`` one after another for at most ``limit`` seconds; return those with a measured speed.
 
-    As many of each run beside one another as the machine takes, with other seeds: alone a cell would be faster than
-    in a grid. Raises PlannerError with the sentence of a cell that fails.
+    Copies of each cell with other seeds run in parallel, as many as fit on the machine, because a cell is faster alone
+    than in a grid. Raises PlannerError with the message of a cell that fails.
     """
     needs = family.needs(cells[0])
     copies = min(at_once(machine, needs), COPIES)
@@ -74,7 +74,7 @@ def calibrate(
 
 
 def _mean(found: Sequence[Measured]) -> Measured:
-    """Several copies of a cell as one: the speed at which all of them together were trained."""
+    """Combine copies of a cell into one measurement, with the harmonic mean of their speeds."""
     return Measured(
         found[0].cell,
         harmonic_mean([one.speed for one in found]),
@@ -84,14 +84,14 @@ def _mean(found: Sequence[Measured]) -> Measured:
 
 
 def _borrow(root: Path, own: Path) -> None:
-    """Let cells find there what they may read in the workspace: descriptions of programs, data."""
+    """Link the files of the workspace that cells may read: descriptions of programs, and data."""
     for entry in root.iterdir():
         if entry.name not in LEFT_OUT and not entry.name.startswith(".") and ".duckdb" not in entry.name:
             (own / entry.name).symlink_to(entry.resolve())
 
 
 def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
-    """Run cells in processes of their own; ask them to stop when time is up, and then end them."""
+    """Run cells in separate processes. At the time limit, ask them to stop, then kill them."""
     until = time.monotonic() + limit
     command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.estimate.calibration"]
     with (queue.root / "calibration.log").open("wb") as log, contextlib.ExitStack() as ended:
@@ -115,7 +115,7 @@ def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
 
 
 def _all_end(processes: Sequence[subprocess.Popen[bytes]], until: float) -> bool:
-    """Whether all ``processes`` end before the moment ``until``."""
+    """Return whether all ``processes`` end before the time ``until``."""
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(until - time.monotonic(), 0.1))
@@ -129,7 +129,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Measured | None:
-    """What a cell tells that ended, or was stopped on its way; None where it says nothing of its speed."""
+    """Return the measurement of a cell that ended or was stopped, or None if its speed is unknown."""
     result, folder, flops = record.result or {}, root / CELLS / record.name, family.sizes(cell).C
     if result.get("state") == "failed":
         raise PlannerError(str(result["why"]))
@@ -151,7 +151,7 @@ def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Me
 
 
 def main() -> None:
-    """Run the cells that are named, each under the lease that it has."""
+    """Run the cells named as arguments, each under its existing lease."""
     from isoplan.trainers.backend.worker.attempt_process import run_cell
 
     root, device, *names = sys.argv[1:]
@@ -164,12 +164,14 @@ if __name__ == "__main__":
 
 
 NEAREST = 5
-"""Cells whose speed is used. Left out one at a time, half of the bundled cells are predicted within a factor of 1.7."""
+"""Number of cells whose speed is used. In leave-one-out tests, half of the bundled cells are predicted within a factor
+of 1.7.
+"""
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """A trained cell: parameters ``N``, compute ``C`` in FLOPs, and the ``seconds`` that it took; all above 0."""
+    """A trained cell: parameters ``N``, compute ``C`` in FLOPs, and training time ``seconds``; all above 0."""
 
     N: float
     C: float
@@ -179,7 +181,7 @@ class Earlier:
 def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> float:
     """Predict the seconds of a cell: its FLOPs at the median speed of the cells nearest in log C and log N.
 
-    Without FLOPs it is the median of the seconds. ``earlier`` must not be empty.
+    If ``C`` is unknown, return the median of the seconds. ``earlier`` must not be empty.
     """
     if not C:
         return median(one.seconds for one in earlier)

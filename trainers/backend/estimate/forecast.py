@@ -1,7 +1,8 @@
-"""What a grid will take before it is launched: FLOPs, time, device hours, disk.
+"""The cost of a grid before its launch: FLOPs, time, device hours and disk.
 
-How seconds depend on N and C comes from cells of the family that were trained before, here or elsewhere; short cells on
-this machine scale them. Without cells from elsewhere, speeds come from the short cells, else from those finished here.
+The dependence of the seconds on N and C comes from earlier cells of the family, trained here or elsewhere. Short cells
+on this machine scale them. Without cells from elsewhere, speeds come from the short cells, or else from cells finished
+here.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from isoplan.trainers.cell import Cell, Family, cell_name
 from isoplan.trainers.families import read_cell
 
 LOOKED_AT = 50
-"""Finished cells whose disk is looked at."""
+"""Maximum number of finished cells whose disk use is measured."""
 LONG = 5.0
-"""Seconds from which on the start of a process does not decide how long a finished cell took."""
+"""Minimum seconds of a finished cell for which the start of its process can be neglected."""
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the cells of a grid take that are not done yet; None where nothing tells.
+    """The cost of the unfinished cells of a grid. A value is None if it is unknown.
 
-    ``seconds`` are on this machine, all that fit at once; ``hours`` are device hours, of a GPU or of one core;
-    ``longest`` is the one cell that takes most, in seconds; ``disk`` is in bytes. ``basis`` says what was measured.
+    ``seconds`` is the time on this machine with parallel cells, ``hours`` are device hours (of a GPU or of one core),
+    ``longest`` is the time of the slowest cell in seconds, ``disk`` is in bytes. ``basis`` states what was measured.
     """
 
     cells: int
@@ -48,13 +49,13 @@ class Estimate:
     basis: str
 
     def money(self, price: float | None) -> float | None:
-        """What the device hours cost at ``price`` each."""
+        """Return the cost of the device hours at ``price`` per hour."""
         return None if price is None or self.hours is None else self.hours * price
 
 
 @dataclass(frozen=True)
 class Speeds:
-    """How long cells take: ``seconds(cell)``; ``disk`` bytes each; ``basis`` says from what this is known."""
+    """The time of a cell, ``seconds(cell)``, and its ``disk`` in bytes. ``basis`` states the source of both."""
 
     seconds: Callable[[Cell], float]
     disk: float
@@ -69,10 +70,10 @@ def estimate(
     measure: Calibrate = calibrate,
     earlier: Sequence[Earlier] = (),
 ) -> Estimate:
-    """What the ``cells`` of the workspace ``root`` will take on this machine; takes up to 20 s itself.
+    """Estimate the cost of ``cells`` of the workspace ``root`` on this machine. This takes up to 20 s.
 
-    ``earlier`` are cells of the family that were trained elsewhere. Cells that are done cost nothing. Raises
-    PlannerError where a short cell fails, as those of the grid would.
+    ``earlier`` are cells of the family that were trained elsewhere. Finished cells cost nothing. Raises PlannerError if
+    a short cell fails, because the cells of the grid would fail too.
     """
     machine = machine or this_machine()
     records = Queue(root).scan()
@@ -101,7 +102,7 @@ def estimate(
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
-    """The smallest of ``cells`` and the one at which half of all FLOPs are spent, going up in size."""
+    """Return the smallest of ``cells`` and the cell at half of the cumulative FLOPs, in order of size."""
     sized = sorted(((family.sizes(cell).C or 0.0, i) for i, cell in enumerate(cells)))
     half, spent = sum(C for C, _ in sized) / 2, 0.0
     for C, i in sized:
@@ -114,9 +115,10 @@ def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
 def _short(
     root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, measure: Calibrate
 ) -> list[tuple[Cell, Measured]]:
-    """The typical ``cells`` whose short cells ran, with what was measured.
+    """Return the typical ``cells`` whose short cells ran, with the measurements.
 
-    None where the family has no short cells, does not count FLOPs, or they were too slow to tell.
+    The list is empty if the family has no short cells or does not count FLOPs, or if the cells were too slow to
+    measure.
     """
     chosen = typical(family, cells)
     pairs = [
@@ -129,7 +131,7 @@ def _short(
 
 
 def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> Speeds | None:
-    """Speeds by short cells alone; None without any."""
+    """Return speeds from short cells only, or None without short cells."""
     if not short:
         return None
     measured = [one for _, one in short]
@@ -151,7 +153,10 @@ def _ran(measured: Sequence[Measured]) -> str:
 
 
 def between(known: Sequence[tuple[float, float]], work: float) -> float:
-    """The speed at ``work`` from pairs of work and speed in rising order: a power law between them, flat beyond."""
+    """Interpolate the speed at ``work`` from pairs of work and speed in rising order.
+
+    A power law connects the pairs; outside their range the speed is constant.
+    """
     below = [pair for pair in known if pair[0] <= work]
     above = [pair for pair in known if pair[0] > work]
     if not below or not above:
@@ -161,13 +166,15 @@ def between(known: Sequence[tuple[float, float]], work: float) -> float:
 
 
 def _work(family: Family[Any], cell: Cell) -> float:
-    """FLOPs of one sample, which set how well a machine is used; those of the cell where samples are not counted."""
+    """Return the FLOPs of one sample, on which the utilisation depends, or those of the cell if samples are not
+    counted.
+    """
     sizes = family.sizes(cell)
     return (sizes.C or 0.0) / (sizes.passed or 1.0)
 
 
 def _done(family: Family[Any], records: Mapping[str, Record]) -> list[tuple[Cell, Record]]:
-    """The cells of the family that are done here, with their records."""
+    """Return the finished cells of the family in this workspace, with their records."""
     done = [r for r in records.values() if r.family == family.name and r.state == "done" and _seconds(r) > 0]
     return [(cell, record) for record in done if (cell := _cell(family, record)) is not None]
 
@@ -177,9 +184,9 @@ def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
 
 
 def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
-    """Speeds by the cells of the family that are done: FLOPs at the speed of those of a like size, where FLOPs count.
+    """Return speeds from the finished cells of the family, or None if there are none.
 
-    None where there are none.
+    If FLOPs are counted, a cell has the speed of finished cells of similar size.
     """
     done = _done(family, records)
     if not done:
@@ -207,9 +214,9 @@ def _scaled(
     short: Sequence[tuple[Cell, Measured]],
     records: Mapping[str, Record],
 ) -> Speeds:
-    """Speeds by cells that were trained elsewhere, scaled to this machine, and by those that have finished here.
+    """Return speeds from cells trained elsewhere, scaled to this machine, and from cells finished here.
 
-    The scale is the one of the short cells, between them by N; else the median of the finished cells; else 1.
+    The scale comes from the short cells, interpolated in N; else from the median of the finished cells; else it is 1.
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
@@ -233,13 +240,15 @@ def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
 
 
 def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
-    """How many times longer ``cell`` takes at the speed of its short cell than the ``earlier`` ones say."""
+    """Return the time of ``cell`` at the speed of its short cell, divided by the time predicted from ``earlier``
+    cells.
+    """
     size = _of(family, cell)
     return size.C / measured.speed / seconds_of(size.N, size.C, earlier)
 
 
 def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]) -> str:
-    """What an estimate from cells that were trained elsewhere is based on."""
+    """Return the basis of an estimate from cells that were trained elsewhere."""
     source = f"Estimated from the seconds of {many:,} cells of this family that were trained on another machine"
     by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
     times = " to ".join(dict.fromkeys(f"{scale:.2g}" for _, scale in scales))
@@ -248,7 +257,7 @@ def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]
 
 
 def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
-    """What an estimate says of the samples that ``cells`` simulate in core ``seconds``, None where not measured."""
+    """Return a sentence about the simulation of samples in ``cells``, in core ``seconds`` (None: not measured)."""
     if seconds is None:
         simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
         return " The time to simulate missing samples is not included." if simulated else ""
@@ -267,7 +276,7 @@ def _seconds(record: Record) -> float:
 
 
 def _cell(family: Family[Any], record: Record) -> Cell | None:
-    """The cell of a record; None where the family has other fields by now."""
+    """Return the cell of a record, or None if the family's fields have changed since."""
     try:
         return read_cell(family, record.cell)
     except PlannerError:

@@ -1,6 +1,7 @@
-"""The queue: the folder ``cells`` of a workspace, and what people do with what is in it.
+"""The queue: the folder ``cells`` of a workspace, and the operations of users on its cells.
 
-Whoever may write there may call this: server, terminal, runner. What a cell may do next follows from its folder alone.
+Every process with write access may use it: server, terminal, runner. The folder of a cell alone determines its possible
+next states.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from isoplan.trainers.backend.store.record import (
 from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 
 MOST_CELLS = 20_000
-"""Cells of one workspace: above that a folder of folders is slow to look through."""
+"""Maximum number of cells in a workspace. Listing a folder with more subfolders is slow."""
 SETTLED_NS = 100_000_000
-"""A folder that was changed so shortly ago may change again within one tick of the file system's clock."""
+"""Nanoseconds after a change during which a folder may change again within one tick of the file system's clock."""
 
 
 class Deleted(PlannerError, FileNotFoundError):
-    """A cell that is not there, or not any more."""
+    """A cell that does not exist or was deleted."""
 
 
 class Queue:
-    """The cells of the workspace ``root``. Remembers what it read, so that looking again reads what has changed."""
+    """The cells of the workspace ``root``. Caches records, so that a new scan reads only changed folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -55,11 +56,11 @@ class Queue:
         self._known: dict[str, tuple[int, Record]] = {}
 
     def folder(self, name: str) -> Path:
-        """The folder of the cell ``name``."""
+        """Return the folder of the cell ``name``."""
         return self.cells / name
 
     def scan(self) -> dict[str, Record]:
-        """All cells by name. Folders whose entries have not changed since the last look are not read again."""
+        """Return all cells by name. Folders that have not changed since the last scan are not read again."""
         found: dict[str, tuple[int, Record]] = {}
         try:
             entries = list(os.scandir(self.cells))
@@ -79,23 +80,23 @@ class Queue:
                 continue
             record = read_record(Path(entry.path))
             if record is not None:
-                kept = now - changed > SETTLED_NS and not record.damage  # which may be repaired in place
+                kept = now - changed > SETTLED_NS and not record.damage  # damaged files may be repaired in place
                 found[entry.name] = (changed if kept else -1, record)
         self._known = found
         return {name: record for name, (_, record) in sorted(found.items())}
 
     def find(self, name: str) -> Record:
-        """The cell ``name`` as it stands now. Raises Deleted, a PlannerError, where there is none."""
+        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if it does not exist."""
         record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
         if record is None:
             raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")
         return record
 
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
-        """Put ``cells`` into the queue and give their names, in their order; those that are there already stay.
+        """Add ``cells`` to the queue and return their names in the same order. Existing cells do not change.
 
-        One whose specification was damaged gets it again, and goes on.
-        Raises PlannerError where the workspace would hold too many, DiskFull where there is no room (none is added).
+        A cell whose specification is damaged gets a new one and continues. Raises PlannerError if the workspace would
+        have too many cells, and DiskFull if the disk is full (then no cell is added).
         """
         with files.room(self.root):
             self.cells.mkdir(parents=True, exist_ok=True)
@@ -122,7 +123,9 @@ class Queue:
     def _place(
         self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
     ) -> None:
-        """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them into their place."""
+        """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them to their final
+        place.
+        """
         waiting.mkdir()
         for name, cell in new.items():
             (waiting / name).mkdir()
@@ -135,30 +138,30 @@ class Queue:
         files.sync_folder(self.cells)
 
     def hold(self, names: Iterable[str], held: bool = True) -> None:
-        """Let cells wait, running ones after a checkpoint; or let them go on."""
+        """Pause cells (running ones after a checkpoint), or resume them if ``held`` is false."""
         for name in names:
             self._change(name, held=held)
 
     def cancel(self, names: Iterable[str]) -> None:
-        """Let cells end, running ones after a checkpoint; finished ones stay as they are."""
+        """Cancel cells, running ones after a checkpoint. Finished cells do not change."""
         for name in names:
             if self.find(name).state not in ("done", "failed"):
                 self._change(name, cancelled=True)
 
     def retry(self, names: Iterable[str]) -> None:
-        """Queue failed, cancelled and held cells again; their attempts are counted anew."""
+        """Queue failed, cancelled and held cells again, and restart the count of their attempts."""
         for name in names:
             record = self.find(name)
             if record.state in ("failed", "cancelled", "held", "stopping"):
                 self._change(name, held=False, cancelled=False, since=record.number if record.result else None)
 
     def put_first(self, names: Iterable[str], priority: int) -> None:
-        """Give cells a priority: higher ones start first, equal ones in the order in which they were made."""
+        """Set the priority of cells. Higher priorities start first; equal ones start in the order of creation."""
         for name in names:
             self._change(name, priority=priority)
 
     def delete(self, names: Iterable[str]) -> int:
-        """Remove cells and give the bytes that this frees. Raises PlannerError for one that runs."""
+        """Remove cells and return the freed bytes. Raises PlannerError if a cell is running."""
         freed = 0
         for name in names:
             if self.find(name).state in ("running", "stopping"):
@@ -170,7 +173,7 @@ class Queue:
         return freed
 
     def lease(self, name: str, runner: str, **more: Any) -> int:
-        """Give the next attempt of a cell its number; every older attempt has lost the cell from here on."""
+        """Return the number of a new attempt of a cell. From then on, all older attempts are invalid."""
         folder, record = self.folder(name), self.find(name)
         number = record.number + 1
         (folder / STOP).unlink(missing_ok=True)
@@ -180,15 +183,15 @@ class Queue:
         return number
 
     def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
-        """Write down how attempt ``number`` ended that could not do so itself."""
+        """Write the result of attempt ``number``, which could not write it itself."""
         ended = {"number": number, "state": state, "metrics": {}, "why": why, **more}
         files.write_json(result_of(self.folder(name), number), ended)
 
     def lose(self, name: str, number: int, why: str, own: bool) -> None:
-        """Say that attempt ``number`` is dead, so that the cell counts as queued again.
+        """Record attempt ``number`` as dead, so that the cell is queued again.
 
-        It counts against the cell where it was its ``own`` process that died, and not its runner, before it had got
-        further than the attempt before it.
+        The attempt counts as a failure of the cell if its ``own`` process died, not its runner, and if it made no
+        progress beyond the attempt before it.
         """
         before, now = self.find(name).lease.get(CHECKPOINT, 0), saved_at(self.folder(name))
         further = now not in (0, before)
@@ -208,12 +211,12 @@ class Queue:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes that a folder takes on disk."""
+    """Return the bytes of a folder on disk."""
     return sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
 
 
 def _flush(folder: Path) -> None:
-    """Make everything below ``folder`` durable: one call for thousands of small files."""
+    """Make everything below ``folder`` durable with one call for thousands of small files."""
     if hasattr(os, "sync"):
         os.sync()
     files.sync_folder(folder)

@@ -13,17 +13,17 @@ from isoplan.trainers.backend.store.heartbeat import lived
 from isoplan.trainers.backend.store.record import CELLS, Record, beat_of
 
 SAMPLES = "samples"
-"""What cells report as the samples that they have seen."""
+"""Name of the reported value that counts the processed samples."""
 
 SIMULATED, TO_SIMULATE = "simulated", "to_simulate"
-"""What cells report of the samples that they simulate before they train: so far, and in all."""
+"""Names of the reported values of the simulation before training: samples so far, and in total."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How far an attempt is, 0 to 1, and how fast lately, per second; None where it does not say.
+    """Progress of an attempt (0 to 1) and its recent speed per second; None if unknown.
 
-    ``simulated`` are the samples that it has simulated and how many it needs, while it does not train yet.
+    ``simulated`` are the samples simulated so far and the samples needed, before training starts.
     """
 
     share: float | None = None
@@ -33,9 +33,10 @@ class Pace:
 
 
 def pace(folder: Path, number: int) -> Pace:
-    """How far attempt ``number`` is and how fast: ``speed`` in shares, ``samples`` in samples a second.
+    """Return the progress and the speed of attempt ``number``.
 
-    One that has not said anything is as far as the one before it.
+    ``speed`` is in shares per second, ``samples`` in samples per second. An attempt without reports has the progress of
+    the attempt before it.
     """
     points = recent(folder, number)
     latest = points[-1] if points else last(folder, number)
@@ -45,7 +46,7 @@ def pace(folder: Path, number: int) -> Pace:
 
 
 def simulation(latest: Point | None) -> tuple[float, float | None] | None:
-    """Samples simulated so far and to simulate in all; None where the attempt trains, or does not say."""
+    """Return the samples simulated so far and in total, or None if the attempt trains or reports none."""
     if latest is None or latest.step or SIMULATED not in latest.values:
         return None
     return latest.values[SIMULATED], latest.values.get(TO_SIMULATE)
@@ -56,24 +57,24 @@ def _share(point: Point) -> float | None:
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """The mean slope of points by time; None where there are not two that tell."""
+    """Return the mean slope of points against time, or None with fewer than two distinct times."""
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return None
     return max(points[-1][1] - points[0][1], 0.0) / (points[-1][0] - points[0][0])
 
 
 OPEN = ("queued", "running", "stopping", "held")
-"""States of cells that are still to be trained."""
+"""States of cells that are not trained yet."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A sweep as it stands: cells by ``state``, and the ``share`` that is trained, by FLOPs where they are known.
+    """Progress of a sweep: cells by ``state``, and the trained ``share``, weighted by FLOPs if they are known.
 
-    ``hours`` are device hours and ``money`` what they cost; ``left`` seconds are still to wait at the measured rate,
-    ``samples`` are seen a second by all running cells, ``utilisation`` is theirs of the peak of their devices;
-    ``simulated`` are the samples that running cells have simulated and will, before they train. None where nothing
-    tells.
+    ``hours`` are device hours and ``money`` is their cost. ``left`` is the remaining time in seconds at the measured
+    rate, ``samples`` the samples per second of all running cells, and ``utilisation`` their share of the peak of their
+    devices. ``simulated`` are the samples that running cells have simulated and will simulate before they train.
+    Unknown values are None.
     """
 
     states: Mapping[str, int]
@@ -87,19 +88,19 @@ class Progress:
 
     @property
     def total(self) -> int:
-        """All cells of the sweep that have not been deleted."""
+        """The number of cells of the sweep that have not been deleted."""
         return sum(self.states.values())
 
     @property
     def over(self) -> bool:
-        """Whether nothing of it will run by itself any more."""
+        """Whether no cell of the sweep will run without action of a user."""
         return not any(self.states.get(state) for state in ("queued", "waiting", "running", "stopping"))
 
 
 def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> float:
-    """What the attempts of a cell took: seconds of a GPU, or of cores. Those up to number ``after`` are left out.
+    """Return the device seconds of the attempts of a cell (of a GPU or of cores) with numbers above ``after``.
 
-    ``running`` are the seconds of the one under way. An attempt whose process died counts as long as it beat.
+    ``running`` are the seconds of the current attempt. An attempt whose process died counts until its last heartbeat.
     """
     ended = sum(
         float(result.get("seconds", 0.0)) * devices(record, result)
@@ -110,12 +111,12 @@ def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> floa
 
 
 def devices(record: Record, said: Mapping[str, Any]) -> int:
-    """How many devices a cell takes, by what its lease or a result says: one GPU, or as many cores as threads."""
+    """Return the number of devices of a cell from its lease or a result: 1 GPU, or one core per thread."""
     return 1 if str(said.get("device", "cpu")).startswith("cuda") else int(record.cell.get("threads", 1))
 
 
 def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float:
-    """Device hours that the cells of a sweep have taken since it was asked for; a cell of two counts in both."""
+    """Return the device hours of the cells of a sweep since its launch. A cell of two sweeps counts in both."""
     seconds, before = 0.0, dict(zip(sweep.cells, sweep.before, strict=False))
     for name in sweep.cells:
         record = records.get(name)
@@ -127,7 +128,7 @@ def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float
 
 
 def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
-    """Why a sweep must wait, in one sentence, where it has used what it may and is not at its end; empty otherwise."""
+    """Return why a sweep must wait if it has reached its cap and is unfinished, or "" otherwise."""
     cap = sweep.order.cap
     if cap.hours is None or sweep.waits:
         return ""
@@ -148,10 +149,10 @@ def progress(
     peak: float | None = None,
     look: Callable[[Path, int], Pace] = pace,
 ) -> Progress:
-    """How far ``sweep`` is among the ``records`` of its workspace ``root``.
+    """Return the progress of ``sweep`` from the ``records`` of its workspace ``root``.
 
-    ``cores`` run cells where none runs yet; ``peak`` is what one GPU can do at most, FLOP/s. ``look`` tells how far a
-    running attempt is.
+    ``cores`` run cells if none runs yet. ``peak`` is the peak speed of one GPU in FLOP/s. ``look`` returns the pace of
+    a running attempt.
     """
     flops = dict(zip(sweep.cells, sweep.flops, strict=False))
     there = [records[name] for name in sweep.cells if name in records]
@@ -182,7 +183,7 @@ def progress(
 def _left(
     there: list[Record], weights: Mapping[str, float], done: Mapping[str, float], root: Path, cores: int
 ) -> float | None:
-    """Seconds until the open cells are trained, at the device seconds that a FLOP has taken so far."""
+    """Return the seconds until all open cells are trained, at the device seconds per FLOP so far."""
     to_do = [record for record in there if record.state in OPEN]
     if not to_do:
         return 0.0
@@ -210,7 +211,7 @@ def _sum(values: Any) -> float | None:
 def _utilisation(
     running: list[Record], paces: Mapping[str, Pace], flops: Mapping[str, float], peak: float | None
 ) -> float | None:
-    """What the running cells on GPUs reach of the peak of these GPUs."""
+    """Return the speed of the running cells on GPUs as a share of the peak of these GPUs."""
     on = [record for record in running if str(record.lease.get("device", "")).startswith("cuda")]
     speeds = [(flops[r.name] * speed) for r in on if r.name in flops and (speed := paces[r.name].speed) is not None]
     gpus = {str(record.lease["device"]) for record in on}

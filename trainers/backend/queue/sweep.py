@@ -1,9 +1,9 @@
-"""Sweeps: the cells that were asked for together, what people ask of all of them at once, and what they may cost.
+"""Sweeps: cells that were launched together, the orders of users for all of them, and their cap.
 
-``sweeps/<key>/`` holds ``spec.json`` (family, version, the grid as text, the names of its cells) and ``order.json``
-(priority, hold, cancel, cap). The key is a hash of the cells, so the same grid from two windows is one sweep. A cell
-may belong to several: it waits where none of them wants it now. What is asked of a sweep is one file, however many
-cells it has; the runner reads it.
+``sweeps/<key>/`` has ``spec.json`` (family, version, the grid as text, the names of its cells) and ``order.json``
+(priority, hold, cancel, cap). The key is a hash of the cells, so the same grid launched twice is one sweep. A cell may
+belong to several sweeps: it waits if all of them wait. The orders for a sweep are one file, independent of its number
+of cells; the runner reads it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Waits = Literal["", "held", "cancelled"]
 
 @dataclass(frozen=True)
 class Cap:
-    """What a sweep may use: device ``hours``, or ``money`` at the price of a device hour.
+    """The limit of a sweep: device ``hours``, or their cost at the ``price`` of a device hour.
 
-    A device hour is an hour of a GPU, or of one core where a cell runs on cores.
+    A device hour is one hour of a GPU, or of one core if cells run on cores.
     """
 
     hours: float | None = None
@@ -43,11 +43,11 @@ class Cap:
 
     @property
     def text(self) -> str:
-        """What the cap is, in money where an hour has a price; empty where there is none."""
+        """The cap as text, in money if an hour has a price; empty without a cap."""
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:
-        """So many device hours, in money where an hour has a price."""
+        """Format device hours as text, in money if an hour has a price."""
         if self.price:
             return f"{hours * self.price:.4g} {self.currency}"
         return f"{hours:.4g} device hour{'s' * (f'{hours:.4g}' != '1')}"
@@ -55,7 +55,7 @@ class Cap:
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """What people asked of a sweep; ``why`` says it where the cap held it and nobody did."""
+    """The orders of users for a sweep. ``why`` is the reason if the cap, and not a user, paused the sweep."""
 
     priority: int = 0
     held: bool = False
@@ -66,10 +66,10 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its folder tells it.
+    """A sweep as stored in its folder.
 
-    ``flops`` are those of the cells, in their order, and ``before`` the attempts that each had when the sweep was asked
-    for; empty where not known.
+    ``flops`` are those of the cells, in order. ``before`` are the numbers of attempts of each cell at the launch of the
+    sweep. Both are empty if unknown.
     """
 
     key: str
@@ -85,19 +85,19 @@ class Sweep:
 
     @property
     def waits(self) -> Waits:
-        """Whether its cells wait, and which word says so."""
+        """The reason why its cells wait ("cancelled" or "held"), or ""."""
         return "cancelled" if self.order.cancelled else "held" if self.order.held else ""
 
 
 @dataclass(frozen=True)
 class CellPolicy:
-    """What the sweeps of a cell say of it: they hold it, or start it before others."""
+    """The orders of all sweeps of a cell: whether it waits, and its priorities."""
 
     waits: Waits = ""
     priorities: tuple[int, ...] = ()
 
     def priority(self, record: Record) -> int:
-        """The highest priority of the cell and its sweeps, where the cell's own counts once it was given one."""
+        """Return the highest priority of the cell and its sweeps. The cell's own priority counts if it was set."""
         own = (record.order.priority,) if record.order.priority else ()
         return max((*own, *self.priorities), default=0)
 
@@ -106,12 +106,12 @@ NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
     held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
 )
-"""What is asked of a sweep whose orders cannot be read: it spends nothing until somebody has looked."""
+"""Orders of a sweep whose orders cannot be read: it waits until a user resumes it."""
 _ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)
 
 
 def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
-    """The key of the sweep with those cells, in whatever order."""
+    """Return the key of the sweep with these cells, independent of their order."""
     whole = {"family": family.name, "cells": sorted(names)}
     return hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
 
@@ -119,11 +119,11 @@ def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
 def launch(
     root: Path, grid: Grid, family: Family[Any], made_by: Mapping[str, Any] | None = None, cap: Cap | None = None
 ) -> Sweep:
-    """Put the cells of ``grid`` into the queue as a sweep and give it; the same grid again goes on with the same sweep.
+    """Add the cells of ``grid`` to the queue as a sweep and return it. The same grid again continues its sweep.
 
-    Cells that are there already stay, and name the sweep that they were made for; those that were cancelled are queued
-    again, and so is a sweep that waits. Raises PlannerError for a grid that cannot be, DiskFull where there is no room;
-    then nothing is added.
+    Existing cells do not change and keep the sweep for which they were created. Cancelled cells, and a sweep that
+    waits, are queued again. Raises PlannerError if the grid is invalid and DiskFull if the disk is full; then nothing
+    is added.
     """
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]
@@ -168,7 +168,7 @@ def _spec(
 
 
 def read_sweeps(root: Path) -> tuple[Sweep, ...]:
-    """All sweeps of a workspace, oldest first."""
+    """Return all sweeps of a workspace, oldest first."""
     try:
         folders = [folder for folder in (root / SWEEPS).iterdir() if not folder.name.startswith(".")]
     except OSError:
@@ -178,7 +178,7 @@ def read_sweeps(root: Path) -> tuple[Sweep, ...]:
 
 
 def read_sweep(folder: Path) -> Sweep | None:
-    """The sweep in ``folder``; None where there is none."""
+    """Return the sweep in ``folder``, or None if it has none."""
     try:
         spec = _read_spec(folder / SPEC, (folder / SPEC).stat().st_mtime_ns)
     except OSError:
@@ -197,7 +197,7 @@ def _read_order(place: Path) -> SweepOrder:
 
 @lru_cache(maxsize=256)
 def _read_spec(path: Path, changed: int) -> Sweep | None:
-    """What a sweep is, which never changes: its file is read once."""
+    """Read the specification of a sweep, which never changes. The file is read once."""
     raw = files.read_json(path)
     try:
         sweep = _SWEEPS.validate_python({**(raw or {}), "key": path.parent.name, "order": {}})
@@ -208,7 +208,7 @@ def _read_spec(path: Path, changed: int) -> Sweep | None:
 
 
 def find_sweep(root: Path, key: str) -> Sweep:
-    """The sweep with that key, or with that beginning of it, or that name. Raises PlannerError without just one."""
+    """Return the sweep with this key, prefix of a key, or name. Raises PlannerError unless exactly one matches."""
     found = [s for s in read_sweeps(root) if key and (s.key.startswith(key) or s.name == key)]
     exact = [s for s in found if s.key == key]
     if len(exact or found) != 1:
@@ -218,7 +218,7 @@ def find_sweep(root: Path, key: str) -> Sweep:
 
 
 def hold(root: Path, key: str, held: bool = True, why: str = "") -> None:
-    """Let the cells of a sweep wait, running ones after a checkpoint; or let them go on, a cancelled sweep's too."""
+    """Pause the cells of a sweep (running ones after a checkpoint), or resume them, also after a cancel."""
     if held:
         _change(root, key, held=True, why=why)
     else:
@@ -226,23 +226,23 @@ def hold(root: Path, key: str, held: bool = True, why: str = "") -> None:
 
 
 def cancel(root: Path, key: str) -> None:
-    """Let the cells of a sweep end that no other sweep wants, running ones after a checkpoint."""
+    """Cancel the cells of a sweep that no other sweep uses, running ones after a checkpoint."""
     _change(root, key, cancelled=True, held=False, why="")
 
 
 def put_first(root: Path, key: str, priority: int) -> None:
-    """Give all cells of a sweep a priority: higher ones start first."""
+    """Set the priority of all cells of a sweep. Higher priorities start first."""
     _change(root, key, priority=priority)
 
 
 def set_cap(root: Path, key: str, cap: Cap) -> None:
-    """Let a sweep use as much as ``cap``; one that the last cap holds goes on, until the new one does."""
+    """Set the cap of a sweep. A sweep that was paused by its old cap resumes until it reaches the new one."""
     order = find_sweep(root, key).order
     _change(root, key, cap=cap, why="", held=order.held and not order.why)
 
 
 def forget(root: Path, key: str) -> None:
-    """Remove a sweep; its cells stay, and belong to others or to none."""
+    """Remove a sweep. Its cells stay, in other sweeps or in none."""
     folder = root / SWEEPS / find_sweep(root, key).key
     gone = folder.with_name(f"{files.TEMPORARY}{secrets.token_hex(6)}")
     folder.rename(gone)
@@ -260,7 +260,7 @@ def _order(folder: Path, order: SweepOrder) -> None:
 
 @lru_cache(maxsize=4)
 def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, CellPolicy]:
-    """What sweeps say of each of their cells. A cell waits where all of its sweeps do."""
+    """Return the combined orders of the sweeps of each cell. A cell waits if all of its sweeps wait."""
     of: dict[str, tuple[int, ...]] = {}
     for i, sweep in enumerate(sweeps):
         for name in sweep.cells:
@@ -277,9 +277,9 @@ def _standing(sweeps: Sequence[Sweep]) -> CellPolicy:
 
 
 def state_of(record: Record, told: Mapping[str, CellPolicy]) -> str:
-    """The state of a cell as people see it: one that is queued and whose sweeps wait has their word.
+    """Return the state of a cell as shown to users. A queued cell whose sweeps all wait has the state of its sweeps.
 
-    One that is given out while all workers are busy is ``waiting``, for a worker.
+    A cell that is submitted while all workers are busy is ``waiting`` for a worker.
     """
     if record.state == "queued":
         return told.get(record.name, NO_SWEEP).waits or "queued"

@@ -1,1 +1,1 @@
-"""The process that gives waiting cells to workers, and how it is started."""
+"""The process that submits waiting cells to workers, and its start."""

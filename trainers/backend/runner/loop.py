@@ -1,7 +1,7 @@
-"""The runner: a process of its own that gives the waiting cells of a workspace to a Dask cluster.
+"""The runner: a process that submits the waiting cells of a workspace to a Dask cluster.
 
-It alone gives leases. It never opens DuckDB, holds no state that is not on disk, and ends when nothing is left to do,
-so killing it at any moment costs no cell: the next one reads the folder and goes on.
+Only the runner gives leases. It never opens DuckDB, keeps all state on disk, and ends when no work is left. If it is
+killed, no cell is lost: the next runner reads the folder and continues.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from isoplan.trainers.cell import Resources
 from isoplan.trainers.families import find_family, read_cell
 
 LOOK = 0.25
-"""Seconds between two looks at the folder while nothing happens."""
+"""Seconds between two polls of the folder while nothing happens."""
 IDLE = 15.0
 """Seconds without a cell after which the runner ends."""
 ANSWER = 12.0
-"""Seconds after which the worker of an attempt that does not stop is started anew."""
+"""Seconds after which the worker of an attempt that does not stop is restarted."""
 NOT_BEGUN = "not begun"
-"""Why an attempt stopped that its worker never took up: the worker died with another cell, or the runner did."""
+"""Reason for the end of an attempt that never started, because its worker or the runner died."""
 FORGOTTEN = 3600.0
-"""Seconds after which what a killed process was about to add counts as left behind."""
+"""Seconds after which a temporary file of a killed process counts as abandoned."""
 PATIENCE = 2.0
-"""Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
+"""Lock timeout of a runner in seconds. Liveness probes hold the lock briefly."""
 CAPS_PERIOD = 1.0
-"""Seconds between two looks at what the sweeps with a cap have used."""
+"""Seconds between two checks of the use of sweeps with a cap."""
 PAUSE, LONGEST = 5.0, 120.0
-"""Seconds before a cluster that cannot be used is tried again, the first time and later."""
+"""Seconds before a retry of an unusable cluster: at first, and at most."""
 
 log = logging.getLogger("isoplan.runner")
 
 
 @dataclass(eq=False)
 class RunnerState:
-    """What this runner has given out: attempts by cell, with the Dask future, the place, and when a stop was asked."""
+    """The state of this runner: its active attempts by cell, their heartbeats, and its message."""
 
     queue: Queue
     name: str
@@ -70,7 +70,7 @@ class RunnerState:
 
 @dataclass(eq=False)
 class ActiveAttempt:
-    """One attempt at work: its number, its future, what it takes, and since when it should have stopped."""
+    """An active attempt: its number, future and place, and the time at which it was asked to stop."""
 
     number: int
     future: Any
@@ -79,9 +79,9 @@ class ActiveAttempt:
 
 
 def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
-    """Run the cells of the workspace ``root`` until none has been left for ``idle`` seconds, or ``ending`` is set.
+    """Run the cells of the workspace ``root`` until none is left for ``idle`` seconds or ``ending`` is set.
 
-    Returns at once where another runner is at work. Raises PlannerError where the workspace cannot be written.
+    Returns at once if another runner is active. Raises PlannerError if the workspace cannot be written.
     """
     ending = ending or threading.Event()
     with contextlib.ExitStack() as stack:
@@ -109,7 +109,7 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
 
 
 def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) -> None:
-    """Run cells on ``pool`` until none has been left for ``idle`` seconds. Raises ClusterError where it is gone."""
+    """Run cells on ``pool`` until none is left for ``idle`` seconds. Raises ClusterError if the cluster is gone."""
     last = time.monotonic()
     try:
         while not ending.is_set():
@@ -121,16 +121,16 @@ def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) 
             shift.woken.wait(LOOK)
             shift.woken.clear()
     except ClusterError:
-        shift.given.clear()  # from now on they are the attempts of a runner that is gone, which may still live
+        shift.given.clear()  # they now belong to a dead runner but may still run
         raise
     finally:
         _stop_all(shift, pool)
 
 
 def _turned(shift: RunnerState, pool: Pool) -> bool:
-    """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again.
+    """Poll the folder once. If the disk is full, wait and repeat the write later.
 
-    A cell that is deleted while it is looked at is no end of the runner either: the next look does not see it.
+    A cell that is deleted during the poll does not end the runner: the next poll does not see it.
     """
     try:
         return poll_once(shift, pool)
@@ -142,7 +142,7 @@ def _turned(shift: RunnerState, pool: Pool) -> bool:
 
 
 def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.Event) -> bool:
-    """Wait before the cluster is tried again; whether there is something to try it for."""
+    """Wait before the cluster is tried again. Returns whether there is work for it."""
     until = time.monotonic() + seconds
     last = time.monotonic()
     while not ending.is_set() and time.monotonic() < until:
@@ -161,7 +161,7 @@ def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.E
 
 
 def poll_once(shift: RunnerState, pool: Pool) -> bool:
-    """Look at the folder once: take in what ended, stop what should, start what can; whether anything is left to do."""
+    """Poll the folder once: collect results, stop and start attempts. Returns whether any work is left."""
     note = pool.refresh_workers(pool)
     for name in poll_workers(pool, {name: given.number for name, given in shift.given.items()}):
         shift.given[name].future.cancel()
@@ -200,7 +200,7 @@ def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
 
 
 def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
-    """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
+    """Lease the ``waiting`` cells that fit and submit them to the workers."""
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
@@ -230,12 +230,12 @@ def _needs(shift: RunnerState, record: Record) -> Resources:
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
-    """Write down that a cell is not tried again, under a number of its own so that no attempt can say otherwise."""
+    """Record a cell as failed for good, under a new lease number so that no attempt can overwrite the result."""
     shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
 
 
 def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> None:
-    """An attempt is over: one without a result has died, whatever Dask says of it."""
+    """Handle an attempt that ended. An attempt without a result counts as dead, regardless of its state in Dask."""
     del shift.given[name]
     folder = shift.queue.folder(name)
     collect_result(pool, folder, given.number, given.future)
@@ -251,7 +251,7 @@ def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> N
 
 
 def _orphan(shift: RunnerState, record: Record) -> None:
-    """An attempt that another runner gave out: dead where nothing shows that it lives, or it cannot say so any more."""
+    """Handle an attempt of another runner: it is dead without a sign of life, or if it can no longer report."""
     folder = shift.queue.folder(record.name)
     if not shift.beats.begun(folder, record.number):
         shift.queue.end(record.name, record.number, "stopped", NOT_BEGUN)
@@ -260,10 +260,10 @@ def _orphan(shift: RunnerState, record: Record) -> None:
 
 
 def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
-    """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
+    """Handle an attempt that must stop: withdraw it if it has not begun, kill it if it does not react."""
     given = shift.given[record.name]
     now = time.monotonic()
-    if given.asked is None and record.state == "running":  # its sweeps wait, and nobody asked the cell itself
+    if given.asked is None and record.state == "running":  # the sweeps of the cell wait, not the cell itself
         shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):
@@ -276,7 +276,7 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
 
 
 def _stop_all(shift: RunnerState, pool: Pool) -> None:
-    """Ask every attempt to stop and wait for as long as they may take."""
+    """Ask all attempts to stop and wait until they have or the time limit is reached."""
     for name, given in shift.given.items():
         with contextlib.suppress(OSError, PlannerError):
             shift.queue.stop(name, given.number, "runner")
@@ -296,7 +296,7 @@ def _at_work(shift: RunnerState, name: str, given: ActiveAttempt) -> bool:
 
 
 def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool | None = None) -> None:
-    """Tell pages that the runner lives and what it does. Not synced: it is of this moment."""
+    """Write the status of the runner for the pages. Not synced, because it is valid only for a moment."""
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -338,7 +338,7 @@ def main() -> None:
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
-    """Where cells are run: what the command line says, else the workspace."""
+    """Return the cluster settings: from the command line, or else from the workspace."""
     if asked.scheduler == "local":
         return Local(cores=asked.cores)
     if asked.scheduler:

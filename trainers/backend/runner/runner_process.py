@@ -1,4 +1,4 @@
-"""Whether a runner is at work in a workspace, and how one is started that outlives whoever asks."""
+"""State of the runner of a workspace, and the start of a runner that outlives the process that starts it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from isoplan.trainers.backend.store.record import CELLS, Record
 
 LOG = Path("logs") / "runner.log"
 LONGEST_LOG = 5_000_000
-"""Bytes of the log above which a new one is begun; the one before it is kept."""
+"""Bytes of the log above which a new one is started. The previous log is kept."""
 PATIENCE = 30.0
-"""Seconds for a runner to take its lock."""
+"""Timeout in seconds for a new runner to acquire its lock."""
 NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
 INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
 
 
 @dataclass(frozen=True)
 class RunnerStatus:
-    """What a runner says of itself: what it does, on what, and how many cells it has given out."""
+    """Status of a runner: its message, its cluster, and the number of submitted cells."""
 
     alive: bool
     message: str = ""
@@ -41,7 +41,7 @@ class RunnerStatus:
 
 
 def runner_status(root: Path) -> RunnerStatus:
-    """How the runner of the workspace ``root`` is; where none is alive, only that."""
+    """Return the status of the runner of the workspace ``root``, with ``alive`` false if there is none."""
     if not is_held(root / CELLS / LOCK):
         return RunnerStatus(False)
     said = files.read_json(root / CELLS / STATUS) or {}
@@ -56,18 +56,17 @@ def runner_status(root: Path) -> RunnerStatus:
 
 
 def need_cluster() -> None:
-    """Raise PlannerError where what runs cells is not installed."""
+    """Check that the packages that run cells are installed. Raises PlannerError if not."""
     if any(find_spec(name) is None for name in NEEDED):
         raise PlannerError(INSTALL)
 
 
 def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str] = ()) -> int:
-    """Start a runner where cells of the workspace ``root`` wait and none is alive; its process id, 0 for none started.
+    """Start a runner if cells of the workspace ``root`` wait and none is alive. Returns its process id, or 0.
 
-    It has a session of its own, so that it outlives this process, writes to ``logs/runner.log``, and ends by itself
-    when nothing is left to do. ``queue`` spares reading again what one has read; ``options`` are those
-    of the runner, where it is not to do as ``cluster.toml`` says. Raises PlannerError where what it
-    needs is not installed, and where it ends at once.
+    The runner has its own session, so that it outlives this process. It writes to ``logs/runner.log`` and ends when no
+    work is left. ``queue`` avoids a second scan of the cells. ``options`` are arguments of the runner that override
+    ``cluster.toml``. Raises PlannerError if a required package is not installed or if the runner ends at once.
     """
     if is_held(root / CELLS / LOCK) or not has_work(root, (queue or Queue(root)).scan()):
         return 0
@@ -82,7 +81,7 @@ def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str]
 
 
 def last_words(root: Path) -> str:
-    """The last line of the runner's log."""
+    """Return the last line of the runner's log."""
     try:
         lines = (root / LOG).read_bytes()[-4096:].decode(errors="replace").split("\n")
     except OSError:
@@ -92,7 +91,7 @@ def last_words(root: Path) -> str:
 
 
 def has_work(root: Path, records: Mapping[str, Record]) -> bool:
-    """Whether any of the cells of the workspace ``root`` waits for a runner: not those whose sweeps are held."""
+    """Return whether any cell of the workspace ``root`` waits for a runner. Cells of paused sweeps do not count."""
     told = standings(read_sweeps(root))
     return any(state_of(record, told) in ("queued", "waiting", "running", "stopping") for record in records.values())
 
@@ -124,6 +123,6 @@ def _started(root: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def own_environment() -> dict[str, str]:
-    """The environment of a process that runs this very copy, and takes no module from the folder that it is in."""
+    """Return the environment for a process that imports this copy of Isoplan and no module from its current folder."""
     paths = [str(Path(isoplan.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -1,4 +1,4 @@
-"""How cells went, or go: what their attempts said, joined into one curve."""
+"""Learning curves of cells, joined from the events of their attempts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 from isoplan.trainers.backend.store.record import events_of, log_of
 
 TAIL = 256 * 1024
-"""Bytes of a long log that are shown."""
+"""Maximum number of bytes shown of a long log."""
 RECENT = 4096
-"""Bytes of the end of a curve that are read to tell how a cell goes now."""
+"""Bytes read from the end of a curve to find the current state of a cell."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a curve: ``step`` of ``total``, when it was said (seconds since 1970), and what was measured."""
+    """One line of a curve: ``step`` of ``total``, its time ``at`` in seconds since 1970, and the measured
+    ``values``.
+    """
 
     step: int
     total: int | None
@@ -27,10 +29,10 @@ class Point:
 
 
 def curve(folder: Path, number: int) -> list[Point]:
-    """The curve of the cell in ``folder`` over its first ``number`` attempts, by step.
+    """Return the curve of the cell in ``folder`` over its first ``number`` attempts, by step.
 
-    An attempt that went on from a checkpoint takes the place of what came after that in the attempts before it. Lines
-    that are not whole yet are passed over.
+    An attempt that resumed from a checkpoint replaces the later steps of the attempts before it. Incomplete lines are
+    skipped.
     """
     found: list[Point] = []
     for attempt in range(1, number + 1):
@@ -42,9 +44,10 @@ def curve(folder: Path, number: int) -> list[Point]:
 
 
 def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
-    """The points at the learning ``rate``, at the last one where that is None.
+    """Return the points at the learning ``rate``, or at the last rate if ``rate`` is None.
 
-    A cell that tries several, one after the other, says ``rate`` with its points; of others all points are kept.
+    A cell that tries several rates in turn reports ``rate`` with each point. Without this value, all points are
+    returned.
     """
     said = [point.values["rate"] for point in points if "rate" in point.values]
     kept = rate if rate in said else said[-1] if said else None
@@ -52,7 +55,7 @@ def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
 
 
 def last(folder: Path, number: int) -> Point | None:
-    """The last that attempt ``number`` said, or the one before it; reads the end of the file only."""
+    """Return the last point of attempt ``number`` or of the attempts before it. Reads only the end of a file."""
     for attempt in range(number, 0, -1):
         if found := recent(folder, attempt):
             return found[-1]
@@ -60,7 +63,7 @@ def last(folder: Path, number: int) -> Point | None:
 
 
 def recent(folder: Path, number: int) -> list[Point]:
-    """The last points of attempt ``number``, oldest first: those in the last 4 kB that it wrote."""
+    """Return the latest points of attempt ``number``, oldest first, from the last 4 kB of its file."""
     place = events_of(folder, number)
     try:
         with place.open("rb") as file:
@@ -72,7 +75,7 @@ def recent(folder: Path, number: int) -> list[Point]:
 
 
 def log_tail(folder: Path, number: int) -> str:
-    """What attempt ``number`` printed, the last 256 kB of it; empty where it printed nothing."""
+    """Return the last 256 kB that attempt ``number`` printed, or "" if it printed nothing."""
     place = log_of(folder, number)
     try:
         with place.open("rb") as file:

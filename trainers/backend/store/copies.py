@@ -1,8 +1,8 @@
-"""What a backup contains of cells: each as it can stand in another workspace, where nobody runs it.
+"""Copies of cells for a backup, valid in another workspace in which no process runs them.
 
-A finished cell is copied as it is. An attempt that runs ends in the copy: it gets a result that makes the cell queued
-again (held or cancelled where people asked for that), with the checkpoint that is complete now. The number of its lease
-stays, so that the next attempt gets another one; its beat and a stop that it was asked for are not copied.
+A finished cell is copied unchanged. A running attempt ends in the copy: its result there makes the cell queued again
+(or held or cancelled, if a user asked for that), with the latest complete checkpoint. The lease number is kept, so that
+the next attempt gets a new one. The heartbeat and a stop request are not copied.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ from isoplan.trainers.backend.store.record import (
 )
 
 WHY = "The workspace was copied while this attempt ran."
-"""Why an attempt ended in a copy; in the original it goes on."""
+"""Reason for the end of an attempt in a copy. The original continues."""
 LOOKS = 20
-"""How often a cell is read again that changed while it was read; a cell changes state a few times a second at most."""
+"""Maximum number of reads of a cell that changes while it is read. A cell changes its state at most a few times per
+second.
+"""
 _OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
 
 
 @dataclass(frozen=True)
 class CellCopy:
-    """A cell for a copy: its state there, and its files by name below its folder, as bytes, open file or path.
+    """A cell for a copy: its state there, and its files (bytes, open file or path) by name relative to its folder.
 
     ``links`` are the symbolic links in the folder, which are not copied.
     """
@@ -62,22 +64,22 @@ def cell_names(root: Path) -> list[str]:
 
 
 def sweep_files(root: Path) -> dict[str, bytes]:
-    """Return the files of all sweeps by their names below the workspace, as they are now."""
+    """Return the current files of all sweeps by name relative to the workspace."""
     found = {}
     for place in (root / SWEEPS).glob("[!.]*/[!.]*.json"):
         try:
             found[place.relative_to(root).as_posix()] = place.read_bytes()
-        except FileNotFoundError:  # a sweep that was just deleted
+        except FileNotFoundError:  # deleted since the folder was listed
             continue
     return found
 
 
 @contextmanager
 def frozen(folder: Path) -> Iterator[CellCopy | None]:
-    """The cell in ``folder`` as it is at one moment, for a copy; None where there is none any more.
+    """Open a consistent copy of the cell in ``folder``; None if the cell no longer exists.
 
-    Its open files are closed at the end of the block. Raises PlannerError if the cell changes during each of ``LOOKS``
-    looks.
+    Its open files are closed at the end of the context. Raises PlannerError if the cell changes during each of
+    ``LOOKS`` reads.
     """
     with ExitStack() as stack:
         found = _look(folder, stack)
@@ -85,7 +87,7 @@ def frozen(folder: Path) -> Iterator[CellCopy | None]:
 
 
 def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[bytes] | None] | None:
-    """Read a cell until nothing of it changed meanwhile: its record, its small files, and its open checkpoint."""
+    """Read a cell until it does not change during the read: its record, small files and open checkpoint."""
     for _ in range(LOOKS):
         checkpoint = _open(folder / CHECKPOINT)
         if checkpoint is not None:
@@ -107,7 +109,7 @@ def _open(place: Path) -> IO[bytes] | None:
 
 
 def _small(folder: Path) -> dict[str, bytes]:
-    """The files that say where a cell stands."""
+    """Return the files that determine the state of a cell."""
     found = {}
     for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
         if name in (SPEC, ORDER, LEASE) or RESULT.fullmatch(name):
@@ -138,14 +140,14 @@ def _copy(folder: Path, record: Record, small: dict[str, bytes], checkpoint: IO[
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Every file and link below ``folder``; links to folders are not entered."""
+    """Yield every file and link below ``folder``. Links to folders are not followed."""
     for place, folders, names in os.walk(folder):
         for name in sorted([*names, *(name for name in folders if (Path(place) / name).is_symlink())]):
             yield Path(place) / name
 
 
 def _belongs(name: str, record: Record) -> bool:
-    """Whether a file of a cell is copied: not what writers have not finished, nor signs of attempts that run."""
+    """Return whether a file of a cell is copied: no temporary files and no heartbeats of running attempts."""
     if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
         return False
     attempt = _OF_ATTEMPT.fullmatch(name)
@@ -156,7 +158,7 @@ def _belongs(name: str, record: Record) -> bool:
 
 
 def _ended(folder: Path, record: Record) -> dict[str, object]:
-    """How the attempt that runs ended in the copy, with the device time that it has taken so far."""
+    """Return the result of the running attempt in the copy, with its device time so far."""
     return {
         "number": record.number,
         "state": "stopped",

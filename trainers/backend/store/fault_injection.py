@@ -1,7 +1,7 @@
-"""Named moments at which a process may die: tests of faults kill it right there, and nothing else happens.
+"""Fault points: named points in the code at which a test can kill the process. Otherwise they do nothing.
 
-``ISOPLAN_DIE_AT=name:FILE`` ends the process that reaches ``name`` first, as kill -9 does, and writes FILE so that it
-happens once.
+``ISOPLAN_DIE_AT=name:FILE`` kills the first process that reaches ``name``, as kill -9 does. FILE is written so that
+this happens only once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ VARIABLE = "ISOPLAN_DIE_AT"
 
 
 def fault_point(name: str) -> None:
-    """The process is at the moment ``name``."""
+    """Kill the process if the environment asks for it at the fault point ``name``."""
     asked = os.environ.get(VARIABLE)
     if not asked:
         return

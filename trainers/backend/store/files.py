@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside their place, synced, renamed."""
+"""Atomic files: written under a temporary name, synced, renamed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.fault_injection import fault_point
 
 TEMPORARY = ".tmp-"
-"""How the names of files begin that are not yet what they will be; what is left of them is swept away."""
+"""Prefix of temporary names. Files with this prefix that a killed process left are removed later."""
 
 
 def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
-    """Put ``value`` at ``path``, durably: after a power cut either the old file or the new one is there.
+    """Write ``value`` to ``path`` durably: after a power cut either the old or the new file exists.
 
-    ``point`` names the moments around it. Raises DiskFull where there is no room, and leaves what was there.
+    ``point`` names the fault points of the write. Raises DiskFull if the disk is full; the old file is then unchanged.
     """
     data = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
@@ -34,7 +34,7 @@ def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
 
 
 def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
-    """Put at ``path`` what ``write`` puts into the file that it is given; ``point`` names the moments around it."""
+    """Replace ``path`` by a file that ``write`` fills. ``point`` names the fault points of the write."""
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
     with room(path.parent):
         _replace(path, place, write, point)
@@ -58,7 +58,7 @@ def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in ``folder`` durable, where the system can."""
+    """Make the entries of ``folder`` durable, if the operating system supports it."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -69,7 +69,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object at ``path``; None where there is none or where it is not whole (a foreign or damaged file)."""
+    """Return the object in ``path``, or None if the file is missing or damaged or is no object."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -78,7 +78,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
-    """Remove what killed writers of files called ``names`` left in ``folder``, where it is ``older`` seconds old."""
+    """Remove temporary files ``names`` of killed processes in ``folder`` that are at least ``older`` seconds old."""
     for name in names:
         for left in folder.glob(f"{TEMPORARY}*{name}"):
             with contextlib.suppress(OSError):
@@ -87,24 +87,24 @@ def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
 
 
 LEAST_DISK = 50e6
-"""Bytes that must be free before another cell starts."""
+"""Bytes of disk that must be free before another cell starts."""
 FULL = "disk full"
-"""Why an attempt stopped that could not write any more."""
+"""Reason for the end of an attempt that could not write."""
 
 
 class DiskFull(PlannerError, OSError):
-    """The disk, or what the user may take of it, is used up; what was there is as it was."""
+    """The disk or the user's quota is full. Existing files are unchanged."""
 
 
 def free(folder: Path) -> float:
-    """Bytes that are free on the disk of ``folder``."""
+    """Return the free bytes on the disk of ``folder``."""
     found = os.statvfs(folder)
     return float(found.f_bavail * found.f_frsize)
 
 
 @contextlib.contextmanager
 def room(folder: Path) -> Iterator[None]:
-    """Say in one sentence where the disk of ``folder`` is full: raises DiskFull."""
+    """Convert the error of a full disk of ``folder`` to DiskFull."""
     try:
         yield
     except OSError as error:
@@ -115,7 +115,7 @@ def room(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """Around what changes the workspace ``root``: raises PlannerError, one sentence, where it cannot be written."""
+    """Convert errors of writes to the workspace ``root`` to PlannerError with one sentence."""
     try:
         with room(root):
             yield

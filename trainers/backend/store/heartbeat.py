@@ -1,4 +1,4 @@
-"""Who lives: one runner for a workspace, and attempts that beat."""
+"""Liveness: the lock of the one runner of a workspace, and the heartbeats of attempts."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import IO
 from isoplan.trainers.backend.store.record import beat_of
 
 LOCK, STATUS = "runner.lock", "runner.json"
-"""The runner's lock, and what it says of itself."""
+"""File names of the runner's lock and of its status."""
 BEAT = 1.0
-"""Seconds between two signs of life of an attempt."""
+"""Seconds between two heartbeats of an attempt."""
 SILENT = 20.0
-"""Seconds without a beat after which an attempt elsewhere counts as dead, by the watch of the one who looks."""
+"""Seconds without a heartbeat, on the observer's clock, after which a remote attempt counts as dead."""
 
 _SAID = re.compile(rb"(\S+) ([0-9]{1,9})\s+([0-9]{1,12})\s")
-"""What an attempt writes at each beat: its host, its process, and how many beats there were."""
+"""Content of a heartbeat file: host, process id, and number of heartbeats."""
 
 
 @contextlib.contextmanager
 def hold_lock(path: Path, patience: float = 0.0) -> Iterator[bool]:
-    """Whether this process got the lock at ``path``; the system frees it when the process ends.
+    """Acquire the lock at ``path`` and yield whether it succeeded. The system frees it when the process ends.
 
-    Tries for ``patience`` seconds: whoever asks ``is_held`` has the lock for an instant.
+    Tries for ``patience`` seconds, because ``is_held`` holds the lock briefly.
     """
     until = time.monotonic() + patience
     with path.open("a") as file:
@@ -49,7 +49,7 @@ def _lock(file: IO[str]) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether another process holds the lock at ``path``."""
+    """Return whether another process holds the lock at ``path``."""
     if not path.exists():
         return False
     with hold_lock(path) as got:
@@ -57,7 +57,7 @@ def is_held(path: Path) -> bool:
 
 
 def lived(folder: Path, number: int) -> float:
-    """Seconds that attempt ``number`` has beaten for; 0 where it has not begun, or its file is damaged."""
+    """Return the seconds from the heartbeats of attempt ``number``; 0 if it has not begun or its file is damaged."""
     said = _SAID.match(_read(folder, number))
     return float(said[3]) * BEAT if said else 0.0
 
@@ -71,18 +71,18 @@ def _read(folder: Path, number: int) -> bytes:
 
 @dataclass(eq=False)
 class HeartbeatMonitor:
-    """What was last seen of attempts' beats, and when: clocks of other machines are not believed."""
+    """The last observed heartbeats of attempts and their times. Clocks of other machines are not used."""
 
     seen: dict[tuple[str, int], tuple[bytes, float]] = field(default_factory=dict)
 
     def begun(self, folder: Path, number: int) -> bool:
-        """Whether attempt ``number`` has beaten at all."""
+        """Return whether attempt ``number`` has written a heartbeat."""
         return beat_of(folder, number).exists()
 
     def alive(self, folder: Path, number: int) -> bool:
-        """Whether attempt ``number`` may still live: its process is there, or its beat has changed lately.
+        """Return whether attempt ``number`` may be alive: its process exists or its heartbeat changed recently.
 
-        One that has not begun belongs to a runner that is gone, and so does not live.
+        An attempt that has not begun belongs to a dead runner and is not alive.
         """
         if not self.begun(folder, number):
             return False

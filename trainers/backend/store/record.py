@@ -1,14 +1,14 @@
-"""One cell on disk: what its folder says of it.
+"""The record of one cell on disk.
 
-``cells/<name>/`` holds ``spec.json`` (family, cell, who made it), ``order.json`` (what people asked: priority, hold,
-cancel, retry), ``lease.json`` (the fencing number of the attempt that may run it now), and for attempt *n*
-``beat-n`` (that it lives), ``events-n.jsonl`` (how it goes), ``log-n.txt`` and ``result-n.json``. A result counts only
-under the number of the lease, so that one that comes late, from a worker thought lost, is never read. ``stop.json``
-asks an attempt to end. ``checkpoint`` is the same state of the same cell whoever wrote it.
+``cells/<name>/`` has ``spec.json`` (family, cell, creator), ``order.json`` (orders of users: priority, hold, cancel,
+retry), ``lease.json`` (the fencing number of the attempt that may run the cell now), and for attempt *n* ``beat-n``
+(heartbeat), ``events-n.jsonl`` (learning curve), ``log-n.txt`` and ``result-n.json``. A result counts only under the
+number of the lease, so that a late result of a worker that was given up is never read. ``stop.json`` asks an attempt to
+end. ``checkpoint`` does not depend on the process that wrote it.
 
-A file that is damaged costs no cell. The number of a lease is told from the other files. A result counts as missing, so
-its attempt is found dead and the cell goes on. Without specification or order the cell has failed, with a sentence that
-says what to do.
+A damaged file does not lose a cell. A lease number is recovered from the other files. A damaged result counts as
+missing, so its attempt counts as dead and the cell continues. Without a readable specification or order the cell has
+failed, with a sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from isoplan.trainers.backend.store.files import read_json
 from isoplan.trainers.cell import CELL_DIGITS, canonical
 
 SCHEMA = 1
-"""The layout of the files here and of sweeps; a newer one is left alone."""
+"""Version of the layout of these files and of those of sweeps. Files of a newer version are not read."""
 
 CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
-"""Folders of a workspace: one for each cell, one for each sweep, and what cells leave for others to begin from."""
+"""Folders of a workspace: one per cell, one per sweep, and backbones that cells save for other cells."""
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
 RESULT = re.compile(r"result-(\d+)\.json")
 OF_ATTEMPT = re.compile(r"(?:beat|events|log|result)-(\d+)(?:\.\w+)?")
@@ -38,9 +38,9 @@ NAME = re.compile(rf"[0-9a-f]{{{CELL_DIGITS}}}")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 DIED = "died"
-"""How an attempt ended whose process is gone without a word; the runner writes its result."""
+"""State of an attempt whose process ended without a result. The runner writes this result."""
 DEATHS = 3
-"""How often a cell may die without getting further before it counts as failed."""
+"""Number of deaths without progress after which a cell counts as failed."""
 
 NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell goes on."
 NEWER = "This cell was queued by a newer Isoplan: update Isoplan to train it."
@@ -48,7 +48,7 @@ NO_ORDER = "The orders of this cell are damaged (order.json): retry it, and the 
 
 
 class _Lease(BaseModel):
-    """What is read of a lease, so that a damaged one is told."""
+    """The validated fields of a lease, to detect a damaged one."""
 
     number: Annotated[int, Field(ge=0, strict=True)]
     given: AwareDatetime | None = None
@@ -56,7 +56,7 @@ class _Lease(BaseModel):
 
 
 class _Result(BaseModel):
-    """What is read of a result."""
+    """The validated fields of a result."""
 
     state: str
     seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0
@@ -69,27 +69,27 @@ class _Result(BaseModel):
 
 
 def beat_of(folder: Path, number: int) -> Path:
-    """Where attempt ``number`` says that it lives."""
+    """Return the path of the heartbeat file of attempt ``number``."""
     return folder / f"beat-{number}"
 
 
 def events_of(folder: Path, number: int) -> Path:
-    """Where attempt ``number`` says how it goes."""
+    """Return the path of the events of attempt ``number``."""
     return folder / f"events-{number}.jsonl"
 
 
 def log_of(folder: Path, number: int) -> Path:
-    """What attempt ``number`` printed."""
+    """Return the path of the output of attempt ``number``."""
     return folder / f"log-{number}.txt"
 
 
 def result_of(folder: Path, number: int) -> Path:
-    """How attempt ``number`` ended."""
+    """Return the path of the result of attempt ``number``."""
     return folder / f"result-{number}.json"
 
 
 def saved_at(folder: Path) -> int:
-    """Return the modification time of the checkpoint in ns, 0 without one. Compare two to detect a new checkpoint."""
+    """Return the modification time of the checkpoint in ns, or 0 without one. A change shows a new checkpoint."""
     try:
         return (folder / CHECKPOINT).stat().st_mtime_ns
     except FileNotFoundError:
@@ -98,7 +98,7 @@ def saved_at(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Order:
-    """What people asked of a cell: higher ``priority`` first; ``since`` is the attempt after which all is forgotten."""
+    """Orders of users for a cell. Higher ``priority`` is first; attempts up to ``since`` are ignored."""
 
     priority: int = 0
     held: bool = False
@@ -111,10 +111,10 @@ _ORDERS = TypeAdapter(Order)
 
 @dataclass(frozen=True)
 class Record:
-    """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt.
+    """A cell as stored in its folder. ``number`` is that of its lease (0: none yet); ``results`` are by attempt.
 
-    ``version`` is that of the family when the cell was made. ``begun`` is false while the attempt under lease waits for
-    a worker. ``damage`` says what is wrong with its files where that keeps it from being run.
+    ``version`` is that of the family when the cell was created. ``begun`` is false while the leased attempt waits for a
+    worker. ``damage`` describes damaged files if they prevent the cell from running.
     """
 
     name: str
@@ -131,12 +131,12 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """That of the attempt under lease; None while it runs. Those of others are late or past."""
+        """The result of the leased attempt, or None while it runs. Results of other attempts do not count."""
         return self.results.get(self.number)
 
     @cached_property
     def state(self) -> State:
-        """Where the cell stands. An attempt under lease without a result counts as running until it is found dead."""
+        """The state of the cell. A leased attempt without a result counts as running until it is found dead."""
         if self.number > 0 and self.result is None:
             return "stopping" if self.order.cancelled or self.order.held else "running"
         if self.damage:
@@ -150,13 +150,13 @@ class Record:
 
     @property
     def deaths(self) -> int:
-        """How many attempts died by themselves, and no further than those before, since people last asked for it."""
+        """The number of attempts since the last retry that died without progress and without an external cause."""
         ended = [result for number, result in self.results.items() if number > self.order.since]
         return sum(result["state"] == DIED and bool(result.get("counts")) for result in ended)
 
 
 def read_record(folder: Path) -> Record | None:
-    """The cell in ``folder``; None where there is none any more. Files of other writers are passed over."""
+    """Read the cell in ``folder``; None if it no longer exists. Other files in the folder are ignored."""
     try:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -190,12 +190,14 @@ def read_record(folder: Path) -> Record | None:
 
 
 def _numbers(pattern: re.Pattern[str], names: list[str]) -> list[int]:
-    """The numbers of attempts in the names of files."""
+    """Return the attempt numbers in the names of files."""
     return [int(found[1]) for name in names if (found := pattern.fullmatch(name))]
 
 
 def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
-    """The specification in ``folder``, and what is wrong with it: the name of a cell is the hash of what it is."""
+    """Return the specification in ``folder`` and its error. The name of a cell must be the hash of its
+    specification.
+    """
     spec = read_json(folder / SPEC)
     if spec is None or not isinstance(spec.get("cell"), dict):
         return None, NO_SPEC
@@ -205,7 +207,7 @@ def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
     whole = {key: spec.get(key, "") for key in ("family", "version", "cell")}
     try:
         name = hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
-    except ValueError:  # a number or a text that JSON has and a specification never
+    except ValueError:  # JSON values that no specification has
         name = ""
     if NAME.fullmatch(folder.name) and name != folder.name:
         return None, NO_SPEC
@@ -213,17 +215,17 @@ def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def _lease(folder: Path) -> dict[str, Any]:
-    """The lease in ``folder``; empty where there is none or it is damaged."""
+    """Return the lease in ``folder``, or an empty one if it is missing or damaged."""
     return _checked(_Lease, read_json(folder / LEASE)) or {}
 
 
 def _result(place: Path) -> dict[str, Any] | None:
-    """The result at ``place``; None where it is damaged."""
+    """Return the result at ``place``, or None if it is damaged."""
     return _checked(_Result, read_json(place))
 
 
 def _order(folder: Path) -> Order | None:
-    """The order in ``folder``; None where it is damaged."""
+    """Return the order in ``folder``, or None if it is damaged."""
     raw = read_json(folder / ORDER)
     try:
         return None if raw is None else _ORDERS.validate_python(raw)
@@ -232,7 +234,7 @@ def _order(folder: Path) -> Order | None:
 
 
 def _checked(model: type[BaseModel], raw: dict[str, Any] | None) -> dict[str, Any] | None:
-    """``raw``, where it is what ``model`` describes."""
+    """Return ``raw`` if it is valid for ``model``, else None."""
     try:
         model.model_validate(raw)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What a running cell is given: the stream of its attempt, and a watch that ends it where it does not end itself."""
+"""The run context of a running cell: the events of its attempt, and a watchdog that ends it if necessary."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from isoplan.trainers.backend.store.record import CHECKPOINT, LEASE, STOP, beat_
 from isoplan.trainers.cell import Stopped
 
 GRACE = 5.0
-"""Seconds that an attempt has to end itself once it was asked to."""
+"""Seconds that an attempt has to stop after a request."""
 CHECKPOINT_EVERY = 15.0
-"""Seconds between two checkpoints, unless the family wants them at other times."""
+"""Seconds between two checkpoints, unless the family sets other times."""
 POINTS = 400
-"""Points of a curve that are written before only every second one is, then every fourth, and so on."""
+"""Number of points of a curve after which only every second one is written, then every fourth, and so on."""
 
 
 class Attempt:
-    """The stream of attempt ``number`` of the cell in ``folder``, for as long as the context lasts.
+    """The run context of attempt ``number`` of the cell in ``folder``.
 
-    A thread beats, looks whether the lease has moved on, and where a stop is not answered within 5 s, or where the
-    process that started the worker is gone, ends the process.
+    A thread writes heartbeats and checks the lease. It ends the process if the lease has a new number, if a stop
+    request is not followed within 5 s, or if the process that started the worker is gone.
     """
 
     def __init__(self, folder: Path, number: int, device: str) -> None:
@@ -68,12 +68,12 @@ class Attempt:
 
     @property
     def root(self) -> Path:
-        """The workspace."""
+        """The path of the workspace."""
         return self.folder.parents[1]
 
     @property
     def resume(self) -> Path | None:
-        """The checkpoint of an attempt before this one."""
+        """The checkpoint of an earlier attempt, or None."""
         place = self.folder / CHECKPOINT
         return place if place.exists() else None
 
@@ -84,7 +84,7 @@ class Attempt:
 
     @property
     def stopping(self) -> bool:
-        """Whether this attempt was asked to end."""
+        """Whether this attempt was asked to stop."""
         place = self.folder / STOP
         if not place.exists():
             return False
@@ -96,7 +96,7 @@ class Attempt:
         return True
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
-        """Say how far the cell is and what it measured; at the latest here a stop is noticed."""
+        """Record the step and measured values. Raises Stopped if a stop was requested."""
         self.steps = step
         if values and step % self._every == 0:
             self._write(step, total, values)
@@ -105,11 +105,11 @@ class Attempt:
 
     @property
     def checkpoint_due(self) -> bool:
-        """Whether the last checkpoint is old enough for another, or a stop asks for one."""
+        """Whether a new checkpoint is due, by its time or because of a stop request."""
         return time.monotonic() - self._saved > CHECKPOINT_EVERY or self.stopping
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Keep a checkpoint in place of the last one."""
+        """Replace the checkpoint."""
 
         def whole(place: Path) -> None:
             write(place)
@@ -132,7 +132,7 @@ class Attempt:
         beats = 0
         while not self._over.wait(BEAT):
             beats += 1
-            with contextlib.suppress(OSError):  # a full disk ends the training where it writes, not its watch
+            with contextlib.suppress(OSError):  # a full disk must end the training, not this thread
                 self._say_alive(beats)
             now = time.monotonic()
             if self.stopping:
@@ -146,12 +146,12 @@ class Attempt:
                 os._exit(4)
 
     def _say_alive(self, beats: int) -> None:
-        """Write in place: the folder stays as it was for those who look only at what has changed."""
+        """Write the heartbeat in place, so that the modification time of the folder does not change."""
         self._beat.seek(0)
         self._beat.write(f"{socket.gethostname()} {os.getpid()} {beats:>12}\n".encode())
 
     def _end(self, why: str) -> None:
-        """End the process, having said so."""
+        """Write the result and end the process."""
         seconds = time.monotonic() - self._began
         ended = {"number": self.number, "state": "stopped", "metrics": {}, "why": self.why, "note": why}
         try:

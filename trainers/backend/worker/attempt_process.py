@@ -27,17 +27,17 @@ from isoplan.trainers.families import find_family, read_cell
 TRIM, MMAP = -1, -3
 """M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's mallopt."""
 KEPT = 2**30
-"""Bytes at the end of the heap that may be free."""
+"""Maximum number of free bytes at the end of the heap."""
 LARGEST = 2**25
-"""Bytes of an array up to which it comes from the heap; glibc takes no more."""
+"""Maximum size in bytes of arrays on the heap. glibc allows no larger value."""
 
 
 @contextlib.contextmanager
 def reuse_freed_memory() -> Iterator[None]:
-    """Until the context ends, memory that is freed stays with this process, and goes back to the system afterwards.
+    """Keep freed memory in this process until the context ends, then return it to the system.
 
-    Dask has its workers give every freed page back, so that an update would spend up to half of its time on getting
-    the pages of its activations again. Without glibc nothing is done.
+    Dask makes its workers return every freed page, so that a training step would need up to half of its time to get the
+    pages of its activations again. Without glibc nothing is done.
     """
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallopt"):
@@ -52,7 +52,7 @@ def reuse_freed_memory() -> Iterator[None]:
 
 
 LOG_BYTES = 20_000_000
-"""What a log keeps at most; a cell that prints more goes on without."""
+"""Maximum number of bytes of a log. A cell that prints more continues without a log."""
 
 
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
@@ -65,7 +65,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     record = read_record(place)
     if record is None or record.damage or record.number != number or record.result is not None:
         return "stale"
-    if beat_of(place, number).exists():  # a scheduler gave it to another worker when the first one died
+    if beat_of(place, number).exists():  # a scheduler submits again if a worker died
         return "stale"
     fault_point("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()
@@ -93,7 +93,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
 
 
 def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
-    """How the training ends, why, and of a finished one what it measured and what its family says of it."""
+    """Train the cell. Returns the final state, the reason, and for a finished cell the result fields."""
     try:
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
@@ -121,13 +121,13 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
 
 
 def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
-    """What a row of the run table needs beside what is measured, as the family that trains the cell says it."""
+    """Return the additional fields of a row of the run table, from the family that trains the cell."""
     sizes = {name: float(x) for name, x in asdict(family.sizes(cell)).items() if x is not None and math.isfinite(x)}
     return {"version": family.version, "sizes": sizes, "loss": family.loss, "directions": dict(family.metrics)}
 
 
 def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
-    """What was measured, as numbers. Raises PlannerError where the loss is missing or no number."""
+    """Return the metrics as numbers. Raises PlannerError if the loss is missing or a value is not finite."""
     metrics = {str(name): float(value) for name, value in measured.items()}
     if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
@@ -138,13 +138,13 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
 
 
 def _ours(folder: Path, number: int) -> bool:
-    """Whether the lease is still that of attempt ``number``."""
+    """Return whether the lease is still that of attempt ``number``."""
     return (files.read_json(folder / LEASE) or {}).get("number") == number
 
 
 @contextlib.contextmanager
 def _threads(cell: Cell) -> Iterator[None]:
-    """As many threads of the numerical libraries as the cell says."""
+    """Limit the threads of the numerical libraries to those of the cell."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(cell.threads):
@@ -153,7 +153,7 @@ def _threads(cell: Cell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[None]:
-    """What this process and the libraries in it print goes to ``log``."""
+    """Redirect the output of this process and its libraries to ``log``."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = [os.dup(1), os.dup(2)]

@@ -1,8 +1,8 @@
-"""Cells whose worker does not see the workspace: they travel there and back through the scheduler.
+"""Cells on workers that cannot read the workspace: their files are sent through the scheduler.
 
-The worker runs a cell in a temporary workspace of its own. About once a second the runner says which attempts it still
-wants, how much it has of their files, and which should stop; the worker answers with what is new. An attempt that no
-runner asks for ends by itself.
+The worker runs a cell in a temporary workspace. About once per second the runner sends the attempts that it still
+needs, the sizes of their files that it has, and the attempts that must stop. The worker answers with the new data. An
+attempt that no runner requests ends by itself.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from isoplan.trainers.backend.store.record import (
 from isoplan.trainers.backend.worker.attempt_process import run_cell
 
 FORGOTTEN = 60.0
-"""Seconds without a word of the runner after which an attempt ends itself."""
+"""Seconds without a message of the runner after which an attempt ends itself."""
 MOST = 32 * 2**20
-"""Bytes of events or log that travel at once."""
+"""Maximum number of bytes of events or log in one message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """An attempt that the runner wants to go on: what it has of it, and whether it should stop."""
+    """Request of the runner to continue an attempt: the sizes of the files that it has, and a stop request."""
 
     number: int
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RemoteUpdate:
-    """What is new of an attempt: pieces of the files that grow, by where they begin, and whole files by name."""
+    """New data of an attempt: pieces of growing files with their offsets, and whole files by name."""
 
     number: int
     pieces: Mapping[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class RemoteUpdate:
 
 @dataclass(eq=False)
 class _Visit:
-    """An attempt in this process: its folder, and the checkpoint that the runner has (by its time, in ns)."""
+    """An attempt in this process: its folder, and the checkpoint that the runner has (modification time in ns)."""
 
     number: int
     folder: Path
@@ -71,7 +71,9 @@ _heard = [0.0]
 
 
 def pack(folder: Path) -> dict[str, bytes]:
-    """On the runner: what an attempt needs of the cell in ``folder``, and of what describes families, by name."""
+    """Return, on the runner, the files of the cell in ``folder`` and the family descriptions for an attempt, by
+    name.
+    """
     parcel = {name: (folder / name).read_bytes() for name in (SPEC, LEASE)}
     described = [place for place in folder.parents[1].glob("*.toml") if place.name != FILE]
     for place in (folder / CHECKPOINT, *described):
@@ -81,16 +83,18 @@ def pack(folder: Path) -> dict[str, bytes]:
 
 
 def run_remote(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> RemoteUpdate:
-    """On a worker: run attempt ``number`` of the cell ``name``, and give what the runner may not have seen of it."""
+    """Run attempt ``number`` of the cell ``name`` on a worker. Returns the data that the runner may not have."""
     with _visiting(parcel, name, number) as visit:
         first = visit.saved
         run_cell(str(visit.folder), number, device)
-        visit.saved = first  # what was sent on the way may not have arrived
+        visit.saved = first  # earlier messages may not have arrived
         return _news(visit, Wanted(number))
 
 
 def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
-    """On a worker: end what is not ``wanted`` any more, stop what should stop, and give what is new of the rest."""
+    """On a worker: end attempts that are not ``wanted``, stop those that must stop, and return new data of the
+    others.
+    """
     _heard[0] = time.monotonic()
     found = {}
     for name, visit in list(_here.items()):
@@ -106,7 +110,7 @@ def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
 
 
 def poll_request(folder: Path, number: int) -> Wanted:
-    """On the runner: what to ask about attempt ``number`` of the cell in ``folder``."""
+    """Return, on the runner, the request for attempt ``number`` of the cell in ``folder``."""
     growing = (events_of(folder, number), log_of(folder, number))
     sizes = {place.name: place.stat().st_size for place in growing if place.exists()}
     asked = files.read_json(folder / STOP)
@@ -115,8 +119,9 @@ def poll_request(folder: Path, number: int) -> Wanted:
 
 
 def is_same(folder: Path, news: RemoteUpdate) -> bool:
-    """On the runner: whether ``news`` is of the process that has beaten before, and not of one that a scheduler
-    started for the same attempt when that process had died.
+    """Return, on the runner, whether ``news`` comes from the process that wrote the earlier heartbeats.
+
+    If that process died, the scheduler may start a second process for the same attempt.
     """
     beat = beat_of(folder, news.number)
     said = news.whole.get(beat.name, b"").split()[:2]
@@ -124,7 +129,7 @@ def is_same(folder: Path, news: RemoteUpdate) -> bool:
 
 
 def write_update(folder: Path, news: RemoteUpdate) -> None:
-    """On the runner: write what is new of an attempt into the folder of its cell, its result last."""
+    """Write the new data of an attempt into the folder of its cell, on the runner, with the result last."""
     for name, (start, data) in news.pieces.items():
         with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
             file.seek(start)
@@ -147,10 +152,10 @@ def _write(data: bytes, place: Path) -> None:
 
 @contextlib.contextmanager
 def _visiting(parcel: Mapping[str, bytes], name: str, number: int) -> Iterator[_Visit]:
-    """A temporary workspace with the cell in it, and a watch that ends the attempt where the runner is gone."""
+    """Open a temporary workspace with the cell, and a watchdog that ends the attempt if the runner is gone."""
     from distributed import get_worker
 
-    # In the worker's own folder, which Dask sweeps after a worker that died.
+    # Use the worker's own folder: Dask removes it after a worker died.
     root = Path(tempfile.mkdtemp(prefix="isoplan-", dir=get_worker().local_directory))
     folder = root / CELLS / name
     folder.mkdir(parents=True)
@@ -177,7 +182,7 @@ def _watching(visit: _Visit, over: threading.Event) -> None:
 
 
 def _disown(visit: _Visit) -> None:
-    """Take the lease away: the attempt's own watch sees it and ends the process."""
+    """Remove the lease, so that the attempt's watchdog ends the process."""
     (visit.folder / LEASE).unlink(missing_ok=True)
 
 

@@ -1,1 +1,1 @@
-"""Event logs: files, columns, splits, synthetic logs, and what is known of them."""
+"""Event logs: files, columns, splits, synthetic logs, and their facts."""

@@ -1,4 +1,4 @@
-"""Which column of a table is the user, the item, the time, a text, a category or a number."""
+"""Roles of the columns of a table: user, item, time, text, category or number."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ Kind = Literal["category", "number"]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table as the user names them; what is not named is told by its name or by its cells.
+    """The columns of a table as set by the user. The role of other columns follows from their name or cells.
 
-    ``user``, ``item`` and ``time`` are one column each, the item's alone in an item table; ``text`` are joined in their
-    order. Columns that are left over are numbers where all their cells are, else categories; those of ``leave`` are
-    not read.
+    ``user``, ``item`` and ``time`` are one column each; an item table has only the item. ``text`` columns are joined in
+    order. Remaining columns are numbers if all their cells are, else categories. Columns in ``leave`` are not read.
     """
 
     user: str = ""
@@ -32,9 +31,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column of a file is: ``user`` and ``time`` are empty where there is none.
+    """The role of each column of a file. ``user`` and ``time`` are empty if the file has none.
 
-    ``features`` are the columns that are left over, with their kind where it was said.
+    ``features`` are the remaining columns, with their kind if it was set.
     """
 
     user: str
@@ -45,14 +44,14 @@ class Roles:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every column that is read."""
+        """All columns that are read."""
         return (*(name for name in (self.user, self.item, self.time) if name), *self.text, *self.features)
 
 
 def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
-    """The roles of a table of ``events``, or else of items.
+    """Return the roles of the columns of a table of ``events``, or of items if false.
 
-    Raises PlannerError for a column that is missing, or named twice.
+    Raises PlannerError if a column is missing or has two roles.
     """
     named = (columns.user, columns.item, columns.time, *columns.text, *columns.categories, *columns.numbers)
     named = (*(name for name in named if name), *columns.leave)
@@ -84,7 +83,7 @@ def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) 
 
 
 def _guessed(free: Sequence[str], names: Sequence[str]) -> str:
-    """The free column with the best of these names; empty for none."""
+    """Return the free column with the first matching name, or "" if none matches."""
     lower = {name.lower(): name for name in reversed(free)}
     return next((lower[name] for name in names if name in lower), "")
 

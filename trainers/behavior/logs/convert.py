@@ -1,7 +1,7 @@
-"""Cells of a table as names, numbers, moments and words, a batch of rows at a time.
+"""Conversion of the cells of a table to names, numbers, times and words, in batches of rows.
 
-Each function takes one column of a batch as ``tables`` gives it, checks every cell, and raises PlannerError with the
-column and the row of the first one that cannot be used.
+Each function takes one column of a batch from ``tables``, checks every cell, and raises PlannerError with the column
+and the row of the first invalid cell.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from isoplan.trainers.behavior.logs.table_files import Batch, Table
 
 Codes = NDArray[np.int32]
 Clock = Literal["number", "date", "zoned date"]
-"""What a column of moments holds: numbers, dates, or dates with a time zone."""
+"""Format of a column of times: numbers, dates, or dates with a time zone."""
 WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a zone like 2024-05-31 12:30:00+02:00"}
 
 AS_CATEGORY = "name the column as a category"
 LARGEST = float(np.finfo(np.float32).max)
-"""Numbers beyond it are refused: features are kept in single precision."""
+"""Largest accepted number, because features are stored in single precision."""
 WORD = re.compile(r"\w+")
 
 
 def names(table: Table, batch: Batch, column: str) -> Any:
-    """Ids as an Arrow array of texts: whole numbers without a decimal point, and no cell empty."""
+    """Return ids as an Arrow array of texts. Whole numbers have no decimal point; empty cells are invalid."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -51,7 +51,7 @@ def names(table: Table, batch: Batch, column: str) -> Any:
 
 
 def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
-    """Any plain cells as an Arrow array of texts; empty ones stay empty."""
+    """Return cells of any scalar type as an Arrow array of texts. Empty cells stay empty."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -65,7 +65,10 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
 
 
 def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Floats:
-    """Finite numbers, (rows,), no cell empty; ``instead`` is what may be done where they are no numbers at all."""
+    """Return finite numbers, (rows,). Empty cells are invalid.
+
+    ``instead`` is the advice in the error if the cells are not numbers.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -86,7 +89,7 @@ def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY)
 
 
 def clock(batch: Batch, column: str) -> Clock:
-    """How the moments of a column are written, from its first cell."""
+    """Return the format of a column of times, from its first cell."""
     import pyarrow as pa
 
     cells = batch.columns[column]
@@ -101,9 +104,9 @@ def clock(batch: Batch, column: str) -> Clock:
 
 
 def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
-    """Moments, (rows,): numbers as they are, dates as seconds since 1970 (in UTC where they name no zone).
+    """Return times, (rows,): numbers unchanged, dates as seconds since 1970 (UTC if they have no zone).
 
-    What is finer than a microsecond is cut off.
+    Digits below a microsecond are dropped.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -131,7 +134,7 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
 
 
 def _written(cells: Any) -> Any:
-    """Dates that are texts with at most six digits of a second, and with Z for a zone that is written UTC."""
+    """Normalise dates in texts: at most six decimals of a second, and "Z" for the zone "UTC"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -141,7 +144,7 @@ def _written(cells: Any) -> Any:
 
 
 def parses(text: str | None) -> bool:
-    """Whether a cell can be read as a number, finite or not."""
+    """Return whether a cell can be read as a number, finite or not."""
     try:
         float(text or "")
     except ValueError:
@@ -150,12 +153,12 @@ def parses(text: str | None) -> bool:
 
 
 def is_number(text: str | None) -> bool:
-    """Whether a cell that is not empty holds a finite number."""
+    """Return whether a cell has a finite number."""
     return parses(text) and math.isfinite(float(text or ""))
 
 
 def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
-    """Raises PlannerError for a number that is not finite."""
+    """Raise PlannerError for a number that is not finite."""
     raise PlannerError(
         f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
         f"leave the column out."
@@ -163,26 +166,26 @@ def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoRet
 
 
 def refuse_number(table: Table, batch: Batch, column: str) -> NoReturn:
-    """Raises PlannerError for the first number in a column of texts."""
+    """Raise PlannerError for the first number in a column of texts."""
     _refuse_mixed(table, batch, column, is_number, AS_CATEGORY)
 
 
 def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
-    """Raises PlannerError for the first text in a column of numbers."""
+    """Raise PlannerError for the first text in a column of numbers."""
     _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
 class Coder:
-    """Texts as codes from ``first`` on, in the order in which they are first seen."""
+    """Integer codes of texts, from ``first`` on, in order of first appearance."""
 
     def __init__(self, known: Iterable[str] = (), first: int = 0) -> None:
         self.first = first
         self.codes = {text: code for code, text in enumerate(known, first)}
 
     def code(self, cells: Any, grow: bool = True) -> tuple[Codes, list[str]]:
-        """The code of each cell, (rows,), and the texts that were new; these get no codes, -1, unless ``grow``.
+        """Return the code of each cell, (rows,), and the new texts. New texts get the code -1 unless ``grow``.
 
-        Empty cells have -1, too.
+        Empty cells have the code -1 too.
         """
         held = cells.dictionary_encode()
         distinct = held.dictionary.to_pylist()
@@ -195,13 +198,13 @@ class Coder:
 
 
 class Words:
-    """Texts as numbers of words, which get their final order once all are seen."""
+    """Word numbers of texts. Words get their final order after all texts are read."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
 
     def split(self, text: str | None, most: int) -> list[int]:
-        """The first ``most`` words of a text, in lower case, as numbers from 0 in the order they were first seen."""
+        """Return the first ``most`` words of a text, in lower case, as numbers from 0 in order of first appearance."""
         found = WORD.findall(text.lower())[:most] if text else []
         return [self.codes.setdefault(word, len(self.codes)) for word in found]
 
@@ -227,7 +230,7 @@ def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | 
 
 
 def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
-    """The first cell for which ``cast`` raises: halves that are fine are passed over."""
+    """Return the index of the first cell for which ``cast`` raises, by bisection."""
     import pyarrow as pa
 
     low, high = 0, len(cells)

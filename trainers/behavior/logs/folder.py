@@ -37,21 +37,20 @@ from isoplan.trainers.behavior.logs.log import Features, Items, Log, Names, text
 from isoplan.trainers.behavior.logs.read import AUTO, read_items, read_log
 
 MAPPED = 2**16
-"""Bytes of a file from which on it is mapped; smaller ones are read."""
+"""Minimum bytes of a file that is mapped. Smaller files are read."""
 ABOUT = "log.json"
 TYPES = {
     "users": "u1", "user_ends": "<i8", "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4",
     "event_numbers": "<f4", "names": "u1", "name_ends": "<i8", "tokens": "<i4", "token_starts": "<i8",
     "item_categories": "<i4", "item_numbers": "<f4",
 }  # fmt: skip
-"""The arrays, each in a file of its name, and their numbers."""
+"""Data types of the arrays. Each array is in a file of its name."""
 
 
 def save_arrays(log: Log, folder: Path) -> Log:
-    """The same log, mapped from ``folder``, which is there whole or not at all.
+    """Write the log to ``folder`` atomically and return it mapped from there.
 
-    Whoever wrote it first has it: a folder that is there is left as it is. Raises PlannerError where it cannot be
-    written or opened.
+    An existing folder is not changed. Raises PlannerError if the folder cannot be written or opened.
     """
     place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
     with room(folder.parent):
@@ -71,7 +70,7 @@ def save_arrays(log: Log, folder: Path) -> Log:
 
 
 def load_arrays(folder: Path) -> Log:
-    """The log that was saved to ``folder``. Raises PlannerError where a file is missing, damaged or of another kind."""
+    """Load the log from ``folder``. Raises PlannerError if a file is missing, damaged or of another type."""
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
         a = {name: _array(folder / f"{name}.npy", kind) for name, kind in TYPES.items()}
@@ -130,7 +129,7 @@ def _array(path: Path, kind: str) -> NDArray[Any]:
 
 
 def _bytes(names: Names) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts one after the other in UTF-8, and where each ends."""
+    """Return the concatenated texts in UTF-8, and the end of each."""
     coded = [str(name).encode() for name in names]
     return np.frombuffer(b"".join(coded), np.uint8), np.cumsum([len(one) for one in coded], dtype=np.int64)
 
@@ -144,13 +143,13 @@ EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PREPARED = "prepared"
 VERSION = 2
-"""To be raised where the same files give another log."""
+"""Version of the prepared log. Increase it if the same files give a different log."""
 
 
 def open_log(folder: Path) -> Log:
-    """The log of a folder, mapped; read once and found in its ``prepared`` until a file changes.
+    """Return the memory-mapped log of a folder. It is read once and cached in ``prepared`` until a file changes.
 
-    Raises PlannerError for a folder without events, and for what ``read_log`` and ``read_items`` refuse.
+    Raises PlannerError if the folder has no events, and as ``read_log`` and ``read_items`` do.
     """
     events, items, said = _file(folder, EVENTS), _file(folder, ITEMS), _columns(folder)
     if events is None:
@@ -164,14 +163,16 @@ def open_log(folder: Path) -> Log:
         shutil.rmtree(place, ignore_errors=True)
     catalogue = None if items is None else read_items(items, said.get(ITEMS, AUTO))
     log = save_arrays(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
-    for other in (folder / PREPARED).iterdir():  # of files as they were; who has it mapped keeps it
+    for other in (folder / PREPARED).iterdir():  # old versions: processes keep what they have mapped
         if other.is_dir() and other != place and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
     return log
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    """The one file of this name, whatever its ending, in capitals or not. Raises PlannerError for two."""
+    """Return the file of this name with any supported extension, ignoring case. Raises PlannerError if there are
+    two.
+    """
     whole = [f"{name}{end}" for end in ENDS]
     there = sorted(folder.iterdir()) if folder.is_dir() else []
     matches = [path for path in there if path.name.lower() in whole and path.is_file()]
@@ -182,7 +183,7 @@ def _file(folder: Path, name: str) -> Path | None:
 
 
 def _columns(folder: Path) -> dict[str, Columns]:
-    """What ``columns.toml`` says of each table; nothing where there is no such file."""
+    """Return the columns of each table from ``columns.toml``; empty without this file."""
     path = folder / COLUMNS
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Columns that are read batch by batch and kept as arrays: categories, numbers and the words of texts."""
+"""Columns that are read in batches and stored as arrays: categories, numbers and words of texts."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from isoplan.trainers.behavior.logs.log import UNKNOWN, Codes, Features
 from isoplan.trainers.behavior.logs.table_files import Batch, Table
 
 MOST_CATEGORIES = 2**16
-"""Different texts that a column of categories may have."""
+"""Maximum number of distinct texts in a column of categories."""
 MOST_WORDS = 64
-"""Words of an item's text that are kept."""
+"""Maximum number of words that are kept of an item's text."""
 VOCABULARY = 2**15
-"""Numbers of words there are at most; the rarest words then share ``RARE``."""
+"""Maximum number of word numbers. The rarest words beyond it share ``RARE``."""
 RARE = 1
-"""The number of all words that got none of their own."""
+"""Number of all words without their own number."""
 
 
 class Column:
-    """One column of features as it is read; its kind is told by its first cells where it was not said."""
+    """One column of features while it is read. Without a given kind, its first cells determine the kind."""
 
     def __init__(self, table: Table, name: str, kind: Kind | None) -> None:
         self.table, self.name, self.kind, self.said = table, name, kind, kind is not None
@@ -45,7 +45,7 @@ class Column:
         self.parts: list[NDArray[Any]] = []
 
     def add(self, batch: Batch) -> None:
-        """Keep the cells of one batch. Raises PlannerError where they are not of the kind of those before them."""
+        """Add the cells of one batch. Raises PlannerError if their kind differs from that of earlier cells."""
         cells = batch.columns[self.name]
         if self.kind is None and cells.null_count < len(cells):
             self.kind = self._told(batch)
@@ -65,7 +65,7 @@ class Column:
         self.parts.append(np.maximum(codes, UNKNOWN))
 
     def _told(self, batch: Batch) -> Kind | None:
-        """The kind by the first number or text of a batch; None where it holds nothing but NaN and infinite numbers."""
+        """Return the kind from the first number or text of a batch, or None if all values are NaN or infinite."""
         import pyarrow as pa
 
         cells = batch.columns[self.name]
@@ -80,7 +80,7 @@ class Column:
         return "number" if is_number(first) else "category"
 
     def _refuse_first(self) -> NoReturn:
-        """Raises PlannerError for row 1 of a column of numbers that began empty, or with no finite number."""
+        """Raise PlannerError for row 1 of a column of numbers that starts with an empty or infinite cell."""
         if self.parts[0][0] == UNKNOWN:
             raise PlannerError(
                 f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
@@ -88,14 +88,14 @@ class Column:
         refuse_infinite(self.table, self.name, float(next(iter(self.coder.codes))), 1)
 
     def finish(self) -> NDArray[Any]:
-        """All cells, (rows,); what was held on the way is let go."""
+        """Return all cells, (rows,), and free the parts."""
         whole = np.concatenate(self.parts)
         self.parts.clear()
         return whole
 
 
 def gathered(columns: Sequence[Column], rows: int) -> Features:
-    """The features that so many rows have by their columns."""
+    """Return the features of ``rows`` rows from their columns."""
     categories = [column for column in columns if column.kind != "number"]
     values = [column for column in columns if column.kind == "number"]
     codes = _stacked(categories, np.zeros((rows, len(categories)), np.int32))
@@ -105,21 +105,21 @@ def gathered(columns: Sequence[Column], rows: int) -> Features:
 
 
 def _stacked(columns: Sequence[Column], whole: NDArray[Any]) -> NDArray[Any]:
-    """The columns beside each other in ``whole``, which they fill; one is held twice at a time."""
+    """Write the columns into ``whole`` and return it. Only one column at a time is in memory twice."""
     for place, column in enumerate(columns):
         whole[:, place] = column.finish()
     return whole
 
 
 class Texts:
-    """The words of rows as they are read."""
+    """The words of rows while they are read."""
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
         self.table, self.columns = table, columns
         self.words, self.lengths, self.parts = Words(), list[int](), list[Codes]()
 
     def add(self, batch: Batch, rows: Ints | None = None) -> None:
-        """Keep the words of all rows of a batch, or of some."""
+        """Add the words of all rows of a batch, or of the given ``rows``."""
         import pyarrow as pa
 
         found = [texts(self.table, batch, name) for name in self.columns]
@@ -133,7 +133,7 @@ class Texts:
         self.parts.append(np.fromiter(chain.from_iterable(lists), np.int32))
 
     def finish(self, rows: int) -> tuple[Codes, Ints, int]:
-        """Tokens (words,), starts (rows + 1,) and the size of the vocabulary; frequent words have small numbers."""
+        """Return the tokens (words,), starts (rows + 1,) and the vocabulary size. Frequent words have small numbers."""
         if not self.columns:
             return np.zeros(0, np.int32), np.zeros(rows + 1, np.int64), 1
         whole = np.concatenate(self.parts)
@@ -146,11 +146,11 @@ class Texts:
 
 
 def gather(table: Table, features: Mapping[str, Kind | None]) -> list[Column]:
-    """A column to fill for each of the ``features``."""
+    """Return an empty column for each of the ``features``."""
     return [Column(table, name, kind) for name, kind in features.items()]
 
 
 def add_all(columns: Iterable[Column], batch: Batch) -> None:
-    """Keep one batch of every column."""
+    """Add one batch to every column."""
     for column in columns:
         column.add(batch)

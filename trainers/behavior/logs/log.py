@@ -1,7 +1,7 @@
-"""An event log as arrays: which user did what to which item when, and what is known of the items.
+"""An event log as arrays: user, item and time of each event, and features of the items.
 
-What to use when: ``read`` in this folder reads a log from files, ``synthetic`` makes one, ``split`` selects the events
-for training and the events for scoring, and ``isoplan.trainers.behavior.scores.metrics`` measures the scores.
+Modules of this folder: ``read`` reads a log from files, ``synthetic`` makes one, ``split`` selects the events for
+training and for scoring. ``isoplan.trainers.behavior.scores.metrics`` measures the scores.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from isoplan.engine.arrays import Ints, Singles
 
 Codes = NDArray[np.int32]
 Names = NDArray[Any]
-"""Texts of any length, as numpy's ``StringDType``."""
+"""Texts of any length, in numpy's ``StringDType``."""
 
 UNKNOWN = 0
 """The code of an empty category."""
 PADDING = 0
-"""The token that no word has."""
+"""The token for padding, which is no word."""
 
 
 def texts(values: Sequence[str]) -> Names:
-    """Texts as an array."""
+    """Return texts as an array."""
     return np.array(values, np.dtypes.StringDType())
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of rows (items, or events) beside their names.
+    """Features of rows (items or events).
 
-    ``categories`` (rows, columns) are codes from 1, ``UNKNOWN`` where a cell is empty; ``sizes`` says of each column
-    one more than its largest code. ``numbers`` (rows, columns) are finite and as they were given: a model scales them.
-    Names of the columns are in ``category_names`` and ``number_names``. Without such columns the arrays are (rows, 0).
+    ``categories`` (rows, columns) are codes from 1, or ``UNKNOWN`` for an empty cell. ``sizes`` has the largest code
+    plus 1 of each column. ``numbers`` (rows, columns) are finite and unscaled; a model scales them. ``category_names``
+    and ``number_names`` are the names of the columns. Without such columns the arrays are (rows, 0).
     """
 
     categories: Codes
@@ -57,21 +57,22 @@ class Features:
 
     @classmethod
     def none(cls, rows: int) -> Features:
-        """Nothing known of so many rows."""
+        """Return empty features of ``rows`` rows."""
         return cls(np.zeros((rows, 0), np.int32), (), np.zeros((rows, 0), np.float32))
 
     def take(self, rows: Ints | slice) -> Features:
-        """The features of some of the rows, in the order asked for."""
+        """Return the features of the given rows, in that order."""
         return Features(self.categories[rows], self.sizes, self.numbers[rows], self.category_names, self.number_names)
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The catalogue: item i has row i of every array.
+    """The catalogue: item i is row i of every array.
 
-    ``names`` (items,) are the ids as the log writes them, texts. ``tokens`` (words,) are the words of the items' texts,
-    one item after the other, as numbers from 1 below ``vocabulary``; ``starts`` (items + 1,) says where the words of
-    each begin, from 0, and last how many there are. ``vocabulary`` is 1 and ``tokens`` is empty where there is no text.
+    ``names`` (items,) are the ids in the log, as texts. ``tokens`` (words,) are the words of the items' texts,
+    concatenated in order of the items, as numbers from 1 below ``vocabulary``. ``starts`` (items + 1,) are the offsets
+    of the items in ``tokens``, from 0; the last one is the number of words. Without text ``vocabulary`` is 1 and
+    ``tokens`` is empty.
     """
 
     names: Names
@@ -90,7 +91,7 @@ class Items:
         return len(self.names)
 
     def text(self, most: int) -> Codes:
-        """The first ``most`` words of every item, (items, most), ``PADDING`` after the last."""
+        """Return the first ``most`` words of every item, (items, most), filled with ``PADDING``."""
         lengths = np.minimum(np.diff(self.starts), most)
         found = np.full((len(self), most), PADDING, np.int32)
         rows = np.repeat(np.arange(len(self)), lengths)
@@ -101,13 +102,13 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Events by user, and in time within each user.
+    """Events sorted by user, then by time.
 
-    User u has the events from ``starts[u]`` up to ``starts[u + 1]``; ``starts`` is (users + 1,). Event e is of item
-    ``items[e]``, (events,), a row of ``catalogue``, at ``times[e]``, (events,): seconds since 1970 for dates, else the
-    numbers as given, and the place in the file where there was no time. ``features`` are those of the events.
-    ``users`` (users,) are the names as the log writes them. ``timed`` says whether ``times`` may be compared between
-    users. ``notes`` are sentences about what was seen while reading.
+    User u has the events from ``starts[u]`` up to ``starts[u + 1]``; ``starts`` is (users + 1,). Event e has the item
+    ``items[e]``, (events,), a row of ``catalogue``, and the time ``times[e]``, (events,): seconds since 1970 for dates,
+    else the given number, or the row in the file if there is no time. ``features`` are those of the events. ``users``
+    (users,) are the names in the log. ``timed`` is true if ``times`` can be compared between users. ``notes`` are
+    sentences from the reading of the log.
     """
 
     users: Names
@@ -140,5 +141,5 @@ class Log:
 
     @cached_property
     def seen(self) -> Ints:
-        """Every user with every item of its events, rising and each once: user times number of items plus item."""
+        """The unique pairs of user and item in rising order, as user times number of items plus item."""
         return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)

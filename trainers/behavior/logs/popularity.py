@@ -16,29 +16,29 @@ from isoplan.trainers.behavior.model.item_features import MOST_BUCKETS, Known
 from isoplan.trainers.packed.rectangles import runs
 
 STEPS = 60
-"""Halvings of the interval in which a Zipf exponent is sought."""
+"""Number of bisections of the interval of the Zipf exponent."""
 LARGEST_EXPONENT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """How often each item was seen: ``counts`` (items,)."""
+    """The number of events of each item: ``counts`` (items,)."""
 
     counts: Ints
 
     @property
     def events(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return int(self.counts.sum())
 
     @property
     def seen(self) -> int:
-        """How many items were seen at all."""
+        """The number of items with at least one event."""
         return int(np.count_nonzero(self.counts))
 
     @cached_property
     def falling(self) -> Ints:
-        """The counts of the items that were seen, most popular first, (seen,)."""
+        """The counts of the seen items, most popular first, (seen,)."""
         return np.sort(self.counts[self.counts > 0])[::-1]
 
     @property
@@ -47,21 +47,25 @@ class Popularity:
         return self.counts / max(self.events, 1)
 
     def head(self, share: float = 0.01) -> float:
-        """The share of all events that the most popular items have, ``share`` of those that were seen, one at least."""
+        """Return the share of all events of the most popular items.
+
+        ``share`` is the fraction of the seen items that counts as most popular; at least one item counts.
+        """
         return float(self.falling[: max(round(share * self.seen), 1)].sum() / max(self.events, 1))
 
     @property
     def gini(self) -> float:
-        """The Gini coefficient of the counts of the items that were seen: 0 where all are alike."""
+        """The Gini coefficient of the counts of the seen items; 0 if all are equal."""
         up = self.falling[::-1].astype(np.float64)
         return float((2 * np.arange(1, len(up) + 1) - len(up) - 1) @ up / (len(up) * max(up.sum(), 1)))
 
     @property
     def zipf(self) -> float:
-        """The exponent a of a popularity falling as rank^-a, by maximum likelihood over the items that were seen.
+        """The exponent a of a popularity proportional to rank^-a, by maximum likelihood over the seen items.
 
-        Where mean log rank equals its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for ranks). The ranks are
-        those of the counts themselves, which makes it a little large where most items were seen once or twice.
+        At the maximum the mean log rank equals its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for ranks).
+        The ranks are those of the counts themselves, so the exponent is slightly too large if most items were seen once
+        or twice.
         """
         logs = np.log(np.arange(1, self.seen + 1))
         wanted = float(self.falling @ logs) / max(self.events, 1)
@@ -74,7 +78,7 @@ class Popularity:
 
 
 def popularity(log: Log, split: Split | None = None) -> Popularity:
-    """How often items were seen in the events that are trained on, or in all."""
+    """Return the popularity of items in the training events, or in all events without a ``split``."""
     items = log.items
     if split is not None:
         ends = np.zeros(len(log) + 1, np.int64)
@@ -85,11 +89,11 @@ def popularity(log: Log, split: Split | None = None) -> Popularity:
 
 
 def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) -> Ints:
-    """Items (Q, count) drawn uniformly among those that a query's user, (Q,), has in no event of the log.
+    """Draw items (Q, count) uniformly among those without an event of the query's user, (Q,).
 
-    The same item may be drawn twice for a query, as in SASRec's evaluation (Kang and McAuley 2018, arXiv:1808.09781,
-    Sec. IV), which sets such items beside the target. Raises PlannerError where ``count`` is more than there are items
-    and for a user who has them all.
+    An item may be drawn twice for a query, as in SASRec's evaluation (Kang and McAuley 2018, arXiv:1808.09781, Sec.
+    IV), which ranks the target among such items. Raises PlannerError if ``count`` is larger than the number of items or
+    if a user has events with all items.
     """
     items = len(log.catalogue)
     if count > items:
@@ -113,13 +117,13 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
 
 
 SHARE = 0.1
-"""Of the items that were seen: the most popular ones, whose share of the events is said."""
+"""Fraction of the seen items that counts as the most popular ones."""
 FEWEST = round(1 / SHARE)
-"""Items that were seen from which on it is."""
+"""Minimum number of seen items for a sentence about their share of the events."""
 
 
 def describe_spread(found: Popularity) -> list[str]:
-    """How unevenly the events of a log spread over its items; nothing of fewer than ten items."""
+    """Describe how unevenly the events are distributed over the items. Empty for fewer than ten items."""
     if found.seen < FEWEST:
         return []
     of = "" if found.seen == len(found.counts) else f" that have events, of {len(found.counts):,},"
@@ -130,7 +134,7 @@ def describe_spread(found: Popularity) -> list[str]:
 
 
 def describe_equal_items(known: Known) -> list[str]:
-    """How many items have the same words, categories and numbers as another one, where ids are not read."""
+    """Describe how many items have the same words, categories and numbers as another one, if ids are not read."""
     if known.ids.shape[1]:
         return []
     counts = known.groups.sizes
@@ -143,7 +147,7 @@ def describe_equal_items(known: Known) -> list[str]:
 
 
 def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
-    """Scored events of items that no event trained on has, where items differ by nothing but ids of their own."""
+    """Describe scored events of items without training events, if items differ only by their own ids."""
     if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []
     taught = np.zeros(len(known), np.bool_)

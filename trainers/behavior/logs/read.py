@@ -1,10 +1,10 @@
-"""Event logs and item tables from files, read in one pass with one batch of rows in memory beside the arrays.
+"""Event logs and item tables from files, read in one pass with one batch of rows in memory.
 
-What is done with what is doubtful: events are sorted by time within their user, and those of one moment stay in the
-order of the file; without a column of time the order of the file is that of time. A user with one event stays in the
-log, where its item counts as seen; nothing can be predicted of it. Without an item table the catalogue is what the log
-names, and a column that is the same in all events of each item becomes a feature of the items. Each of these is a
-sentence in ``Log.notes``, and so is how the events spread over the items. Anything that has no meaning raises
+Ambiguous cases: events are sorted by time within their user, and simultaneous events stay in the order of the file.
+Without a column of time, the order of the file is the order in time. A user with one event stays in the log: its item
+counts as seen, but nothing can be predicted for this user. Without an item table, the catalogue has the items of the
+log, and a column that is constant over the events of each item becomes a feature of the items. Each of these cases adds
+a sentence to ``Log.notes``, and so does the distribution of the events over the items. Invalid values raise
 PlannerError with the column and the row.
 """
 
@@ -27,13 +27,13 @@ from isoplan.trainers.behavior.logs.popularity import Popularity, describe_sprea
 from isoplan.trainers.behavior.logs.table_files import Batch, Table, batches, open_table
 
 AUTO = Columns()
-"""All columns told by their names and cells."""
+"""All roles of columns determined by their names and cells."""
 
 
 def read_items(path: Path, columns: Columns = AUTO) -> Items:
-    """The catalogue in a table with a row an item, in its order.
+    """Read the catalogue from a table with one row per item, in its order.
 
-    Raises PlannerError for an item that is there twice.
+    Raises PlannerError if an item appears twice.
     """
     table = open_table(path)
     role = roles(table, columns, events=False)
@@ -53,10 +53,10 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
 
 
 def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
-    """The events in a table with a row an event, or in lines of ``user item`` (a ``.txt`` file).
+    """Read the events from a table with one row per event, or from lines of ``user item`` (a ``.txt`` file).
 
-    Raises PlannerError for an item that the table ``items`` lacks, where one is given, and where no user has two
-    events, so that there is nothing to predict.
+    Raises PlannerError if the table ``items`` is given and lacks an item, and if no user has two events, so that there
+    is nothing to predict.
     """
     table = open_table(path)
     role = roles(table, columns, events=True)
@@ -130,7 +130,7 @@ def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
 
 
 def _first_rows(codes: Codes, before: int) -> NDArray[np.int64]:
-    """The rows in which the items that are new in a batch stand first, in the order of their codes."""
+    """Return the rows of the first appearance of the new items of a batch, in order of their codes."""
     found, rows = np.unique(codes, return_index=True)
     return rows[found >= before]
 
@@ -144,7 +144,10 @@ def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> No
 
 
 def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, int]:
-    """The order by user and time, None where the file has it; how often a user's next event is an earlier one."""
+    """Return the order by user and time, and how often the next event of a user is earlier.
+
+    The order is None if the file has it already.
+    """
     order = np.argsort(users, kind="stable")
     back = int(np.sum((np.diff(users[order]) == 0) & (np.diff(times[order]) < 0)))
     if back:
@@ -153,7 +156,7 @@ def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] 
 
 
 def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequence[str]) -> list[str]:
-    """What is said of users with one event."""
+    """Describe the users with one event. Raises PlannerError if all users have one."""
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
@@ -169,7 +172,7 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
 
 
 def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Features, list[str]]:
-    """Items and events after the columns that tell nothing of an event beyond its item have moved to the items."""
+    """Move the columns that depend only on the item from the events to the items."""
     first = np.zeros(len(items), np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     same = [
@@ -182,7 +185,7 @@ def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Feat
 
 
 def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np.bool_]) -> Features:
-    """Some of the columns."""
+    """Return the selected columns."""
     return Features(
         features.categories[:, categories],
         tuple(size for size, kept in zip(features.sizes, categories, strict=True) if kept),

@@ -1,8 +1,8 @@
-"""Which events of a log are trained on, and which are scored with what history before them.
+"""Splits of a log into training and scored events, with the history of each scored event.
 
-The events of a user lie in time, so two cuts a user say everything: first come those that are trained on, then those
-of the validation set, then those of the test set. The history of a scored event is all that its user did before it,
-whatever set that is in, as far as the sequence reaches.
+The events of a user are ordered in time, so two cuts per user define a split: training events first, then those of the
+validation set, then those of the test set. The history of a scored event is all earlier events of its user, from any
+set, up to the length of the sequence.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Codes = NDArray[np.int32]
 Part = Literal["validation", "test"]
 
 FEWEST = 3
-"""Events of a user from which on the last two are scored where the last ones are left out."""
+"""Minimum number of events of a user for which the last two are scored, if the last events are left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Cuts of each user, (users,) each, as events of the log, none before the one named above it.
+    """Cuts of each user, (users,) each, as indices of events of the log, in nondecreasing order.
 
-    User u trains on the events from ``first[u]`` up to ``train[u]``; those up to ``validation[u]`` are the validation
-    set, those up to ``test[u]`` the test set. Each may be empty.
+    User u trains on the events from ``first[u]`` up to ``train[u]``. The events up to ``validation[u]`` are the
+    validation set, those up to ``test[u]`` the test set. Each set may be empty.
     """
 
     first: Ints
@@ -40,12 +40,12 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Sequences of events that follow each other, each of one user, (windows,) each.
+    """Sequences of consecutive events of one user, (windows,) each.
 
-    Window w holds the events from ``first[w]`` up to ``stop[w]``: all but the last are what the model reads, all but
-    the first what it predicts. Those from ``scored[w]`` on count, ``first[w] < scored[w] < stop[w]``: all of them where
-    one trains, and where one evaluates each event of the set in exactly one window. ``length`` is L_seq: a window has
-    at most one event more.
+    Window w has the events from ``first[w]`` up to ``stop[w]``. The model reads all but the last and predicts all but
+    the first. Only events from ``scored[w]`` on count, with ``first[w] < scored[w] < stop[w]``: all of them in
+    training, and each event of the set in exactly one window in evaluation. ``length`` is L_seq: a window has at most
+    one event more.
     """
 
     first: Ints
@@ -59,12 +59,12 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Some windows in one row, one after the other, without padding.
+    """Some windows concatenated in one row without padding.
 
-    ``inputs`` (positions,) and ``targets`` (positions,) are events of the log: position p reads the event
-    ``inputs[p]`` and predicts ``targets[p]``. ``starts`` (windows + 1,) says where the positions of each window begin,
-    from 0, and last how many there are. ``scored`` (positions,) says which count, and ``history`` (positions,) how many
-    events the model has read there, from 1.
+    ``inputs`` (positions,) and ``targets`` (positions,) are events of the log: position p reads the event ``inputs[p]``
+    and predicts ``targets[p]``. ``starts`` (windows + 1,) are the offsets of the windows, from 0; the last one is the
+    number of positions. ``scored`` (positions,) marks the positions that count, and ``history`` (positions,) is the
+    number of events that the model has read there, from 1.
     """
 
     inputs: Ints
@@ -75,9 +75,9 @@ class Packed:
 
 
 def leave_last_out(log: Log) -> Split:
-    """The last event of each user is the test set, the one before it the validation set.
+    """Use the last event of each user as the test set and the one before it as the validation set.
 
-    Users with fewer than three events are trained on whole. Raises PlannerError where no user has three.
+    All events of users with fewer than three events are for training. Raises PlannerError if no user has three.
     """
     first, stop = log.starts[:-1], log.starts[1:]
     many = (stop - first >= FEWEST).astype(np.int64)
@@ -89,16 +89,16 @@ def leave_last_out(log: Log) -> Split:
 
 
 def leave_one_out(log: Log) -> Split:
-    """The test set of ``leave_last_out``, and everything before it to train on: for a model that is already chosen."""
+    """Use the test set of ``leave_last_out`` and train on all earlier events, for a model that is already selected."""
     both = leave_last_out(log)
     return Split(both.first, both.validation, both.validation, both.test)
 
 
 def by_time(log: Log, validation: float, test: float) -> Split:
-    """What is before the moment ``validation`` is trained on, what is not before the moment ``test`` is the test set.
+    """Train on the events before the time ``validation``, and test on those from the time ``test`` on.
 
-    Moments are in the unit of ``log.times``. An event without one of its user before it is in a set but not scored.
-    Raises PlannerError where a set is empty so, and for a log without times.
+    Times are in the unit of ``log.times``. The first event of a user belongs to a set but is not scored. Raises
+    PlannerError if a set is empty, or if the log has no times.
     """
     if not log.timed:
         raise PlannerError("The log has no column of time: leave the last events of each user out instead.")
@@ -121,9 +121,9 @@ def by_time(log: Log, validation: float, test: float) -> Split:
 
 
 def by_share(log: Log, validation: float = 0.1, test: float = 0.1) -> Split:
-    """The last shares of all events by time: the ``test`` share, and before it the ``validation`` share.
+    """Split all events by time: the last share ``test``, and before it the share ``validation``.
 
-    Events of one moment stay together. Raises as ``by_time``, and PlannerError for shares that leave nothing.
+    Simultaneous events stay together. Raises as ``by_time``, and PlannerError if the shares leave no training events.
     """
     if not (validation > 0 and test > 0 and validation + test < 1):
         raise PlannerError(
@@ -135,26 +135,26 @@ def by_share(log: Log, validation: float = 0.1, test: float = 0.1) -> Split:
 
 
 def training_windows(split: Split, length: int) -> Windows:
-    """Windows in which each event that is trained on is predicted once, but for the first of each user.
+    """Return windows in which each training event is predicted once, except the first of each user.
 
-    They are cut from the end of a user's events, so that the last ones have ``length`` events to read where there are
-    so many.
+    They are cut from the end of a user's events, so that the last ones have ``length`` events to read if the user has
+    enough.
     """
     return _windows(split.first, split.first, split.train, length, length)
 
 
 def scored_windows(split: Split, part: Part, length: int) -> Windows:
-    """Windows in which each event of a set is scored once, but for the first of each user.
+    """Return windows in which each event of a set is scored once, except the first of each user.
 
-    Where one window does not do, those that are scored have half of ``length`` events before them at least, or all that
-    there are.
+    If a user needs several windows, the scored events have at least half of ``length`` events before them, or all
+    available ones.
     """
     begin, end = (split.train, split.validation) if part == "validation" else (split.validation, split.test)
     return _windows(split.first, begin, end, length, (length + 1) // 2)
 
 
 def pack(windows: Windows, chosen: Ints) -> Packed:
-    """The ``chosen`` windows, (B,), in one row."""
+    """Concatenate the ``chosen`` windows, (B,), in one row."""
     first = windows.first[chosen]
     lengths = windows.stop[chosen] - first - 1
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -165,19 +165,22 @@ def pack(windows: Windows, chosen: Ints) -> Packed:
 
 
 def _before(log: Log, moment: float) -> Ints:
-    """The first event of each user that is not before a moment, (users,)."""
+    """Return the first event of each user at or after the time ``moment``, (users,)."""
     counts = np.concatenate([[0], np.cumsum(log.times < moment)])
     return log.starts[:-1] + counts[log.starts[1:]] - counts[log.starts[:-1]]
 
 
 def _windows(first: Ints, begin: Ints, end: Ints, length: int, step: int) -> Windows:
-    """Windows that score each user's events from ``begin`` up to ``end``, ``step`` in each but the user's first."""
+    """Return windows that score each user's events from ``begin`` up to ``end``.
+
+    Each window scores ``step`` events, except the first one of a user.
+    """
     if length < 1:
         raise ValueError(f"windows of {length} events")
     begin = np.maximum(begin, first + 1)
     counts = np.maximum(-(-(end - begin) // step), 0)
     users = np.repeat(np.arange(len(first)), counts)
-    left = np.cumsum(counts)[users] - np.arange(len(users)) - 1  # how many windows of the user come after
+    left = np.cumsum(counts)[users] - np.arange(len(users)) - 1  # number of later windows of the user
     stop = end[users] - left * step
     scored = np.maximum(begin[users], stop - step)
     return Windows(np.maximum(first[users], stop - 1 - length), scored, stop, length)

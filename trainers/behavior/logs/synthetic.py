@@ -1,14 +1,15 @@
-"""Event logs made here, of which everything is known: what made each event, and how well anybody could predict it.
+"""Synthetic event logs from a known model, for which the best possible prediction is known exactly.
 
-A user has one of a few interests at a time, which lie on a ring; from event to event it drifts to a neighbouring one
-with the chance ``drift``. An item has a topic. An event is of topic z with the chance b_z exp(taste a_s . c_z), where s
-is the user's interest, with vectors a_s that change slowly along the ring and c_z, and of item i of that topic with a
-chance that goes with its popularity, rank^-zipf. The weights b are such that each item is seen just as often as its
-popularity says. Text, category and price of an item tell its topic, none for certain; its number tells nothing.
+A user has one of a few interests at a time. The interests lie on a ring, and between events the interest moves to a
+neighbour with probability ``drift``. An item has a topic. An event has topic z with probability b_z exp(taste a_s .
+c_z), where s is the user's interest and the vectors a_s vary slowly along the ring, and item i of that topic with a
+probability proportional to its popularity, rank^-zipf. The weights b make the frequency of each item equal to its
+popularity. Text, category and price of an item depend on its topic, none of them with certainty; its number contains no
+information.
 
-That is a hidden Markov model, so what the events before say of the next one is known exactly (forward recursion:
-Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). ``beliefs`` and ``chances`` give it, ``floor`` the cross-entropy that no
-model can beat in the mean.
+This is a hidden Markov model, so the probability of the next event given the earlier ones is known exactly (forward
+recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). ``beliefs`` and ``chances`` return it, and ``floor`` the
+cross-entropy, which is the lower limit of the expected loss of any model.
 """
 
 from __future__ import annotations
@@ -22,28 +23,29 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
 
 DAY = 86_400.0
-"""Mean time between the events of a user, in seconds; users begin within a year."""
+"""Mean time between the events of a user, in seconds. Users begin within a year."""
 SPREAD = 0.8
 """Standard deviation of the log of a user's number of events."""
 SHORTEST = 3
 OWN_WORDS, OWN = 12, 0.7
-"""Words of a topic's own, and the chance that a word of a text is one of them."""
+"""Number of words specific to a topic, and the probability that a word of a text is one of them."""
 TOLD = 0.8
-"""The chance that an item's category is that of its topic."""
+"""Probability that an item has the category of its topic."""
 PRICE_SPREAD = 0.3
-"""Standard deviation of the log price within a topic; that between topics is one."""
+"""Standard deviation of the log price within a topic. Between topics it is 1."""
 BALANCED, MOST_SCALINGS = 1e-12, 1000
-"""How near the popularity of topics comes to what it should be, and after how many steps it is left as it is."""
+"""Tolerance of the popularity of topics, and the maximum number of iterations to reach it."""
 MOST_TASTE = 10.0
 
 
 @dataclass(frozen=True)
 class World:
-    """What is made: sizes, and how predictable it is.
+    """Parameters of a synthetic log: its sizes and how predictable it is.
 
-    ``mean_length`` events a user in the mean, ``SHORTEST`` at least and ``longest`` at most. ``taste`` 0 makes all
-    users alike; ``drift`` 0 leaves a user its interest, and 2/3 is as fast as it can be forgotten. ``categories`` are
-    groups of topics. A ``seed`` gives the same catalogue for any number of users, and the same first users for more.
+    ``mean_length`` is the mean number of events per user, between ``SHORTEST`` and ``longest``. With ``taste`` 0 all
+    users are equal. With ``drift`` 0 a user keeps its interest; 2/3 is the fastest loss of memory. ``categories`` are
+    groups of topics. A ``seed`` gives the same catalogue for any number of users, and the same first users for larger
+    numbers.
     """
 
     users: int = 1000
@@ -75,12 +77,12 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """How the events are made.
+    """The model that generates the events.
 
-    Item i has the topic ``topics[i]``, (items,), and within it the chance ``within[i]``, (items,). ``emission`` (S, Z)
-    is the chance of each topic under each interest, ``transition`` (S, S) that of each interest after each. All
-    interests are equally likely at first, and so at any time. ``popularity`` (items,) is the share of all events that
-    each item has in the long run.
+    Item i has the topic ``topics[i]``, (items,), and within it the probability ``within[i]``, (items,). ``emission``
+    (S, Z) is the probability of each topic under each interest, ``transition`` (S, S) that of each interest after each.
+    All interests are equally probable at first, and so at any time. ``popularity`` (items,) is the expected share of
+    all events of each item.
     """
 
     topics: Ints
@@ -90,13 +92,13 @@ class Truth:
 
     @property
     def popularity(self) -> Floats:
-        """The share of all events that each item has in the long run, (items,)."""
+        """The expected share of all events of each item, (items,)."""
         return self.emission.mean(axis=0)[self.topics] * self.within
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A log and the truth behind it; ``interests`` (events,) is what its user wanted at each event."""
+    """A log and the model that generated it. ``interests`` (events,) is the interest of the user at each event."""
 
     log: Log
     truth: Truth
@@ -104,7 +106,7 @@ class Made:
 
 
 def make(world: World) -> Made:
-    """The log of a world: the same one every time."""
+    """Generate the log of a world. The result is deterministic."""
     truth = _truth(world)
     lengths = _lengths(world)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -123,7 +125,7 @@ def make(world: World) -> Made:
 
 
 def beliefs(made: Made) -> Floats:
-    """The chance of each interest at each event given the events of its user before it, (events, S)."""
+    """Return the probability of each interest at each event given the earlier events of its user, (events, S)."""
     log, truth = made.log, made.truth
     topics = truth.topics[log.items]
     found = np.empty((len(log), len(truth.transition)))
@@ -131,7 +133,7 @@ def beliefs(made: Made) -> Floats:
     first, left = log.starts[:-1][order], log.lengths[order]
     now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
     for step in range(int(left.max(initial=0))):
-        active = int(np.searchsorted(-left, -step))  # users with more events than that, which come first
+        active = int(np.searchsorted(-left, -step))  # users with more events, which come first
         events = first[:active] + step
         found[events] = now[:active]
         seen = now[:active] * truth.emission.T[topics[events]]
@@ -140,15 +142,15 @@ def beliefs(made: Made) -> Floats:
 
 
 def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = None) -> Floats:
-    """The chance of each item from ``first`` up to ``stop``, (Q, stop - first), given that of the interests, (Q, S)."""
+    """Return the probability of items ``first`` to ``stop``, (Q, stop - first), given that of the interests, (Q, S)."""
     some = slice(first, stop)
     return (believed @ truth.emission)[:, truth.topics[some]] * truth.within[some]
 
 
 def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """-log of the chance that each of the ``events`` had given those before it, in nats.
+    """Return -log of the probability of each of the ``events`` given the earlier ones, in nats.
 
-    Their mean is what the best of all models has as its loss, up to noise of one over the root of their number.
+    Their mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
     """
     items = made.log.items[events]
     topics = made.truth.topics[items]
@@ -160,7 +162,7 @@ STREAMS = (
     *("ranks", "topic", "tastes", "words", "text", "category", "price"),
     *("lengths", "interests", "drift", "topics", "choices", "times", "begin"),
 )
-"""Random numbers of one kind do not move with how many of another are drawn."""
+"""Streams of random numbers. The numbers of one stream do not depend on how many are drawn from another."""
 
 
 def _rng(world: World, stream: str) -> np.random.Generator:
@@ -185,7 +187,7 @@ def _truth(world: World) -> Truth:
 
 
 def _balanced(emission: Floats, shares: Floats) -> Floats:
-    """The rows scaled to sum to one and the columns so that their means are ``shares`` (Sinkhorn and Knopp 1967)."""
+    """Scale rows to sum 1 and columns so that their means are ``shares`` (Sinkhorn and Knopp 1967)."""
     for _ in range(MOST_SCALINGS):
         emission = emission / emission.sum(axis=1, keepdims=True)
         means = emission.mean(axis=0)
@@ -202,7 +204,7 @@ def _lengths(world: World) -> Ints:
 
 
 def _interests(world: World, starts: Ints) -> Codes:
-    """The interest at each event: a walk on the ring."""
+    """Return the interest at each event, a random walk on the ring."""
     steps = _rng(world, "drift").random(starts[-1])
     moves = (steps < world.drift / 2).astype(np.int64) - (steps > 1 - world.drift / 2)
     moves[starts[:-1]] = _rng(world, "interests").integers(0, world.interests, world.users)
@@ -212,7 +214,7 @@ def _interests(world: World, starts: Ints) -> Codes:
 
 
 def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
-    """The place that each ``chance`` (n,) from 0 to 1 falls on in its row of sums (R, places), (n,)."""
+    """Draw by inversion: return the place of each ``chance`` (n,) in its row of cumulative sums (R, places), (n,)."""
     count = cumulative.shape[1]
     sums = (cumulative / cumulative[:, -1:] + np.arange(len(cumulative))[:, None]).ravel()
     found = np.searchsorted(sums, rows + chance, side="right") - rows * np.int64(count)
@@ -220,12 +222,12 @@ def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
 
 
 def _items_of(truth: Truth, topics: Ints, chance: Floats) -> Codes:
-    """An item of each topic, (n,), as ``chance`` says."""
+    """Draw an item of each topic, (n,), by inversion of ``chance``."""
     order = np.argsort(truth.topics, kind="stable")
     sizes = np.bincount(truth.topics)
     ends = np.cumsum(sizes)
     sums = np.cumsum(truth.within[order])
-    found = np.searchsorted(sums, topics + chance, side="right")  # the items of a topic have the chance one together
+    found = np.searchsorted(sums, topics + chance, side="right")  # probabilities of a topic's items sum to 1
     return order[np.clip(found, (ends - sizes)[topics], ends[topics] - 1)].astype(np.int32)
 
 

@@ -1,7 +1,7 @@
 """Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item``.
 
-Nothing is converted here: cells of text files come as texts, those of Parquet as they are stored. Rows are counted
-from 1, without the header. One batch of rows is held at a time.
+No cells are converted: those of text files are texts, those of Parquet have their stored type. Rows are counted from 1,
+without the header. Only one batch of rows is in memory.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ TEXT = ("text", "title", "description", "name", "item_name", "product_name")
 
 
 WIDE = {" ": re.compile(rb"[ \t]{2,}|\t"), "\t": re.compile(rb" *\t[ \t]+| +\t")}
-"""What stands for one delimiter between two cells beside the delimiter itself."""
+"""Patterns that count as one delimiter between two cells, in addition to the delimiter itself."""
 EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 
 
 def tidy(lines: bytes, delimiter: str) -> bytes:
-    """Whole lines with one delimiter between their cells, and none before the first and after the last."""
+    """Return lines with exactly one delimiter between cells, and none at the beginning or the end of a line."""
     return EDGES.sub(b"", WIDE[delimiter].sub(delimiter.encode(), lines))
 
 
 def delimiter_of(line: str) -> str:
-    """What stands between the cells of a line: a tab, else spaces."""
+    """Return the delimiter of the cells of a line: a tab, else a space."""
     return "\t" if "\t" in line.strip() else " "
 
 
 def names_columns(line: str) -> bool:
-    """Whether the user or the item of a line is the name of a column, in this order."""
+    """Return whether a line has a column name for the user or for the item, in this order."""
     cells = _cells(line)
     return len(cells) == 2 and (cells[0] in USER or cells[1] in ITEM)
 
 
 def names_item_first(line: str) -> bool:
-    """Whether a line is the names of a column of items and of one of users."""
+    """Return whether a line has column names for the item and the user, in this order."""
     cells = _cells(line)
     return len(cells) == 2 and cells[0] in ITEM and cells[1] in USER
 
@@ -65,18 +65,18 @@ def _cells(line: str) -> list[str]:
 
 
 class Tidied(io.RawIOBase):
-    """A file of such lines, read ``block`` bytes at a time and handed on tidy."""
+    """A file of such lines, read ``block`` bytes at a time and tidied."""
 
     def __init__(self, file: Any, delimiter: str, block: int) -> None:
         self.file, self.delimiter, self.block = file, delimiter, block
         self.ready, self.rest, self.ended = b"", b"", False
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes, none at the end alone."""
+        """Return at most ``size`` bytes; empty only at the end."""
         while not self.ready and not self.ended:
             data = self.file.read(self.block)
             whole, self.ended = self.rest + data, not data
@@ -88,19 +88,19 @@ class Tidied(io.RawIOBase):
 
 
 BLOCK_BYTES = 2**22
-"""Of a text file that are read at once; no row may be longer."""
+"""Bytes of a text file that are read at once. No row may be longer."""
 BLOCK_ROWS = 2**16
-"""Of a Parquet file that are read at once."""
+"""Rows of a Parquet file that are read at once."""
 PLAIN = ("user", "item")
-"""The columns of lines of ``user item``."""
+"""Names of the columns of lines of ``user item``."""
 DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table file: its columns in their order, and how its cells are told apart where it is text.
+    """A table file: its columns in order, and the delimiter if it is text.
 
-    ``header`` says whether the first line of a text is the names of its columns.
+    ``header`` is true if the first line of a text file has the names of its columns.
     """
 
     path: Path
@@ -111,24 +111,24 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The file's name, as errors say it."""
+        """The name of the file, for error messages."""
         return self.path.name
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows that follow each other: Arrow arrays by the name of their column; ``first`` is the first row."""
+    """Consecutive rows as Arrow arrays by column name. ``first`` is the number of the first row."""
 
     first: int
     columns: Mapping[str, Any]
 
 
 def open_table(path: Path) -> Table:
-    """What a file holds, told by its name: ``.parquet`` and ``.pq``, ``.txt`` for lines of ``user item``, else CSV.
+    """Open a table. Its format follows from its name: ``.parquet``, ``.pq``, ``.txt`` (``user item``), else CSV.
 
-    Text files may be compressed (``.gz``). Endings are told in any case, names of columns without the spaces around
-    them. Raises PlannerError for a file that is not there, empty or damaged, and for lines that begin with the names of
-    an item and a user, in this order.
+    Text files may be compressed (``.gz``). Case of extensions is ignored, and so are spaces around names of columns.
+    Raises PlannerError if a file is missing, empty or damaged, and for lines that begin with the names of an item and a
+    user, in this order.
     """
     suffix = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:]
     if not path.is_file():
@@ -147,7 +147,7 @@ def open_table(path: Path) -> Table:
 
 
 def batches(table: Table, names: Sequence[str]) -> Iterator[Batch]:
-    """The columns ``names``, some rows at a time. Raises PlannerError for a row that cannot be read and for no row."""
+    """Yield the columns ``names`` in batches of rows. Raises PlannerError for an unreadable row and for no rows."""
     batches_of_file = _parquet_batches(table, names) if table.kind == "parquet" else _text_batches(table, names)
     first = 1
     for columns, rows in batches_of_file:
@@ -189,7 +189,7 @@ def _parquet_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[
 
 
 def _plain(cells: Any) -> Any:
-    """Texts as one kind of Arrow array, however Parquet holds them."""
+    """Return texts as one type of Arrow array, independent of their Parquet encoding."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -205,14 +205,14 @@ def _damaged(path: Path) -> PlannerError:
 
 
 def _stream(path: Path) -> Any:
-    """The bytes of a text file, whether it is compressed or not."""
+    """Open the decompressed bytes of a text file."""
     import pyarrow as pa
 
     return pa.input_stream(path, compression="gzip" if path.suffix.lower() == ".gz" else None)
 
 
 def _head(path: Path) -> str:
-    """The first line of a text file."""
+    """Return the first line of a text file."""
     import pyarrow as pa
 
     try:
@@ -262,7 +262,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     )
     rows, last = 0, ""
     try:
-        file = _stream(table.path)  # closed once nobody has it: blocks are read ahead
+        file = _stream(table.path)  # closed with its last reference: blocks are read ahead
         source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
         for batch in csv.open_csv(source, read, parse, convert):
             yield {name: batch.column(name) for name in names}, batch.num_rows
@@ -288,7 +288,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
 
 
 def _ends_quoted(path: Path) -> bool:
-    """Whether the last character of a text file, spaces aside, is a quotation mark."""
+    """Return whether the last character of a text file, ignoring whitespace, is a quotation mark."""
     end = b""
     with _stream(path) as file:
         while block := file.read(BLOCK_BYTES):

@@ -21,19 +21,21 @@ from isoplan.trainers.behavior.model.shape import TEXT, Fields
 from isoplan.trainers.packed.rectangles import runs
 
 GROUP_ROWS = 2**14
-"""Vectors that are compared at once."""
+"""Number of vectors that are compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """``first`` (groups,) is the first item of each group, in rising order; ``of`` (items,) is the group of an item."""
+    """Groups of items: ``first`` (groups,), rising, is the first item of each; ``of`` (items,) the group of each
+    item.
+    """
 
     first: Ints
     of: Ints
 
     @classmethod
     def apart(cls, items: int) -> Groups:
-        """No two of so many items are the same."""
+        """Return groups of one item each."""
         return cls(np.arange(items), np.arange(items))
 
     def __len__(self) -> int:
@@ -51,7 +53,7 @@ class Groups:
 
     @cached_property
     def members(self) -> Ints:
-        """All items, (items,), group after group, in rising order within each."""
+        """All items, (items,), sorted by group, in rising order within each."""
         return np.argsort(self.of, kind="stable")
 
     def expand(self, best: Ints, top: int) -> Ints:
@@ -74,7 +76,7 @@ def group_keys(keys: Ints) -> Groups:
 def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
     """Group items by equal vectors (items, h); 0 and -0 are equal.
 
-    Vectors are compared by a hash: two different ones are in one group with a chance of 2^-64.
+    Vectors are compared by a hash: two different ones are in one group with a probability of 2^-64.
     """
     return group_keys(np.fromiter(_hashes(vectors), np.int64, len(vectors)))
 
@@ -85,21 +87,21 @@ def _hashes(vectors: NDArray[np.floating[Any]]) -> Iterator[int]:
 
 
 HASHES = 2
-"""Rows that an id is the sum of where there are fewer rows than items: two items hardly ever share both."""
+"""Number of table rows summed for an id if there are fewer rows than items. Two items rarely share both rows."""
 DECADES = 100.0
-"""From the least to the largest of a column beyond which it is its logarithm that varies evenly."""
+"""Ratio of the largest to the smallest value of a column above which its logarithm is used."""
 ROWS = 2**20
-"""That are scaled at once."""
+"""Number of rows that are scaled at once."""
 MOST_BUCKETS = 2**20
-"""Rows of the table of ids at most, where nobody says how many."""
+"""Maximum number of rows of the id table if none is set."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Makes each column, or its logarithm where ``logs`` (columns,), one of mean 0 and variance 1.
+    """Scaling of each column, or of its logarithm if ``logs`` (columns,), to mean 0 and variance 1.
 
-    Logarithms are taken of columns that are positive and span a factor of 100, such as prices; what lies below ``low``
-    there counts as that. A column of one value becomes 0. ``low``, ``mean`` and ``std`` are (columns,).
+    Logarithms are used for positive columns that span a factor of 100, such as prices; smaller values than ``low`` are
+    set to ``low``. A constant column becomes 0. ``low``, ``mean`` and ``std`` are (columns,).
     """
 
     logs: NDArray[np.bool_]
@@ -108,11 +110,11 @@ class Scale:
     std: NDArray[np.float64]
 
     def __call__(self, numbers: Singles) -> Singles:
-        """``numbers`` (rows, columns) scaled."""
+        """Return the scaled ``numbers`` (rows, columns)."""
         return ((self.wide(numbers) - self.mean) / np.where(self.std > 0, self.std, 1)).astype(np.float32)
 
     def wide(self, numbers: Singles) -> NDArray[np.float64]:
-        """``numbers``, or their logarithms, in double precision."""
+        """Return ``numbers``, or their logarithms, in double precision."""
         wide = numbers.astype(np.float64)
         wide[:, self.logs] = np.log(np.maximum(wide[:, self.logs], self.low[self.logs]))
         return wide
@@ -120,24 +122,24 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Circumstances:
-    """What is known of events beside their items: ``features`` as they were read, and how to scale them."""
+    """Features of events other than their items: ``features`` as read, and their scaling."""
 
     features: Features
     scale: Scale
 
     def take(self, events: NDArray[np.integer]) -> tuple[Ints, Singles]:
-        """Rows of the table of categories (events, columns) and scaled numbers (events, columns) of some events."""
+        """Return rows of the category table (events, columns) and scaled numbers (events, columns) of some events."""
         some = self.features
         return _rows_of(some.categories[events], some.sizes), self.scale(some.numbers[events])
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Item i has ``lengths[i]`` of the ``words``, one item after the other, and row i of every other array.
+    """Features of items. Item i has ``lengths[i]`` of the ``words``, in order, and row i of every other array.
 
-    ``words`` (words,) are from 1, ``lengths`` (items,). ``categories`` (items, columns) are rows of one table that
-    holds all columns. ``numbers`` (items, columns) are scaled over the catalogue. ``ids`` (items, rows) are rows of the
-    table of ids, summed; (items, 0) where ids are not read.
+    ``words`` (words,) are from 1, ``lengths`` is (items,). ``categories`` (items, columns) are rows of one table for
+    all columns. ``numbers`` (items, columns) are scaled over the catalogue. ``ids`` (items, rows) are rows of the id
+    table, which are summed; (items, 0) if ids are not read.
     """
 
     words: Codes
@@ -156,33 +158,33 @@ class Known:
 
     @cached_property
     def groups(self) -> Groups:
-        """The items of which the same is known, so that an embedder cannot tell them apart.
+        """Groups of items with equal features, which an embedder cannot distinguish.
 
-        Items are compared by a hash: two different ones are in one group with a chance of 2^-64.
+        Items are compared by a hash: two different ones are in one group with a probability of 2^-64.
         """
         if self.ids.shape[1] == 1 and np.array_equal(self.ids[:, 0], np.arange(len(self))):
             return Groups.apart(len(self))
         ends = np.cumsum(self.lengths)
         texts = zip(ends - self.lengths, ends, strict=True)
-        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # 0 and -0 are one
+        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # 0 and -0 are equal
         rows = (
             (self.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
         )
         return group_keys(np.fromiter(map(hash, rows), np.int64, len(self)))
 
     def take(self, items: NDArray[np.integer]) -> Known:
-        """What is known of some of the items, in the order asked for."""
+        """Return the features of some items, in the given order."""
         words = self.words[runs(self.starts[items], self.lengths[items])]
         return Known(words, self.lengths[items], self.categories[items], self.numbers[items], self.ids[items])
 
 
 def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
-    """What the embedder can read of a catalogue, and of ``events`` beside their items.
+    """Return the fields that the embedder can read of a catalogue and of ``events``.
 
-    Ids are read where nothing else is known, so that neither a text nor a column differs between items, or where
-    ``buckets`` says into how many rows to hash them; items may thus share all that is read of them, which
-    ``remarks.alike`` says. With at least as many rows as items, which is what one gets up to 2^20 items, each has its
-    own.
+    Ids are read if items have no other features, so that neither text nor columns differ between items, or if
+    ``buckets`` sets the number of rows for their hashes. Otherwise items may share all features, which
+    ``log_warnings.alike`` reports. With at least as many rows as items, the default up to 2^20 items, each item has its
+    own row.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0
@@ -195,7 +197,7 @@ def fields_of(items: Items, buckets: int = 0, events: Features | None = None) ->
 
 
 def known_of(items: Items, fields: Fields) -> Known:
-    """A catalogue as ``fields`` reads it, the first 24 words of each text."""
+    """Return the features of a catalogue for ``fields``, with the first 24 words of each text."""
     lengths = np.minimum(np.diff(items.starts), TEXT) if fields.vocabulary else np.zeros(len(items), np.int64)
     words = items.tokens[runs(items.starts[:-1], lengths)]
     numbers = items.features.numbers
@@ -204,12 +206,12 @@ def known_of(items: Items, fields: Fields) -> Known:
 
 
 def circumstances(features: Features, trained: Ints) -> Circumstances:
-    """What is known of events, scaled over those that are ``trained`` on."""
+    """Return the features of events, scaled over the training events ``trained``."""
     return Circumstances(features, scale_of(features.numbers[trained]))
 
 
 def scale_of(numbers: Singles) -> Scale:
-    """How to scale the columns of ``numbers`` (rows, columns), by all rows, some at a time."""
+    """Return the scaling of the columns of ``numbers`` (rows, columns), computed in blocks of rows."""
     columns = numbers.shape[1]
     if not numbers.size:
         return Scale(np.zeros(columns, bool), *np.zeros((3, columns)))
@@ -223,12 +225,12 @@ def scale_of(numbers: Singles) -> Scale:
 
 
 def _rows_of(codes: Codes, sizes: tuple[int, ...]) -> Ints:
-    """Codes of each column as rows of one table that holds all columns."""
+    """Return the codes of each column as rows of one table for all columns."""
     return codes.astype(np.int64) + np.cumsum([0, *sizes])[: len(sizes)]
 
 
 def _rows(items: Items, buckets: int) -> Ints:
-    """Rows of the table of ids: its own for each item, or hashes of its name where there are fewer rows than items."""
+    """Return rows of the id table: one per item, or hashes of its name if there are fewer rows than items."""
     if not buckets:
         return np.zeros((len(items), 0), np.int64)
     if buckets >= len(items):

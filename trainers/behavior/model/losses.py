@@ -1,24 +1,23 @@
 """The sampled softmax of both stages (behavioural, Secs. 2 and 7, App. E).
 
-Every loss here is the mean over positions of -log softmax of the true next item among some candidates. Who they are:
+Every loss is the mean over positions of -log softmax of the true next item among candidates, which are:
 
 - **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so no
-  position has its own target among its negatives. Other items that the same user goes on to are negatives.
-- **extra**: the true item and K items drawn uniformly, all different. Where the true item is among the drawn ones
-  (an accidental hit) it is left out there for that position, so that it counts once.
-- **joint**: the unique targets of the batch and those drawn items that are not among them, in one softmax.
+  position has its own target among its negatives. Other later items of the same user are negatives.
+- **extra**: the true item and K distinct items drawn uniformly. If the true item is among the drawn ones (an accidental
+  hit), it is omitted there for that position, so that it counts once.
+- **joint**: the unique targets of the batch and the drawn items that are not among them, in one softmax.
 
-Stage 1 minimises the first. Stage 2, and stage 1 where items are drawn in it too, minimises the mean of the first two,
-or with ``joint`` the third. Targets are drawn
-by popularity, so what the in-batch loss is least for is p(y | history) / p(y), the same for popular and rare items
-alike; the more drawn items there are, the nearer the candidates are to uniform and the minimum to p(y | history)
-(behavioural, Sec. 7). ``log q`` subtracts from each score the log of the chance that the item is a candidate, so that
-the minimum is p(y | history) whatever the candidates (Bengio and Senecal 2008): scores then hold popularity, which
-full-catalogue metrics reward and batch-local ones do not. For the extra loss that chance is the same for all items, and
-the correction does nothing.
+Stage 1 minimises the first. Stage 2, and stage 1 with drawn items, minimises the mean of the first two, or with
+``joint`` the third. Targets are drawn by popularity, so the minimum of the in-batch loss is at p(y | history) / p(y),
+in which popularity cancels. With more drawn items, the candidates approach a uniform sample and the minimum approaches
+p(y | history) (behavioural, Sec. 7). ``log q`` subtracts from each score the log of the probability that the item is a
+candidate, so that the minimum is p(y | history) for any candidates (Bengio and Senecal 2008). Scores then include
+popularity, which improves full-catalogue metrics but not batch-local ones. For the extra loss this probability is equal
+for all items, and the correction has no effect.
 
-Gradients are made along with the loss, for some positions at a time, so scores are computed once and never kept:
-``chunk`` of them are there at once, or one row.
+Gradients are computed together with the loss in blocks of positions, so scores are computed once and never stored:
+``chunk`` of them, or one row, are in memory.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ from torch import Tensor
 from torch.autograd import Function
 
 CHUNK = 2**20
-"""Scores that are there at once on a CPU: 4 MB, so that they stay near it."""
+"""Number of scores in memory at once on a CPU: 4 MB, so that they fit in the cache."""
 CHUNK_OF_GPU = 2**27
-"""On a GPU: 0.5 GB, and as much again in bf16."""
+"""Number of scores in memory at once on a GPU: 0.5 GB, plus the same in bf16."""
 
 Softmax = Literal["mean", "joint"]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Embeddings (M, h) that positions are scored against.
+    """Embeddings (M, h) of the candidates.
 
-    ``own`` (P,) is the column of each position's true item, -1 where it is not among them. ``offset`` (M,) is
-    subtracted from the scores, and ``own_offset`` (P,) from that of the true item; None for nothing.
+    ``own`` (P,) is the column of each position's true item, or -1 if it is not a candidate. ``offset`` (M,) is
+    subtracted from the scores, and ``own_offset`` (P,) from that of the true item; None means 0.
     """
 
     embeddings: Tensor
@@ -55,17 +54,17 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What a step minimises, and its parts by name: ``in_batch``, ``extra`` or ``joint``, all in nats."""
+    """The loss of a step, and its parts by name: ``in_batch``, ``extra`` or ``joint``, all in nats."""
 
     total: Tensor
     parts: dict[str, Tensor]
 
 
 def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: int = CHUNK) -> Tensor:
-    """Mean over positions of -log softmax of ``targets`` (P, h) among them and the candidates, for ``queries`` (P, h).
+    """Return the mean of -log softmax of ``targets`` (P, h) among targets and candidates, for ``queries`` (P, h).
 
-    The column ``own`` of a position is left out: it stands there already as the target. ``chunk`` scores are there at
-    once, or one row of them. Differentiable once, in queries, targets and embeddings.
+    The column ``own`` of a position is omitted, because it is already included as the target. ``chunk`` scores, or one
+    row of them, are in memory. Differentiable once, in queries, targets and embeddings.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -77,8 +76,8 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
 class Drawn:
     """Extra negatives of a step: ``items`` (K,), rows of the cache.
 
-    ``hits`` (P,) is the column of each position's own target among them, -1 where it is not drawn; ``fresh`` (F,) are
-    the columns of items that are no candidate of the batch.
+    ``hits`` (P,) is the column of each position's target among them, or -1 if it is not drawn. ``fresh`` (F,) are the
+    columns of items that are not candidates of the batch.
     """
 
     items: Tensor
@@ -87,10 +86,10 @@ class Drawn:
 
 
 def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.Generator) -> Drawn:
-    """``K`` different items of a ``catalogue`` of so many, each set of them with the same chance.
+    """Draw ``K`` distinct items of ``catalogue`` items uniformly.
 
-    ``candidates`` (M,) are the unique targets of the batch and ``own`` (P,) places among them; all on the device of
-    ``random``.
+    ``candidates`` (M,) are the unique targets of the batch and ``own`` (P,) are indices of them. All are on the device
+    of ``random``.
     """
     if not K:
         none = torch.empty(0, dtype=torch.int64, device=random.device)
@@ -107,9 +106,9 @@ def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.
 def in_batch(
     queries: Tensor, embeddings: Tensor, own: Tensor, log_q: Tensor | None = None, chunk: int = CHUNK
 ) -> Tensor:
-    """Softmax of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
+    """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
 
-    ``own`` (P,) is the place of each position's target among them; ``log_q`` (M,) corrects for how they were drawn.
+    ``own`` (P,) is the index of each position's target among them. ``log_q`` (M,) corrects for their sampling.
     """
     offset = () if log_q is None else (log_q, log_q[own])
     return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)
@@ -125,11 +124,12 @@ def sampled(
     log_q: tuple[Tensor, Tensor] | None = None,
     chunk: int = CHUNK,
 ) -> Losses:
-    """Loss of ``queries`` (P, h) against the batch's unique targets and the extra negatives, read from the ``cache``.
+    """Return the loss of ``queries`` (P, h) against the batch's unique targets and the extra negatives.
 
-    ``cache`` (items, h) are embeddings, frozen or not, ``candidates`` (M,) rows of it, ``own`` (P,) places among the
-    candidates. With ``mean`` the loss is that of the batch where nothing is drawn, else the mean of both (App. E).
-    ``log_q`` are corrections of the candidates (M,) and, for a joint softmax, of the drawn items (K,).
+    ``cache`` (items, h) are embeddings, frozen or not, ``candidates`` (M,) rows of it, ``own`` (P,) indices of the
+    candidates. With ``mean`` the loss is the mean of the in-batch and the extra loss (App. E), or the in-batch loss if
+    no items are drawn. ``log_q`` are corrections of the candidates (M,) and, for a joint softmax, of the drawn items
+    (K,).
     """
     embeddings = cache.index_select(0, candidates)
     true = embeddings.index_select(0, own)
@@ -149,17 +149,17 @@ def sampled(
 
 
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
-    """log q of items (items,): the chance that each is a candidate of a batch of so many ``positions``.
+    """Return log q of items (items,): the probability that each is a candidate of a batch of ``positions``.
 
-    ``shares`` (items,) are their shares of all targets, above zero. Among the unique targets an item is with chance
-    1 - (1 - share)^P; in a joint softmax it may also be among the drawn ones, with chance ``drawn`` = K / items.
+    ``shares`` (items,) are their shares of all targets, above 0. An item is a unique target with probability 1 - (1 -
+    share)^P. In a joint softmax it is also drawn with probability ``drawn`` = K / items.
     """
     missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
     return torch.log(-torch.expm1(missed)).to(shares.dtype)
 
 
 class _CrossEntropy(Function):
-    """Positions some at a time: scores, softmax, and what they add to each gradient. Scores in bf16 under autocast."""
+    """Scores, softmax and gradients in blocks of positions. Scores are in bf16 under autocast."""
 
     @staticmethod
     def forward(
@@ -217,7 +217,10 @@ class _CrossEntropy(Function):
 
 
 def _add(grads: list[Tensor | None], rows: slice, p: Tensor, q: Tensor, t: Tensor, e: Tensor, less: Tensor) -> None:
-    """The gradients of some positions: sum_j p_j e_j + (p - 1) t in the query, (p - 1) q in the target, and p q."""
+    """Add the gradients of a block of positions.
+
+    They are sum_j p_j e_j + (p - 1) t for the query, (p - 1) q for the target, and p q for the embeddings.
+    """
     of_queries, of_targets, of_embeddings = grads
     if of_queries is not None:
         of_queries[rows] = (p @ e).to(q.dtype) + less * t

@@ -24,15 +24,15 @@ from isoplan.trainers.packed.layer import Layer, blocks_of, causal_blocks, drop
 from isoplan.trainers.packed.rectangles import lay_out, runs
 
 SPREAD = 0.02
-"""Standard deviation of the first tables and maps."""
+"""Standard deviation of the initial tables and maps."""
 BESIDE = 0.5
-"""The same of what is added to the vector of an item, whose numbers have variance 1."""
+"""Standard deviation of the initial event features, which are added to item vectors of variance 1."""
 AT_ONCE = 2048
-"""Items that are embedded at once where no gradient is needed."""
+"""Number of items that are embedded at once if no gradient is needed."""
 
 
 class Embedder(nn.Module):
-    """Embeddings (items, h) of items; how long an item's text is, and what else is in a batch, changes none of them."""
+    """Embeddings (items, h) of items. They do not depend on padding or on the other items of a batch."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Embedder(nn.Module):
         self.norm2 = nn.LayerNorm(h)
 
     def forward(self, known: Known) -> Tensor:
-        """Embeddings (items, h) of the items of which so much is ``known``."""
+        """Return the embeddings (items, h) of the items with features ``known``."""
         device = self.norm1.weight.device
         x = torch.zeros(len(known), self.width, device=device, dtype=self.norm1.weight.dtype)
         if self.words is not None and self.text is not None and len(known.words):
@@ -66,7 +66,7 @@ class Embedder(nn.Module):
         return drop(x, self.p) if self.training and self.p else x
 
     def beside(self, items: Tensor, categories: Ints, numbers: Singles) -> Tensor:
-        """Events (P, h) out of the embeddings of their ``items`` (P, h) and what is known beside, (P, columns) each."""
+        """Return events (P, h): the embeddings ``items`` (P, h) plus event features, (P, columns) each."""
         x = items
         if self.event_categories is not None:
             x = x + self.event_categories(_there(categories, items.device)).sum(1).to(items.dtype)
@@ -76,9 +76,9 @@ class Embedder(nn.Module):
 
     @torch.no_grad()
     def all(self, known: Known) -> Tensor:
-        """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep.
+        """Return the embeddings (items, h) of a whole catalogue without gradients, for stage 2 and evaluation.
 
-        Items of which the same is known are embedded once, so their embeddings are equal on every processor.
+        Items with equal features are embedded once, so that their embeddings are equal on every processor.
         """
         weight, groups = self.norm2.weight, known.groups
         vectors = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
@@ -87,13 +87,13 @@ class Embedder(nn.Module):
         return vectors if groups.distinct else vectors[_there(groups.of, weight.device)]
 
     def tables(self) -> list[Tensor]:
-        """The rows that N leaves out."""
+        """Return the tables that N excludes."""
         tables = (self.words, self.categories, self.ids, self.event_categories)
         return [table.weight for table in tables if table is not None]
 
 
 class TextEncoder(nn.Module):
-    """The mean of the words of each text after a Transformer in which each sees all of its own text."""
+    """The mean of the words of each text after a Transformer with full attention within each text."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class TextEncoder(nn.Module):
         self.layers = nn.ModuleList(Layer(h, shape.text_heads, 4 * h, 0.0) for _ in range(shape.text_layers))
 
     def forward(self, words: Tensor, lengths: Ints) -> Tensor:
-        """(texts, h) of ``words`` (words, h), of which each text has ``lengths`` (texts,); zero where it has none."""
+        """Return (texts, h) from ``words`` (words, h) and ``lengths`` (texts,); zero for an empty text."""
         some = np.flatnonzero(lengths)
         counts = lengths[some]
         layout = lay_out(counts)
@@ -135,12 +135,12 @@ def _map(numbers: int, h: int, spread: float = SPREAD) -> nn.Linear:
 
 
 def _there(numbers: np.ndarray, device: torch.device) -> Tensor:
-    """Places as torch wants them, where they are needed."""
+    """Return indices as a tensor on the device."""
     return torch.from_numpy(np.asarray(numbers, np.int64)).to(device)
 
 
 class TwoPartModel(nn.Module):
-    """Embedder and contextualiser; the score of an item is the product of its embedding with the query."""
+    """Embedder and contextualiser. The score of an item is the dot product of its embedding and the query."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -149,7 +149,9 @@ class TwoPartModel(nn.Module):
         self.context = Contextualiser(shape)
 
     def groups(self, weight_decay: float) -> list[dict[str, object]]:
-        """Parameters for AdamW: matrices of layers decay, tables, positions, norms and biases do not."""
+        """Return parameter groups for AdamW: weight decay for matrices of layers; none for tables, positions, norms,
+        biases.
+        """
         tables = {id(table) for table in self.embedder.tables()} | {id(self.context.positions)}
         text = self.embedder.text
         tables |= {id(text.positions)} if text is not None else set()
@@ -164,7 +166,7 @@ class TwoPartModel(nn.Module):
 
 
 class Contextualiser(nn.Module):
-    """Queries for the next item out of the embeddings of those before it: h -> d, causal layers, d -> h."""
+    """Queries for the next item from the embeddings of the earlier ones: h -> d, causal layers, d -> h."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -175,10 +177,13 @@ class Contextualiser(nn.Module):
         self.layers = nn.ModuleList(Layer(d, shape.heads, 4 * d, shape.dropout) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(d)
         self.out = nn.Linear(d, h)
-        nn.init.normal_(self.out.weight, std=(d * h) ** -0.5)  # scores of normed vectors then begin with variance 1
+        nn.init.normal_(self.out.weight, std=(d * h) ** -0.5)  # initial scores have variance 1
 
     def forward(self, events: Tensor, lengths: Ints) -> Tensor:
-        """Queries (P, h) of ``events`` (P, h), sequence after sequence of ``lengths`` (S,) events, 1 to L_seq each."""
+        """Return queries (P, h) of ``events`` (P, h).
+
+        The events are concatenated sequences of ``lengths`` (S,) events, 1 to L_seq each.
+        """
         if lengths.min() < 1 or lengths.max() > self.length:
             raise ValueError(f"sequences of {lengths.min()} to {lengths.max()} events, not of 1 to {self.length}")
         layout, device = lay_out(lengths), events.device

@@ -1,15 +1,15 @@
-"""What guessing and counting reach on the scored events of a log: what a cell must beat to have learned anything.
+"""Baselines on the scored events of a log. A cell that does not beat them has not trained.
 
-- **guess**: all candidates alike. Its loss is the mean log of their number.
-- **popularity**: the share of the training events that an item has, half an event for one that has none. Over the whole
+- **guess**: equal probability of all candidates. Its loss is the mean log of their number.
+- **popularity**: an item's share of the training events, with half an event for an item without one. Over the whole
   catalogue its loss is the unigram cross-entropy of the log.
-- **last items**: how often each item came within ``REACH`` events after one of the last ``REACH`` items of the user, in
-  training, with ``MASS`` events spread by popularity: a Markov chain of counts with gaps (Dirichlet smoothing).
+- **last items**: how often each item followed within ``REACH`` events after one of the last ``REACH`` items of the user
+  in training, plus ``MASS`` events spread by popularity: a Markov chain of counts with gaps (Dirichlet smoothing).
 
-A model of the in-batch softmax learns p(y | history) / p(y), for which all candidates are alike where it knows nothing
-of the history; one with uniform negatives learns p(y | history). So a cell did not train where its loss is not below
-that of the better of guess and popularity among its own candidates, or where it finds fewer true items in the whole
-catalogue than the ten most popular items are.
+A model of the in-batch softmax learns p(y | history) / p(y), which is equal for all candidates if it has learned
+nothing of the history. A model with uniform negatives learns p(y | history). So a cell did not train if its loss is not
+below the better of guess and popularity among its own candidates, or if its recall@10 over the whole catalogue is below
+that of the ten most popular items.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from isoplan.trainers.behavior.training.cell_data import Data
 Regime = Literal["local", "full"]
 
 KEPT = "baselines"
-"""The folder of a workspace with the numbers of each log, so that they are counted once."""
+"""Folder of a workspace with the baselines of each log, so that they are computed once."""
 REACH = 5
 MASS = 100.0
 AT_ONCE = 2**22
-"""Scores that are there at once, about."""
+"""Approximate number of scores in memory at once."""
 MOST = 2**28
-"""Scores that are made at most, about: of larger logs some scored events, drawn anew with the same seed."""
+"""Approximate maximum number of scores. For larger logs, a random part of the events is scored, with a fixed seed."""
 METRICS = ("loss", "recall@10", "NDCG@10", "MRR@10")
 COLUMNS = (
     "guess_loss",
@@ -54,19 +54,19 @@ COLUMNS = (
     "passes",
     "untrained",
 )
-"""What a cell says of them: of its own candidates, and recall over the whole catalogue."""
+"""Baselines that a cell reports: for its own candidates, and the recall over the whole catalogue."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``shares`` (items,) of the training events, and ``after`` (items, items): how often one came after another."""
+    """``shares`` (items,) of the training events, and ``after`` (items, items), counts of one item after another."""
 
     shares: Floats
     after: sparse.csr_array
 
 
 def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
-    """The columns of the baselines, and ``scored``; batch-local candidates are those of ``pool`` sequences."""
+    """Return the columns of the baselines, and ``scored``. Batch-local candidates are those of ``pool`` sequences."""
     counts = count(data.log, data.split, data.shares.astype(float))
     judged = _some(data.judged, MOST // data.facts.items)
     found = {"scored": float(np.sum(data.judged.stop - data.judged.scored))}
@@ -80,7 +80,9 @@ def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
 
 
 def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime) -> dict[str, float]:
-    """``baselines`` of the events of ``part``, kept in the workspace ``root`` for the next cell on the same data."""
+    """Return the ``baselines`` of the events of ``part``, cached in the workspace ``root`` for cells on the same
+    data.
+    """
     what = repr((VERSION, data.fingerprint, part, data.judged.length, len(data.judged), pool, regime))
     place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
     with contextlib.suppress(OSError, ValueError):
@@ -93,14 +95,14 @@ def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime
 
 
 def untrained(cell: Mapping[str, float], known: Mapping[str, float], regime: Regime) -> bool:
-    """Whether a cell with the metrics ``cell`` did not train, beside the columns ``known`` of its baselines."""
+    """Return whether a cell with the metrics ``cell`` did not train, compared with the baselines ``known``."""
     recall = cell["recall@10" if regime == "full" else "full_recall@10"]
     no_better = cell["loss"] >= min(known["guess_loss"], known["popularity_loss"])
     return bool(no_better or recall < known["popularity_full_recall@10"])
 
 
 def count(log: Log, split: Split, shares: Floats) -> Counts:
-    """The counts of the events that ``split`` trains on."""
+    """Return the counts of the training events of ``split``."""
     n = len(log.catalogue)
     place, lengths = np.arange(len(log)), np.diff(log.starts)
     trained = (place >= np.repeat(split.first, lengths)) & (place < np.repeat(split.train, lengths))
@@ -113,7 +115,7 @@ def count(log: Log, split: Split, shares: Floats) -> Counts:
 
 
 def _guess(data: Data, pool: int, regime: Regime) -> float:
-    """The mean over scored events of the log of the number of candidates."""
+    """Return the mean over scored events of log(number of candidates)."""
     if regime == "full":
         return float(np.log(data.facts.items))
     sizes = [(len(np.unique(own)), len(own)) for own, _, _ in _pools(data, data.judged, pool)]
@@ -144,7 +146,10 @@ def _ranked(
 
 
 def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints, NDArray[np.integer]]]:
-    """The true items (Q,) of some windows at a time, the items before each, (Q, REACH), -1 for none, and how many."""
+    """Yield for pools of windows the true items (Q,), the items before each (Q, REACH) and the history lengths.
+
+    A missing item before an event is -1.
+    """
     items = data.log.items.astype(np.int64)
     for chosen in np.array_split(np.arange(len(windows)), -(-len(windows) // pool) or 1):
         packed = pack(windows, chosen)
@@ -155,7 +160,7 @@ def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints
 
 
 def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floats:
-    """log p (Q, C) of the ``candidates`` for queries after the items ``recent`` (Q, REACH)."""
+    """Return log p (Q, C) of the ``candidates`` for queries after the items ``recent`` (Q, REACH)."""
     by_share = counts.shares[candidates]
     if np.isinf(mass):
         return np.tile(np.log(by_share), (len(recent), 1))
@@ -168,7 +173,7 @@ def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floa
 
 
 def _some(windows: Windows, most: int) -> Windows:
-    """At most about so many of ``windows``, the same each time."""
+    """Return at most ``most`` of the ``windows``, with a fixed seed."""
     if len(windows) <= most:
         return windows
     chosen = np.sort(np.random.default_rng(0).permutation(len(windows))[: max(most, 1)])

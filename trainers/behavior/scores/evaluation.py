@@ -1,4 +1,4 @@
-"""What a model is worth on events that it was not trained on, batch-locally and against the whole catalogue."""
+"""Evaluation of a model on held-out events, among batch-local candidates and among the whole catalogue."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from isoplan.trainers.behavior.training.trainer import Regime, Trainer
 from isoplan.trainers.cell import RunContext, Stopped
 
 SEQUENCES = 256
-"""Sequences that are read at once; the queries of a whole pool are held."""
+"""Number of sequences that are read at once. The queries of a whole pool are in memory."""
 LOOKED = 2_048
-"""Events that are scored at each look on the way, at most, about."""
+"""Approximate maximum number of events that are scored at each evaluation during training."""
 
 
 def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
@@ -76,7 +76,7 @@ def name_by_regime(found: Evaluation, regime: Regime) -> dict[str, float]:
 
 
 def shown(found: Evaluation) -> dict[str, float]:
-    """What is streamed of a look: loss and entropy, recall, NDCG and MRR at 10."""
+    """Return the metrics that an evaluation during training reports: loss, entropy, and recall, NDCG and MRR at 10."""
     names = (*PLAIN, *(f"{name}@10" for name in ("recall", "NDCG", "MRR")))
     return {name: found.metrics[name] for name in names if name in found.metrics}
 
@@ -84,7 +84,7 @@ def shown(found: Evaluation) -> dict[str, float]:
 def _batches(
     trainer: Trainer, catalogue: Tensor, windows: Windows, stream: RunContext
 ) -> Iterator[tuple[Tensor, Packed]]:
-    """Queries (Q, h) of the scored positions of some windows at a time."""
+    """Yield the queries (Q, h) of the scored positions in pools of windows."""
     items = trainer.data.log.items
     trainer.model.eval()
     try:
@@ -104,7 +104,7 @@ def _groups(catalogue: Tensor) -> Groups:
 
 
 def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
-    """What the scored positions of some windows ask for, (Q, h)."""
+    """Return the queries of the scored positions of some windows, (Q, h)."""
     read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
     with torch.no_grad(), trainer.autocast():
         queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
@@ -148,7 +148,7 @@ def _local(
 def _full(
     catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
-    """Every item is scored for every query, some items at a time and exactly."""
+    """Score every item for every query exactly, in blocks of items."""
     distinct = catalogue if groups.distinct else catalogue[torch.from_numpy(groups.first).to(catalogue.device)]
     for queries, packed in batches:
         targets = log_items[packed.targets[packed.scored]].astype(np.int64)

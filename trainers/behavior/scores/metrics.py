@@ -1,7 +1,8 @@
-"""What the ranks of the true next items are worth: the metrics of Appendix A of the behavioural paper.
+"""Metrics of the ranks of the true next items, from Appendix A of the behavioural paper.
 
 recall@K (equal to hit@K), NDCG@K and MRR@K by eq. 7, both coverages by eq. 8, cross-entropy, perplexity and entropy by
-eq. 9, all of them also for the events with exactly 3, 5, 10, 20, 50 or 100 events before them (Appendix H).
+eq. 9. All of them are computed also for the events with exactly 3, 5, 10, 20, 50 or 100 events before them (Appendix
+H).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from isoplan.trainers.behavior.scores.ranks import Ranked
 
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)
-"""The K of the metrics at K."""
+"""Largest K of the metrics at K."""
 HISTORIES = (3, 5, 10, 20, 50, 100)
-"""Numbers of events before a scored one for which metrics are said on their own."""
+"""Numbers of events before a scored one for which metrics are also computed separately."""
 PLAIN = ("loss", "perplexity", "entropy")
 """Metrics that are better when smaller."""
 AT = ("recall", "NDCG", "MRR", "coverage")
@@ -32,10 +33,10 @@ AT = ("recall", "NDCG", "MRR", "coverage")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``metrics`` of all scored events by name, and ``histories``: those of the events with so many before them.
+    """``metrics`` of all scored events by name, and ``histories``: metrics by number of events before them.
 
-    ``events`` says how many were scored, ``history_events`` how many of each history. Histories without events are
-    left out, and so is a perplexity too large for a number.
+    ``events`` is the number of scored events, ``history_events`` that of each history. Histories without events are
+    omitted, and so is a perplexity that overflows.
     """
 
     events: int
@@ -44,7 +45,7 @@ class Evaluation:
     histories: Mapping[int, Mapping[str, float]]
 
     def row(self) -> dict[str, float]:
-        """All metrics in one row: ``recall@10``, and ``recall@10/ctx_3`` for three events before."""
+        """Return all metrics in one row: ``recall@10``, and ``recall@10/ctx_3`` for three events before."""
         parts = [(f"/ctx_{length}", found) for length, found in self.histories.items()]
         return {f"{name}{tail}": v for tail, found in [("", self.metrics), *parts] for name, v in found.items()}
 
@@ -52,7 +53,7 @@ class Evaluation:
 def directions(
     cutoffs: tuple[int, ...] = CUTOFFS, histories: tuple[int, ...] = HISTORIES
 ) -> dict[str, Literal["min", "max"]]:
-    """The names of ``Evaluation.row`` and the direction in which each is better."""
+    """Return the names of ``Evaluation.row`` with the direction in which each is better."""
     by_name: dict[str, Literal["min", "max"]] = {}
     for tail in ("", *(f"/ctx_{length}" for length in histories)):
         by_name.update({f"{name}{tail}": "min" for name in PLAIN})
@@ -62,7 +63,10 @@ def directions(
 
 
 def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
-    """recall, NDCG and MRR at ``k`` of each query, (Q,) each: eq. 7, the mean over the orders of tied candidates."""
+    """Return recall, NDCG and MRR at ``k`` of each query, (Q,) each (eq. 7).
+
+    They are means over the orders of tied candidates.
+    """
     places = np.arange(1, k + 1)
     gains = {"recall": np.ones(k), "NDCG": 1 / np.log2(places + 1), "MRR": 1 / places}
     low, high = np.minimum(ranked.above, k), np.minimum(ranked.above + ranked.tied, k)
@@ -76,12 +80,12 @@ def evaluate(
     cutoffs: tuple[int, ...] = CUTOFFS,
     histories: tuple[int, ...] = HISTORIES,
 ) -> Evaluation:
-    """Metrics over batches of ranked queries, each with the number of events before them, (Q,); one is held at a time.
+    """Return metrics over batches of ranked queries.
 
-    ``items`` is the size of the catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a
-    batch's candidates that are among the K best of any of its queries, averaged over the batches with such queries;
-    ``global_coverage@K`` that of all batches together: the share of all candidates of any of them. Raises PlannerError
-    where there is no query at all.
+    Each batch has the number of events before its queries, (Q,). One batch is in memory. ``items`` is the size of the
+    catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a batch's candidates that are
+    among the K best of any of its queries, averaged over the batches with such queries. ``global_coverage@K`` is that
+    share for all batches together. Raises PlannerError if there is no query.
     """
     tallies = {length: _Tally(cutoffs) for length in (None, *histories)}
     shown = {k: np.zeros(items, np.bool_) for k in cutoffs}
@@ -110,7 +114,7 @@ def evaluate(
 
 
 class _Tally:
-    """Sums over the queries of one kind, batch by batch."""
+    """Sums over the queries with one history length, over batches."""
 
     def __init__(self, cutoffs: tuple[int, ...]) -> None:
         self.cutoffs, self.queries, self.batches = cutoffs, 0, 0
@@ -132,7 +136,7 @@ class _Tally:
 
 
 RIVALS_AT = 10
-"""The cutoff of hit rates beside rivals, as they are published."""
+"""Cutoff of the published hit rates among sampled rivals."""
 HIT, NDCG = f"hit@{RIVALS_AT}/rivals", f"NDCG@{RIVALS_AT}/rivals"
 METRICS: dict[str, Literal["min", "max"]] = {
     **{name: way for name, way in directions().items() if name != "loss"},
@@ -140,5 +144,8 @@ METRICS: dict[str, Literal["min", "max"]] = {
     HIT: "max",
     NDCG: "max",
 }
-"""Beside its loss. Without a prefix they are batch-local in stage 1 and over the full catalogue in stage 2, as in the
-behavioural paper; ``full_`` and ``local_`` are those of the other candidates."""
+"""Metrics other than the loss.
+
+Without a prefix they are batch-local in stage 1 and over the full catalogue in stage 2, as in the behavioural paper.
+``full_`` and ``local_`` are those of the other candidates.
+"""

@@ -1,13 +1,13 @@
-"""Where the true next item stands among candidates, and how likely the scores make it.
+"""Rank of the true next item among candidates, and its likelihood from the scores.
 
-What to use when: ``rank_batch`` for candidates that lie in one array, those of a batch or some drawn for each query;
-``rank_catalogue`` for all items, which are scored some at a time and never held together. Both are exact.
+Functions: ``rank_batch`` for candidates in one array, those of a batch or some drawn for each query; ``rank_catalogue``
+for all items, which are scored in chunks and never held together. Both are exact.
 
 The notation is that of Appendix A of the behavioural paper: a query q has scores z over C candidates, one of which is
-its target, and p is their softmax. **Ties**: metrics are means over all orders of the candidates with one score. A
+its target, and p is their softmax. **Ties**: metrics are means over all orders of the candidates with equal scores. A
 model that gives all items one score is therefore as good as guessing, and the order of the items does not matter. Items
-with equal vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items
-names equal scores by rising item number, and the items of a group together.
+with equal vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items sorts
+equal scores by rising item number, and keeps the items of a group together.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from isoplan.trainers.behavior.model.item_features import Groups
 Scores = NDArray[np.floating[Any]]
 
 BLOCK = 2**20
-"""Scores that are worked on at once, about; an array of them is 8 MiB."""
+"""Approximate number of scores that are processed at once; an array of them takes 8 MiB."""
 AT_ONCE, QUERIES = 2**22, 2**12
-"""Scores that are there at once, or numbers of embeddings that are gathered for them, about, and queries at most."""
+"""Approximate number of scores (or of gathered embedding values) in memory, and maximum number of queries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What is known of Q queries once their candidates are scored.
+    """Ranks of Q queries.
 
-    ``above`` (Q,) counts the candidates that score more than the target, ``tied`` (Q,) those that score the same, the
-    target among them. ``cross_entropy`` (Q,) is -log p of the target and ``entropy`` (Q,) that of p, in nats. ``top``
-    (Q, K) are the items of the K largest scores by falling score, fewer where there are not so many candidates.
-    ``pool`` are all items that were candidates, each once.
+    ``above`` (Q,) is the number of candidates that score higher than the target, ``tied`` (Q,) that of equal scores
+    including the target. ``cross_entropy`` (Q,) is -log p of the target and ``entropy`` (Q,) that of p, in nats.
+    ``top`` (Q, K) are the items of the K largest scores by falling score, fewer if there are fewer candidates. ``pool``
+    are all distinct items that were candidates.
     """
 
     above: Ints
@@ -54,9 +54,9 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class _Softmax:
-    """Sums over the candidates seen so far, (Q,) each: ``total`` of e^(z - most), ``slope`` of (z - most) e^(z - most).
+    """Sums over the candidates so far, (Q,) each: ``total`` of e^(z - most), ``slope`` of (z - most) e^(z - most).
 
-    The largest score so far is ``most``, so no sum overflows (streaming log-sum-exp).
+    ``most`` is the largest score so far, so no sum overflows (streaming log-sum-exp).
     """
 
     most: Floats
@@ -65,8 +65,8 @@ class _Softmax:
 
     @classmethod
     def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
-        """Sums of the scores (Q, C) of candidates that stand for ``sizes`` (C,) items each, None for one."""
-        with np.errstate(invalid="ignore"):  # a score that is not finite makes the sums NaN, which is looked for
+        """Return sums of the scores (Q, C) of candidates that represent ``sizes`` (C,) items each; None means one."""
+        with np.errstate(invalid="ignore"):  # a score that is not finite gives NaN, checked later
             most = z.max(axis=1)
             below = z - most[:, None]
             weights = np.exp(below)
@@ -94,11 +94,11 @@ class _Softmax:
 
 
 def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> Ranked:
-    """Queries whose candidates are all here.
+    """Rank queries whose candidates are in one array.
 
-    ``scores`` is (Q, C); ``targets`` (Q,) says in which column the true item of a query stands. ``candidates`` are the
-    items of the columns, (C,) where all queries share them, (Q, C) where each has its own; the ``top`` best of each
-    query are kept. Raises PlannerError where a score is not finite.
+    ``scores`` is (Q, C); ``targets`` (Q,) is the column of each query's true item. ``candidates`` are the items of the
+    columns, (C,) if all queries share them, or (Q, C). The ``top`` best of each query are returned. Raises PlannerError
+    if a score is not finite.
     """
     queries, count = scores.shape
     if targets.shape != (queries,) or candidates.shape not in ((count,), scores.shape) or not count:
@@ -123,10 +123,10 @@ def rank_catalogue(
 ) -> Ranked:
     """Rank queries among all items, ``chunk`` groups of equal items at a time.
 
-    ``score(first, stop)`` gives the scores (Q, stop - first) of the groups from ``first`` to ``stop``. If the catalogue
-    takes more than one chunk, it is called twice for each, first for sums and targets, then to count, and must answer
-    the same both times. ``targets`` (Q,) are items. Takes ``ranking_bytes`` of memory at most. Raises PlannerError
-    where a score is not finite.
+    ``score(first, stop)`` returns the scores (Q, stop - first) of the groups from ``first`` to ``stop``. If the
+    catalogue needs more than one chunk, it is called twice for each, first for sums and targets, then to count, and
+    must return the same both times. ``targets`` (Q,) are items. Uses at most ``ranking_bytes`` of memory. Raises
+    PlannerError if a score is not finite.
     """
     if not len(groups):
         raise ValueError("a catalogue without items")
@@ -168,9 +168,9 @@ def level(scores: Scores, groups: Ints) -> Scores:
 
 
 def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
-    """Memory that ``rank_catalogue`` takes at most, in bytes, where a score takes ``itemsize``.
+    """Return the maximum bytes that ``rank_catalogue`` uses, with ``itemsize`` bytes per score.
 
-    The scores of two chunks are there while one follows the other.
+    While one chunk replaces another, the scores of both are in memory.
     """
     return 2.0 * itemsize * queries * chunk + 8.0 * (6 * BLOCK + queries * (6 * top + 16) + 6 * chunk)
 
@@ -187,14 +187,14 @@ def _chunks(
 
 
 def _sizes(groups: Groups, first: int, stop: int) -> Ints | None:
-    """How many items each of some groups has; None where all have one."""
+    """Return the number of items of each group, or None if all groups have one."""
     return None if groups.distinct else groups.sizes[first:stop]
 
 
 def _added(
     scores: Scores, first: int, best: Ints, values: Floats, top: int, sizes: Ints | None
 ) -> tuple[_Softmax, Ints, Floats]:
-    """The sums of one chunk, and the best items of it and of those before it, whose numbers are smaller."""
+    """Return the sums of a chunk, and the best items of this and earlier chunks, whose numbers are smaller."""
     sums, kept, worth = [], [], []
     ids = np.arange(first, first + scores.shape[1])
     for rows in _blocks(*scores.shape):
@@ -214,7 +214,7 @@ def _added(
 def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, Ints]:
     """Count the scores of each row that are larger than its target's, and those that equal it.
 
-    The score of a column counts ``sizes`` (C,) times, None for once.
+    The score of a column counts ``sizes`` (C,) times; None means once.
     """
     larger, equal = z > target[:, None], z == target[:, None]
     if sizes is None:
@@ -223,7 +223,7 @@ def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, 
 
 
 def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
-    """The items (q, K) of the K largest scores by falling score, then by number, and these scores."""
+    """Return the items (q, K) of the K largest scores by falling score, then by number, and these scores."""
     own = np.broadcast_to(items, z.shape)
     if items.ndim == 2 or np.any(items[1:] < items[:-1]):
         order = np.argsort(own, axis=1, kind="stable")
@@ -232,7 +232,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
     if top < count:
         lowest = np.partition(z, count - top, axis=1)[:, count - top]
         chosen = z >= lowest[:, None]
-        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # equal scores at the edge: the first ones
+        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # ties at the edge: keep the first
             edge = np.flatnonzero(z[row] == lowest[row])
             chosen[row, edge[top - np.count_nonzero(z[row] > lowest[row]) :]] = False
         columns = np.nonzero(chosen)[1].reshape(len(z), top)
@@ -242,7 +242,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
 
 
 def _checked(softmax: _Softmax) -> _Softmax:
-    """Raises PlannerError where a score was not finite, which its sums show."""
+    """Check that the sums are finite. Raises PlannerError if a score was not."""
     if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
         raise PlannerError("The model gives scores that are not finite: lower its learning rate.")
     return softmax
@@ -254,7 +254,7 @@ def _blocks(queries: int, count: int) -> Iterator[slice]:
 
 
 def join(pieces: list[Ranked], pool: Ints | range, top: int) -> Ranked:
-    """Queries of one pool that were ranked some at a time, as one; ``top`` best items of each."""
+    """Join queries of one pool that were ranked in parts, with the ``top`` best items of each."""
     if not pieces:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)
         return Ranked(none, none, nothing, nothing, np.zeros((0, top), np.int64), pool)

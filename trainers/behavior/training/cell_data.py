@@ -1,4 +1,4 @@
-"""The log that a cell trains on: read or made up, split, cut into windows, and what is known of its items."""
+"""Data of a cell: a log from files or synthetic, its split, its windows, and the features of its items."""
 
 from __future__ import annotations
 
@@ -34,11 +34,9 @@ SPLITS: dict[Cut, Callable[[Log], Split]] = {"last": leave_last_out, "last-one":
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Windows to train on and to be judged on, of one log, and ``known``, which has a row for each of its items.
+    """Windows for training and evaluation of one log, and ``known``, with one row for each of its items.
 
-    ``beside`` is what is known of events beside their items.
-
-    ``facts`` are what the size of a cell follows from.
+    ``beside`` are features of events other than their items. ``facts`` determine the size of a cell.
     """
 
     log: Log
@@ -51,13 +49,13 @@ class Data:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the log as it was read, and about what a model can learn of it."""
+        """Sentences about the reading of the log, and about what a model can learn from it."""
         found = (*describe_equal_items(self.known), *describe_untrained(self.log, self.train, self.judged, self.known))
         return (*self.log.notes, *found)
 
     @cached_property
     def fingerprint(self) -> int:
-        """A number that other data do not share: of the log, of its items and of what is known of both."""
+        """A checksum of the log, its items and the features of both."""
         known, beside = self.known, self.beside.features
         arrays = (self.log.items, self.log.starts, self.train.first, self.train.stop, known.words, known.lengths,
                   known.categories, known.numbers, known.ids, beside.categories, beside.numbers)  # fmt: skip
@@ -68,15 +66,16 @@ class Data:
 
     @cached_property
     def shares(self) -> NDArray[np.float32]:
-        """The share of the events trained on that each item is, (items,); an item of none has that of half an event."""
+        """The share of each item in the training events, (items,). An item without events counts half an event."""
         counts = popularity(self.log, self.split).counts
         return (np.maximum(counts, 0.5) / max(counts.sum(), 1)).astype(np.float32)
 
 
 def open_data(root: Path, cell: BehaviorCell) -> Data:
-    """The data of a cell of the workspace ``root``.
+    """Read the data of a cell of the workspace ``root``.
 
-    Raises PlannerError for a folder without events, for what cannot be read or split, and for a batch larger than that.
+    Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the batch is larger than
+    the data.
     """
     log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = SPLITS[cell.split](log)

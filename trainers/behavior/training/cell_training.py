@@ -1,4 +1,4 @@
-"""Training of a cell: random windows of the log, both stages, looks on the way, and what it is worth in the end."""
+"""Training of a cell: random windows of the log, both stages, evaluations during training, and the final metrics."""
 
 from __future__ import annotations
 
@@ -33,20 +33,21 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
 POINTS = 200
-"""Times that a cell says how it goes."""
+"""Number of progress reports of a cell."""
 TAIL = 100
-"""Updates whose mean loss is the training loss of a cell: learning rates are chosen by it (behavioural, App. D)."""
+"""Number of last steps whose mean loss is the training loss, by which learning rates are chosen (behavioural, App. D).
+"""
 
 
 class Diverged(CellError):
-    """A loss that is no number."""
+    """A loss that is not finite."""
 
 
 def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell of the workspace ``root`` and judge it: N, p_e, p, s, D, U, C as they were, and all metrics.
+    """Train and evaluate a cell of the workspace ``root``. Returns the actual N, p_e, p, s, D, U, C and all metrics.
 
-    Raises CellError for a cell or a catalogue larger than the memory there is, and PlannerError for more negatives than
-    items, and for a log that cannot be read or split.
+    Raises CellError if a cell or a catalogue exceeds the memory, and PlannerError if there are more negatives than
+    items or if a log cannot be read or split.
     """
     if (known := facts_of(root, cell)) is not None:
         check_catalogue(cell, known, memory_of(stream.device))
@@ -74,7 +75,7 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
 
 
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
+    """Train both parts in stage 1, or load the result of stage 1 that another cell saved for stage 2."""
     cell = trainer.cell
     place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
     if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
@@ -97,9 +98,9 @@ def _stage2(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> Non
 
 
 def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train the stage at every learning rate of the cell from the same beginning; the least training loss is kept.
+    """Train the stage at every learning rate of the cell from the same state. Keeps the smallest training loss.
 
-    Raises CellError where the training diverges at each of them.
+    Raises CellError if the training diverges at every rate.
     """
     rates = trainer.cell.tried_rates
     while len(tried := trainer.state.tried) < len(rates):
@@ -125,7 +126,7 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> N
 
 
 def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunContext) -> None:
-    """Update until as many updates of the stage have been made as ``steps`` says of both. Raises Diverged."""
+    """Train until the stage has the number of steps in ``steps`` (of both stages). Raises Diverged."""
     cell, stage = trainer.cell, trainer.state.stage
     tries = len(cell.tried_rates)
     total = steps[stage - 1]
@@ -157,7 +158,7 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunC
 
 
 def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
-    """The mean losses of the last updates, and the events of the stage; what the tails of the stage are made of."""
+    """Return the mean losses of the last steps and the events of the stage, and update the tails of its losses."""
     losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
     trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
     if "in_batch" in losses:
@@ -172,19 +173,19 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
 
 
 def _check_weights(trainer: Trainer) -> None:
-    """Raises Diverged where a weight is no number, which the loss before the update does not tell."""
+    """Check that all weights are finite, which the loss before the step does not show. Raises Diverged if not."""
     if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
         raise Diverged(f"The training diverged after {trainer.state.updates:,} updates: use a smaller learning rate.")
 
 
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
-    """The windows of updates from number ``first`` on."""
+    """Yield the windows of the steps from number ``first`` on."""
     cell = trainer.cell
     return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
 
 
 def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, float]:
-    """What a finished cell is worth, and what it took."""
+    """Return the metrics of a finished cell, and its sizes and compute."""
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
     known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)

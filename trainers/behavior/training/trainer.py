@@ -36,11 +36,12 @@ from isoplan.trainers.cell import CellError
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sequences of ``lengths`` (S,) positions one after the other, P in all; each reads an item and predicts the next.
+    """Concatenated sequences of ``lengths`` (S,) positions, P in total.
 
-    ``items`` (I,) are the distinct items of the batch, rising. ``inputs`` (P,) are places among them. ``candidates``
-    (M,) are the places of those that are the target of any position, and ``targets`` (P,) are places among the
-    candidates. ``events`` (P,) are the events of the log that are read.
+    Each position reads an item and predicts the next. ``items`` (I,) are the distinct items of the batch in rising
+    order. ``inputs`` (P,) are indices of ``items``. ``candidates`` (M,) are the indices of those that are the target of
+    any position, and ``targets`` (P,) are indices of ``candidates``. ``events`` (P,) are the events of the log that are
+    read.
     """
 
     items: Ints
@@ -52,14 +53,14 @@ class Batch:
 
     @property
     def positions(self) -> int:
-        """Events that the step trains on."""
+        """The number of events that the step trains on."""
         return len(self.inputs)
 
 
 def batch_of(
     inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints, events: NDArray[np.integer]
 ) -> Batch:
-    """The batch in which position p reads event ``events[p]`` of item ``inputs[p]`` and predicts ``targets[p]``."""
+    """Return the batch in which position p reads event ``events[p]`` of ``inputs[p]`` and predicts ``targets[p]``."""
     if not len(inputs) == len(targets) == len(events) == lengths.sum():
         raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
     items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
@@ -73,10 +74,10 @@ Regime = Literal["local", "full"]
 
 @dataclass(frozen=True)
 class State:
-    """How far a cell is: in which stage, and its updates, events and FLOPs (C) in it; before them those of stage 1.
+    """Progress of a cell: its stage, the steps, events and FLOPs (C) of the stage, and ``before`` those of stage 1.
 
-    ``tried`` are training losses at the learning rates that the stage has been through, in their order, and ``rate`` is
-    the one that was kept, zero before that is known.
+    ``tried`` are training losses at the learning rates that the stage has completed, in order. ``rate`` is the selected
+    rate, 0 until it is known.
     """
 
     stage: int = 1
@@ -89,7 +90,7 @@ class State:
 
 
 class Trainer:
-    """Everything that the next update depends on; ``kept`` are earlier states that a stage may go back to, by name."""
+    """The state on which the next step depends. ``kept`` are earlier states to restore, by name."""
 
     def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
         torch.manual_seed(cell.seed)
@@ -106,21 +107,23 @@ class Trainer:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether the device is one."""
+        """Whether the device is a GPU."""
         return self.device.type == "cuda"
 
     @property
     def regime(self) -> Regime:
-        """Whom true items are judged among: those of a batch in stage 1, the whole catalogue in stage 2."""
+        """The candidates of the evaluation: those of a batch in stage 1, the whole catalogue in stage 2."""
         return "local" if self.cell.stage == 1 else "full"
 
     @property
     def negatives(self) -> int:
-        """Items that are drawn at each update: in stage 1 of a cell of stage 2 none, so that a sweep of K shares it."""
+        """The number of items drawn at each step. It is 0 in stage 1 of a stage 2 cell, so that a sweep of K
+        shares it.
+        """
         return self.cell.negatives if self.state.stage == self.cell.stage else 0
 
     def freeze(self) -> None:
-        """Begin stage 2: embeddings of the whole catalogue are kept, and only the contextualiser goes on."""
+        """Begin stage 2: cache the embeddings of the whole catalogue, and train only the contextualiser."""
         if self.state.stage == 1:
             before = (self.state.updates, self.state.events, self.state.flops)
             self.state, self.tail, self.tail_in_batch = State(2, before=before), [], []
@@ -129,7 +132,7 @@ class Trainer:
         self.optimiser = self._optimiser()
 
     def embeddings(self) -> Tensor:
-        """Embeddings (items, h) of all items: the cache of stage 2, else as the embedder is now."""
+        """Return the embeddings (items, h) of all items, from the cache of stage 2 or the current embedder."""
         if self.cache is not None:
             return self.cache
         self.model.eval()
@@ -139,11 +142,11 @@ class Trainer:
         return vectors
 
     def autocast(self) -> torch.autocast:
-        """bf16 on a GPU."""
+        """Return the autocast context: bf16 on a GPU."""
         return torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu)
 
     def update(self, chosen: Ints, rate: float) -> dict[str, Tensor]:
-        """One step of AdamW on the ``chosen`` windows; the loss before it, and its parts by name."""
+        """Take one step of AdamW on the ``chosen`` windows. Returns the loss before it, and its parts by name."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         batch = self.batch(chosen)
@@ -159,32 +162,34 @@ class Trainer:
         return {"train": losses.total.detach(), **{name: part.detach() for name, part in losses.parts.items()}}
 
     def batch(self, chosen: Ints) -> Batch:
-        """What the ``chosen`` windows of the training set hold."""
+        """Return the batch of the ``chosen`` windows of the training set."""
         packed = pack(self.data.train, chosen)
         items = self.data.log.items
         return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
 
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
-        """Queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with the embeddings of their ``items``."""
+        """Return queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with their item embeddings
+        ``items``.
+        """
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
         vectors: Tensor = self.model.context(read, lengths)
         return vectors
 
     def keep(self, name: str) -> None:
-        """Keep everything as it is now, also in checkpoints, until ``go_back``."""
+        """Save the current state under ``name`` for ``go_back``. Checkpoints include it."""
         self.kept[name] = deepcopy({**self._whole(), "rng": training_loop.random_state(self.device)})
 
     def go_back(self, name: str) -> None:
-        """Be as when ``keep`` was called with that name."""
+        """Restore the state that ``keep`` saved under ``name``."""
         self._take(deepcopy(self.kept[name]))
         training_loop.set_random_state(self.kept[name]["rng"], self.device)
 
     def save(self, place: Path) -> None:
-        """Everything that the next update depends on, and what was kept."""
+        """Save the state on which the next step depends, and the kept states."""
         training_loop.save_checkpoint(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
-        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other data."""
+        """Load a checkpoint. Raises CellError if it cannot be read or has other data."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
                 raise CellError("the log has changed since")
@@ -206,7 +211,10 @@ class Trainer:
         self.optimiser.load_state_dict(found["optimiser"])
 
     def _losses(self, batch: Batch) -> tuple[Losses, Drawn]:
-        """Stage 1 embeds the items of the batch and those drawn, each once; stage 2 reads all from the cache."""
+        """Return the losses and the drawn items.
+
+        Stage 1 embeds the distinct items of the batch and the drawn ones; stage 2 reads all from the cache.
+        """
         wanted, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
         drawn = draw(self.data.facts.items, self.negatives, wanted, own, self._random())
         table, places = self._table(batch, drawn)
@@ -225,21 +233,21 @@ class Trainer:
         return sampled(queries, table, places(wanted), own, placed, how, log_q, self.chunk), drawn
 
     def _table(self, batch: Batch, drawn: Drawn) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Embeddings of all items that a step needs, and where in it items are."""
+        """Return the embeddings of all items of a step, and a function from items to rows."""
         if self.cache is not None:
             return self.cache, lambda items: items
         rows = np.union1d(batch.items, drawn.items.cpu().numpy())
         return self.model.embedder(self.data.known.take(rows)), partial(torch.bucketize, boundaries=self._there(rows))
 
     def _random(self) -> torch.Generator:
-        """Random numbers of one update, whatever was drawn before it."""
+        """Return the random generator of one step, independent of earlier draws."""
         seed = np.random.SeedSequence([self.cell.seed, self.state.stage, self.state.updates]).generate_state(
             1, np.uint64
         )
         return torch.Generator(self.device).manual_seed(int(seed[0] >> np.uint64(1)))
 
     def _C(self, batch: Batch, drawn: Drawn) -> float:
-        """FLOPs of a step as the family counts them: every event of it is embedded in stage 1, and every drawn item."""
+        """Return the FLOPs of a step as the family counts them: stage 1 embeds every event and every drawn item."""
         unique = len(batch.candidates)
         if self.cache is not None:
             return stage2_flops(self.shape, batch.lengths, unique, self.negatives)

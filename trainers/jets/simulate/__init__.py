@@ -1,7 +1,7 @@
 """Jets of the ten JetClass classes from Pythia and FastJet, with the branches of JetClass.
 
-Nothing here is imported before jets are asked for: Pythia, FastJet, Awkward Array and uproot come with the extra
-``jets``, which ``need_extra`` looks for.
+Nothing here is imported until jets are simulated: Pythia, FastJet, Awkward Array and uproot belong to the extra
+``jets``, which ``need_extra`` checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PACKAGES = ("pythia8mc", "fastjet", "awkward", "vector", "uproot")
 
 
 def need_extra() -> None:
-    """Raises PlannerError, one sentence, where a package of the extra is not installed."""
+    """Check that the packages of the extra are installed. Raises PlannerError with one sentence if not."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise PlannerError(

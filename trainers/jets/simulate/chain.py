@@ -1,4 +1,4 @@
-"""From a class and a seed to jets with the branches of JetClass."""
+"""Simulation of jets with the branches of JetClass from a class and a seed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, p
 from isoplan.trainers.jets.simulate.processes import PROCESSES, Process
 
 LEAST_BATCH, BATCH = 16, 128
-"""Events that Pythia makes at once; more of them take memory and no less time."""
+"""Minimum and maximum number of events per batch of Pythia. Larger batches need memory and save no time."""
 PATIENCE = 3000
-"""Events without a single jet after which a class counts as one that yields none."""
+"""Number of events without any jet after which a class counts as one without jets."""
 
 
 def make_jets(
@@ -30,12 +30,12 @@ def make_jets(
     stop: Callable[[], bool] = lambda: False,
     said: Callable[[int], None] = lambda jets: None,
 ) -> ak.Array:
-    """``n`` jets of the class ``kind``: a record array with the branches of JetClass and ``aux_*`` of their partons.
+    """Return ``n`` jets of the class ``kind``.
 
-    The jets depend on class, ``seed`` and ``chunk`` alone, and fewer of them are the first of more; no two chunks of a
-    seed share events. After every batch ``said`` is told how many there are, and ``stop`` asked.
-
-    Raises Stopped, and PlannerError for an unknown class or one that yields no jets.
+    The result is a record array with the branches of JetClass and ``aux_*`` of their partons. The jets depend only on
+    class, ``seed`` and ``chunk``, and a smaller ``n`` gives the first of them. Two chunks of a seed share no events.
+    After every batch ``said`` is called with the number of jets, and ``stop`` is checked. Raises Stopped, and
+    PlannerError for an unknown class or one without jets.
     """
     process = process_of(kind)
     whole = np.random.SeedSequence([seed, NAMES.index(kind)])
@@ -59,20 +59,20 @@ def make_jets(
 
 
 def process_of(kind: str) -> Process:
-    """The process of a class. Raises PlannerError for one that there is not."""
+    """Return the process of a class. Raises PlannerError if the class does not exist."""
     if kind not in PROCESSES:
         raise PlannerError(f"There is no class {kind!r} of jets: use {', '.join(NAMES)}.")
     return PROCESSES[kind]
 
 
 def _batch(wanted: int, jets: int, events: int) -> int:
-    """Events that likely give the ``wanted`` jets, by those so far, within what a batch may have."""
+    """Estimate the number of events that give the ``wanted`` jets, from the rate so far, within the batch limits."""
     expected = wanted * events / jets if jets else 4 * wanted + events
     return int(np.clip(np.ceil(1.1 * expected), LEAST_BATCH, BATCH))
 
 
 def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str, noise: detector.Noise) -> ak.Array:
-    """The jets of these events that stand for the class, with all branches."""
+    """Return the jets of the class in these events, with all branches."""
     seen, jets, parents = select(generator, events, process, noise)
     return branches(seen, jets, kind, parents)
 
@@ -80,7 +80,7 @@ def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str,
 def select(
     generator: Generator, events: ak.Array, process: Process, noise: detector.Noise
 ) -> tuple[detector.Seen, cluster.Jets, dict[str, Floats]]:
-    """What the detector sees of these events, the jets that stand for the class, and the particles that decayed."""
+    """Return the reconstructed particles of these events, the jets of the class, and the decayed particles."""
     columns = Columns(events)
     seen = detector.detect(particles(columns, generator.charges), noise)
     decays = partons(columns, process.parent)
@@ -91,7 +91,7 @@ def select(
 
 
 def empty(kind: str) -> ak.Array:
-    """No jets, with all branches."""
+    """Return zero jets with all branches."""
     none, rows = np.zeros(0), np.zeros(0, np.int64)
     seen = detector.Seen(0, rows, *(none,) * 5, rows, *(none,) * 4)
     jets = cluster.Jets(rows, none, none, none, none, ak.unflatten(rows, rows))
@@ -99,7 +99,7 @@ def empty(kind: str) -> ak.Array:
 
 
 def branches(seen: detector.Seen, jets: cluster.Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
-    """Jets with JetClass's branches: particles by falling pT, up to 128, in single precision."""
+    """Return jets with JetClass's branches: up to 128 particles by falling pT, in single precision."""
     pt = ak.unflatten(np.hypot(seen.px, seen.py)[_flat(jets.rows)], ak.num(jets.rows))
     rows = jets.rows[ak.argsort(pt, ascending=False, stable=True)][:, :MOST_PARTICLES]
     many = ak.to_numpy(ak.num(rows))
@@ -121,7 +121,7 @@ def branches(seen: detector.Seen, jets: cluster.Jets, kind: str, parents: dict[s
 
 
 def _parts(seen: detector.Seen, jets: cluster.Jets, rows: Ints, many: Ints) -> dict[str, Floats]:
-    """The branches of all particles of all jets, in one row each."""
+    """Return the branches of all particles of all jets as flat arrays."""
     eta = np.arcsinh(seen.pz[rows] / np.hypot(seen.px[rows], seen.py[rows]))
     phi = np.arctan2(seen.py[rows], seen.px[rows])
     side = np.where(jets.eta >= 0, 1.0, -1.0)

@@ -14,9 +14,9 @@ from isoplan.trainers.jets.simulate.detector import Seen
 from isoplan.trainers.jets.simulate.generate import Partons
 from isoplan.trainers.jets.simulate.processes import ETA, PT, RADIUS
 
-fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # it would go to standard output
+fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # the banner would go to standard output
 ANTI_KT = fastjet.JetDefinition(fastjet.antikt_algorithm, RADIUS)
-# A jet is clustered again as a whole: no two of its particles are as far apart as this.
+# Recluster all particles of a jet: the radius is larger than any distance between them.
 CAMBRIDGE = fastjet.JetDefinition(fastjet.cambridge_algorithm, 100.0)
 Z_CUT, BETA = 0.1, 0.0
 AXES = (1, 2, 3, 4)
@@ -26,7 +26,7 @@ AXES = (1, 2, 3, 4)
 class Jets:
     """Jets in the window of transverse momentum and pseudorapidity, by event.
 
-    ``rows`` (jets * var) are the numbers of their particles in ``Seen``; momenta in GeV.
+    ``rows`` (jets * var) are the indices of their particles in ``Seen``. Momenta are in GeV.
     """
 
     event: Ints
@@ -38,29 +38,29 @@ class Jets:
 
     @property
     def pt(self) -> Floats:
-        """Transverse momentum in GeV."""
+        """The transverse momentum in GeV."""
         return np.hypot(self.px, self.py)
 
     @property
     def eta(self) -> Floats:
-        """Pseudorapidity of the axis."""
+        """The pseudorapidity of the axis."""
         return np.arcsinh(self.pz / self.pt)
 
     @property
     def phi(self) -> Floats:
-        """Azimuth of the axis, from -pi to pi."""
+        """The azimuth of the axis, from -pi to pi."""
         return np.arctan2(self.py, self.px)
 
     def __getitem__(self, kept: NDArray[np.bool_]) -> Jets:
-        """Those of them that are ``kept``."""
+        """Return the jets that are ``kept``."""
         px, py, pz, energy = (column[kept] for column in (self.px, self.py, self.pz, self.energy))
         return Jets(self.event[kept], px, py, pz, energy, self.rows[kept])
 
 
 def find_jets(seen: Seen) -> Jets:
-    """The anti-kt jets within the window."""
+    """Return the anti-kt jets within the window."""
     counts = np.bincount(seen.event, minlength=seen.events)
-    full = np.flatnonzero(counts)  # FastJet has nothing to say about an event without particles
+    full = np.flatnonzero(counts)  # FastJet gives no result for an event without particles
     starts = (np.cumsum(counts) - counts)[full]
     found = fastjet.ClusterSequence(ak.unflatten(_momenta(seen), counts[full]), ANTI_KT)
     jets, rows = found.inclusive_jets(min_pt=PT[0]), found.constituent_index(min_pt=PT[0])
@@ -73,7 +73,10 @@ def find_jets(seen: Seen) -> Jets:
 
 
 def substructure(seen: Seen, jets: Jets) -> tuple[Floats, Floats]:
-    """Soft-drop mass in GeV (z_cut 0.1, beta 0) and (jets, 4) N-subjettiness (beta 1) with one-pass kt axes."""
+    """Return the soft-drop mass in GeV (z_cut 0.1, beta 0) and the N-subjettiness (jets, 4).
+
+    N-subjettiness uses beta 1 and one-pass kt axes.
+    """
     if len(jets.event) == 0:
         return np.zeros(0), np.zeros((0, len(AXES)))
     particles = ak.unflatten(_momenta(seen)[ak.to_numpy(ak.flatten(jets.rows))], ak.num(jets.rows))
@@ -88,14 +91,14 @@ def _momenta(seen: Seen) -> ak.Array:
 
 
 def turn(phi: Floats) -> Floats:
-    """Angles between -pi and pi."""
+    """Return angles between -pi and pi."""
     return (phi + np.pi) % (2 * np.pi) - np.pi
 
 
 def match(jets: Jets, partons: Partons, visible: int) -> Ints:
-    """For each jet the number of the decay all of whose ``visible`` products lie within 0.8 of its axis; -1: none does.
+    """Return for each jet the decay whose ``visible`` products all lie within 0.8 of its axis, or -1.
 
-    Decays with another number of visible products match nothing. Of two decays in one jet the first counts.
+    Decays with another number of visible products match no jet. Of two decays in one jet the first counts.
     """
     of = np.searchsorted(partons.event, jets.event, "left"), np.searchsorted(partons.event, jets.event, "right")
     many = of[1] - of[0]

@@ -1,15 +1,15 @@
-"""A fast stand-in for a detector: what tracks and calorimeter cells would say of an event's particles.
+"""A fast simplified detector simulation: tracks and calorimeter cells from an event's particles.
 
-Resolutions, efficiencies and cells are those of the CMS card of Delphes 3 (arXiv:1307.6346) in round numbers; particle
-flow is its simplest form. No magnetic bending on the way to the calorimeter, no showers that spread over cells, no
-pile-up. What each number does stands in ``docs/jets.md``.
+Resolutions, efficiencies and cells are those of the CMS card of Delphes 3 (arXiv:1307.6346), rounded. Particle flow is
+in its simplest form. There is no magnetic bending before the calorimeter, no shower across several cells, and no
+pile-up. ``docs/jets.md`` explains each number.
 
 - A charged particle leaves a track with the probability ``_efficiency``, if it was produced inside the tracker; its
   momentum is smeared, its direction is not.
-- Energy falls into cells: that of photons and electrons into small ones (electromagnetic), of all hadrons into large
-  ones (hadronic). A cell's energy is smeared, the energy of the tracks that point to it is subtracted, and what is left
-  becomes a photon or a neutral hadron where it is significant.
-- Impact parameters are those of the helix through the place of production, smeared by their errors.
+- Energy is deposited in cells: that of photons and electrons in small ones (electromagnetic), of all hadrons in large
+  ones (hadronic). A cell's energy is smeared, the energy of the tracks that point to it is subtracted, and the rest
+  becomes a photon or a neutral hadron if it is significant.
+- Impact parameters are those of the helix through the production vertex, smeared by their errors.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.jets.simulate.generate import Particles
 
 FIELD = 3.8
-"""Tesla."""
+"""Magnetic field in tesla."""
 BEND = 2.998e-4 * FIELD
-"""GeV/mm: a particle of pT has a radius of pT / BEND."""
+"""Bending constant in GeV/mm: a particle of transverse momentum pT has the radius pT / BEND."""
 TRACKER_ETA, TRACKER_RADIUS, TRACKER_LENGTH = 2.5, 1290.0, 3000.0
-"""Where tracks are seen, and the tracker's size in mm."""
+"""Maximum pseudorapidity of tracks, and radius and length of the tracker in mm."""
 BORN_RADIUS = 250.0
-"""mm from the beam beyond which a particle that is produced leaves too few hits for a track."""
+"""Distance from the beam in mm beyond which a produced particle leaves too few hits for a track."""
 SOFTEST_TRACK = 1.0
-"""GeV of pT below which tracks are not used."""
+"""Minimum pT of tracks in GeV."""
 PION = 0.13957
 MASSES = {11: 0.000511, 13: 0.10566}
 
@@ -43,10 +43,10 @@ CHARGED, NEUTRAL, PHOTON, ELECTRON, MUON = range(5)
 
 @dataclass(frozen=True)
 class Calorimeter:
-    """Cells of ``size`` in pseudorapidity and azimuth (twice that beyond ``wide``), and their energy resolution.
+    """Cells of ``size`` in pseudorapidity and azimuth (twice that beyond ``wide``), with their energy resolution.
 
-    sigma^2 = (constant E)^2 + stochastic^2 E + noise^2, GeV. What is left of a cell counts from ``least`` GeV and
-    ``significance`` sigma on.
+    sigma^2 = (constant E)^2 + stochastic^2 E + noise^2, in GeV. The rest of a cell counts if it is above ``least`` GeV
+    and above ``significance`` sigma.
     """
 
     size: float
@@ -58,18 +58,18 @@ class Calorimeter:
     significance: float
 
     def sigma(self, energy: Floats) -> Floats:
-        """The error of a cell's ``energy``, GeV."""
+        """Return the error of a cell's ``energy``, in GeV."""
         return np.sqrt((self.constant * energy) ** 2 + self.stochastic**2 * energy + self.noise**2)
 
 
-# Cells are as large as showers are wide: two photons in one of them cannot be told apart.
+# Cells have the width of showers, so two photons in one cell cannot be separated.
 ELECTROMAGNETIC = Calorimeter(np.pi / 90, 9.0, 0.008, 0.11, 0.4, 1.0, 2.0)
 HADRONIC = Calorimeter(np.pi / 36, 1.65, 0.05, 1.0, 0.5, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """One source of random numbers for each effect: results do not depend on how events are cut into batches."""
+    """Random generators, one per effect, so that results do not depend on the batches of events."""
 
     track: Rng
     momentum: Rng
@@ -82,7 +82,7 @@ class Noise:
 
     @classmethod
     def of(cls, seed: SeedSequence) -> Noise:
-        """The sources that belong to a seed."""
+        """Return the generators of a seed."""
         return cls(*(default_rng(child) for child in seed.spawn(8)))
 
 
@@ -90,7 +90,8 @@ class Noise:
 class Seen:
     """Reconstructed particles of ``events`` events, one row each, by event.
 
-    Momenta in GeV; impact parameters and their errors in mm, zero without a track; ``kind`` as the constants above.
+    Momenta are in GeV; impact parameters and their errors are in mm, 0 without a track. ``kind`` is one of the
+    constants above.
     """
 
     events: int
@@ -108,7 +109,7 @@ class Seen:
 
 
 def detect(made: Particles, noise: Noise) -> Seen:
-    """What the detector makes of these particles."""
+    """Return the reconstruction of the particles."""
     charge = made.charge
     pt, kind = np.hypot(made.px, made.py), _kinds(made.pid, charge)
     eta, phi = np.arcsinh(made.pz / pt), np.arctan2(made.py, made.px)
@@ -135,7 +136,7 @@ def detect(made: Particles, noise: Noise) -> Seen:
 
 
 Rows = tuple[Ints, Floats, Ints]
-"""Events; (9, rows) of px, py, pz, energy, charge, d0, its error, dz, its error; kinds."""
+"""Event indices; (9, rows) of px, py, pz, energy, charge, d0, its error, dz, its error; kinds."""
 
 
 def _kinds(pid: Ints, charge: Floats) -> Ints:
@@ -147,7 +148,7 @@ def _kinds(pid: Ints, charge: Floats) -> Ints:
 
 
 def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """The probability of a track; zero for what is neutral."""
+    """Return the probability of a track; 0 for neutral particles."""
     soft, central = pt < 1.0, eta < 1.5
     hadron = np.where(central, np.where(soft, 0.70, 0.95), np.where(soft, 0.60, 0.85))
     electron = np.where(central, np.where(soft, 0.73, 0.95), np.where(soft, 0.50, 0.85))
@@ -157,7 +158,7 @@ def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
 
 
 def _spread(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """Relative error of pT: multiple scattering and, growing with pT, the curvature."""
+    """Return the relative error of pT: multiple scattering, and a curvature term proportional to pT."""
     region = np.digitize(eta, (0.5, 1.5))
     flat = np.array([0.010, 0.015, 0.025])[region]
     rising = np.array([1.5e-4, 2.5e-4, 5.5e-4])[region]
@@ -187,7 +188,7 @@ def _tracks(
 
 
 def errors(pt: Floats, eta: Floats) -> tuple[Floats, Floats]:
-    """Errors of the two impact parameters in mm: that of the hits, and scattering that falls with momentum."""
+    """Return the errors of both impact parameters in mm: hit resolution, and scattering that falls with momentum."""
     long = np.cosh(eta)
     return np.hypot(0.012, 0.075 * np.sqrt(long) / pt), np.hypot(0.025, 0.090 * long**1.5 / pt)
 
@@ -195,15 +196,15 @@ def errors(pt: Floats, eta: Floats) -> tuple[Floats, Floats]:
 def impact(
     x: Floats, y: Floats, z: Floats, pt: Floats, eta: Floats, phi: Floats, charge: Floats
 ) -> tuple[Floats, Floats]:
-    """Transverse and longitudinal impact parameter in mm of helices through (x, y, z), to the collision at the origin.
+    """Return the transverse and longitudinal impact parameter in mm of helices through (x, y, z).
 
-    The sign is that of (x p_y - y p_x) at the closest approach in the transverse plane, as in Delphes. ``charge`` zero
-    gives straight lines.
+    They are relative to the collision at the origin. The sign is that of (x p_y - y p_x) at the closest approach in the
+    transverse plane, as in Delphes. ``charge`` 0 gives straight lines.
     """
     along, across = x * np.cos(phi) + y * np.sin(phi), x * np.sin(phi) - y * np.cos(phi)
     with np.errstate(divide="ignore"):
         curvature = BEND * charge / pt
-    # For centre c and signed radius R, |c| - |R| written without a difference of large numbers.
+    # |c| - |R| for centre c and signed radius R, without a difference of large numbers.
     away = curvature * (x**2 + y**2) + 2 * across
     d0 = away / (1 + np.sqrt(np.maximum(1 + curvature * away, 0.0)))
     turn = np.arctan2(curvature * along, 1 + curvature * across)
@@ -221,13 +222,13 @@ def _cells(
     rngs: tuple[Rng, Rng],
     left: int,
 ) -> Rows:
-    """What is left of the cells that ``energy`` falls into, without what tracks have ``taken``."""
+    """Return the rest of the cells that contain ``energy``, after subtraction of the track energy ``taken``."""
     key = _cell(cells, event, eta, phi)
     unique, number = np.unique(key, return_inverse=True)
     total, tracks = (np.bincount(number, of, len(unique)).astype(float) for of in (energy, taken))
     sigma = cells.sigma(total)
     rest = total + sigma * rngs[0].standard_normal(len(unique)) - tracks
-    # Somewhere in the cell: where exactly is not known, and all centres of cells would be a grid that no detector has.
+    # Use a random position in the cell. Centres of cells would form a grid that no real detector has.
     event, at_eta, at_phi = _place(cells, unique, rngs[1].random((len(unique), 2)))
     kept = rest > np.maximum(cells.least, cells.significance * sigma)
     event, at_eta, at_phi, rest = event[kept], at_eta[kept], at_phi[kept], rest[kept]
@@ -238,11 +239,11 @@ def _cells(
 
 
 ROWS = 1024
-"""More rows of cells than any calorimeter here has, in either direction."""
+"""Upper limit of the rows of cells of any calorimeter here, in either direction."""
 
 
 def _cell(cells: Calorimeter, event: Ints, eta: Floats, phi: Floats) -> Ints:
-    """One number for event and cell, ordered by event."""
+    """Return a unique number of event and cell, ordered by event."""
     wide = np.abs(eta) >= cells.wide
     size = np.where(wide, 2 * cells.size, cells.size)
     along = np.floor(eta / size).astype(np.int64) + ROWS // 2
@@ -251,7 +252,10 @@ def _cell(cells: Calorimeter, event: Ints, eta: Floats, phi: Floats) -> Ints:
 
 
 def _place(cells: Calorimeter, number: Ints, share: Floats) -> tuple[Ints, Floats, Floats]:
-    """Event, pseudorapidity and azimuth of a number of ``_cell``, at that ``share`` (rows, 2) of the cell."""
+    """Return event, pseudorapidity and azimuth from a number of ``_cell``.
+
+    The position in the cell is ``share`` (rows, 2).
+    """
     rest, around = np.divmod(number, ROWS)
     rest, along = np.divmod(rest, ROWS)
     event, wide = np.divmod(rest, 2)

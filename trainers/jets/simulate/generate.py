@@ -1,4 +1,4 @@
-"""Seeded Pythia, and what is read of its events: flat columns, event after event."""
+"""Pythia with a seed, and its events as flat columns, event after event."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
 
 SEEDS = 900_000_000
-"""Pythia's seeds run from 1 to this number; each gives a sequence of its own."""
+"""Largest seed of Pythia. Seeds start at 1; each gives a different sequence."""
 FARTHEST = 3.2
-"""Pseudorapidity beyond which particles are left out: none of them can be in a jet whose axis lies within 2."""
+"""Maximum pseudorapidity of particles. Others cannot be in a jet whose axis is within 2."""
 
 BOUNDS = Bounds()
 
@@ -28,7 +28,8 @@ BOUNDS = Bounds()
 class Particles:
     """Stable visible particles of ``events`` events, one row each, by event.
 
-    Momenta in GeV, place of production ``x, y, z`` in mm, ``pid`` by the Particle Data Group, charge in units of e.
+    Momenta are in GeV, production vertices ``x, y, z`` in mm, ``pid`` are the codes of the Particle Data Group, and
+    charges are in units of e.
     """
 
     events: int
@@ -46,10 +47,10 @@ class Particles:
 
 @dataclass(frozen=True)
 class Partons:
-    """Visible products of the decays that jets stand for, by event; ``parent`` numbers the decays over all events.
+    """Visible products of the decays that define jets, by event. ``parent`` is the index of the decay.
 
-    ``pid`` is that of the product; ``parents`` are the particles that decayed, by number: columns ``pid``, ``pt`` in
-    GeV, ``eta`` and ``phi``.
+    ``pid`` is that of the product. ``parents`` are the decayed particles, by index: columns ``pid``, ``pt`` in GeV,
+    ``eta`` and ``phi``.
     """
 
     event: Ints
@@ -61,10 +62,10 @@ class Partons:
 
 
 class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
-    """Passes over events that can give no jet of the class, at little cost beside that of a whole one.
+    """Rejection of events that cannot give a jet of the class, at a small fraction of the cost of a full event.
 
-    First hard processes with another number of neutrinos; then, when the shower has come down to ``SCALE``, those in
-    which nothing that becomes a jet has the pT, or the direction, that a jet within the window could come from.
+    First it rejects hard processes with another number of neutrinos. Then, when the shower has evolved to ``SCALE``, it
+    rejects events in which no jet candidate has the pT and the direction of a jet within the window.
     """
 
     def __init__(self, process: Process, bounds: Bounds) -> None:
@@ -89,7 +90,7 @@ class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
         return SCALE
 
     def doVetoPT(self, place: int, event: Any) -> bool:
-        if place >= 5:  # the shower of a decay
+        if place >= 5:  # shower of a decay
             return False
         hopes = [_latest(event, i) for i in self.wanted] if self.process.parent else [_hardest(event)]
         if not self.bounds.allow(hopes):
@@ -99,13 +100,13 @@ class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
 
 
 def _latest(event: Any, made: int) -> Hope:
-    """pT and pseudorapidity of what the hard process made as particle ``made``, with all recoil so far."""
+    """Return pT and pseudorapidity of the particle ``made`` of the hard process, with all recoil so far."""
     one = event[event[made].iBotCopyId()]
     return one.pT(), one.eta()
 
 
 def _hardest(event: Any) -> Hope:
-    """pT of the partons around the hardest one, and its pseudorapidity."""
+    """Return the pT of the partons around the hardest one, and its pseudorapidity."""
     partons = [event[i] for i in range(event.size()) if event[i].isFinal() and event[i].isParton()]
     polar = [(one.pT(), one.eta(), one.phi()) for one in partons]
     _, eta, phi = max(polar, default=(0.0, 0.0, 0.0))
@@ -114,7 +115,7 @@ def _hardest(event: Any) -> Hope:
 
 
 class Generator:
-    """Pythia for one process: ``batch(n)`` makes the next ``n`` events; their sequence depends on the seed alone."""
+    """Pythia for one process. ``batch(n)`` generates the next ``n`` events; the sequence depends only on the seed."""
 
     def __init__(self, process: Process, seed: int, bounds: Bounds = BOUNDS) -> None:
         self._pythia = pythia8mc.Pythia("", False)
@@ -124,29 +125,29 @@ class Generator:
                 raise PlannerError(
                     f"This version of Pythia does not know the setting {line!r}: install pythia8mc 8.317."
                 )
-        self._hook = _Wanted(process, bounds)  # Pythia does not keep it alive
+        self._hook = _Wanted(process, bounds)  # Pythia holds no reference to it
         self._pythia.setUserHooksPtr(self._hook)
         if not self._pythia.init():
             raise PlannerError("Pythia could not start with the settings of this class: see what it printed above.")
 
     def batch(self, n: int) -> ak.Array:
-        """The next ``n`` events, fewer where Pythia gave some up."""
+        """Return the next ``n`` events, or fewer if Pythia failed for some."""
         return self._pythia.nextBatch(n)
 
     @property
     def hopes(self) -> list[list[Hope]]:
-        """For every event so far what was to become its jets, by which it was not passed over."""
+        """The jet candidates of every accepted event so far."""
         return self._hook.hopes
 
     def charges(self, pid: NDArray[Any]) -> Floats:
-        """The electric charge of each of these particles."""
+        """Return the electric charge of each particle."""
         unique, number = np.unique(pid, return_inverse=True)
         of = np.array([self._pythia.particleData.charge(int(one)) for one in unique])
         return of[number]
 
 
 class Columns:
-    """Event records without a copy: ``offsets`` of the events and the columns of all particles, each read once."""
+    """Event records without a copy: ``offsets`` of the events, and the columns of all particles."""
 
     def __init__(self, events: ak.Array) -> None:
         particles = events.layout.content("prt")
@@ -154,16 +155,16 @@ class Columns:
         self._rows = particles.content
 
     def __call__(self, name: str) -> NDArray[Any]:
-        """The column ``name``, such as ``id`` or ``status``."""
+        """Return the column ``name``, such as ``id`` or ``status``."""
         return self._rows.content(name).data
 
     def momentum(self, rows: Ints) -> tuple[Floats, ...]:
-        """px, py, pz and energy of these rows."""
+        """Return px, py, pz and energy of these rows."""
         p = self._rows.content("p")
         return tuple(p.content(name).data[rows] for name in ("px", "py", "pz", "e"))
 
     def vertex(self, rows: Ints) -> Floats:
-        """(3, rows): where these were produced in mm; the record has none for what begins at the collision itself."""
+        """Return the production vertices in mm, (3, rows). They are 0 for particles from the collision itself."""
         option = self._rows.content("vProd")
         at = option.index.data[rows]
         found = np.zeros((3, len(rows)))
@@ -173,12 +174,12 @@ class Columns:
         return found
 
     def event(self, rows: Ints) -> Ints:
-        """The event of each of these rows."""
+        """Return the event of each of these rows."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
 def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Particles:
-    """The stable particles that a detector could see, with their ``charges``."""
+    """Return the stable particles that are visible in a detector, with their ``charges``."""
     pid = columns("id")
     rows = np.flatnonzero((columns("status") > 0) & ~np.isin(np.abs(pid), NEUTRINOS))
     px, py, pz, e = columns.momentum(rows)
@@ -191,9 +192,9 @@ def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Pa
 
 
 def partons(columns: Columns, parent: int) -> Partons:
-    """The visible products of the decays of ``parent`` (0: of the hard process itself), with Pythia's status 23.
+    """Return the visible products of the decays of ``parent`` (0: of the hard process), with Pythia's status 23.
 
-    What comes from elsewhere in the hard process is left out.
+    Other products of the hard process are omitted.
     """
     pid = np.abs(columns("id"))
     rows = np.flatnonzero((np.abs(columns("status")) == 23) & ~np.isin(pid, NEUTRINOS))
@@ -210,7 +211,7 @@ def partons(columns: Columns, parent: int) -> Partons:
 
 
 def _ancestors(columns: Columns, rows: Ints, event: Ints, pid: NDArray[Any], parent: int) -> Ints:
-    """The nearest ancestor of that kind for each row, -1 where there is none."""
+    """Return the nearest ancestor of type ``parent`` for each row, or -1."""
     mother, start = columns("mother1"), columns.offsets[event]
     at, found = rows.copy(), np.full(len(rows), -1)
     for _ in range(8):  # t -> W -> q, with copies in between

@@ -21,16 +21,16 @@ from isoplan.trainers.jets.features import NAMES
 from isoplan.trainers.jets.simulate import need_extra
 
 CHUNK = 1000
-"""Jets of a part: about a minute of one core, so that little is lost where a run is stopped."""
+"""Jets of a part: about one minute of one core, so that a stopped run loses little."""
 VERSION = 1
-"""To be raised where the same seed gives other jets: parts of another version are not taken."""
+"""Version of the parts. Increase it if the same seed gives other jets: parts of other versions are not used."""
 LOOK = 0.3
-"""Seconds between two looks at parts that somebody else makes."""
+"""Seconds between two checks of parts that other processes simulate."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """``jets`` jets of one class, the ``index``-th of a seed."""
+    """A part: ``jets`` jets of one class, the ``index``-th part of a seed."""
 
     kind: str
     seed: int
@@ -45,7 +45,10 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Request:
-    """``n`` jets in all, the same number of each of the classes ``kinds`` (one more of the first where it must be)."""
+    """A request for ``n`` jets in total, divided evenly among the classes ``kinds``.
+
+    If ``n`` is not divisible, the first classes have one more.
+    """
 
     kinds: tuple[str, ...]
     n: int
@@ -63,7 +66,7 @@ class Request:
             raise PlannerError(f"The seed {self.seed} is negative: give one from 0 on.")
 
     def groups(self) -> list[list[Chunk]]:
-        """The parts, those of all classes with the same index together: any first groups hold as many of each."""
+        """Return the parts grouped by index over all classes, so that the first groups are balanced."""
         most, more = divmod(self.n, len(self.kinds))
         shares = {kind: most + (i < more) for i, kind in enumerate(self.kinds)}
         return [
@@ -76,7 +79,7 @@ class Request:
         ]
 
     def chunks(self) -> list[Chunk]:
-        """All parts, in the order in which they are made."""
+        """Return all parts in the order of simulation."""
         return [chunk for group in self.groups() for chunk in group]
 
 
@@ -95,10 +98,10 @@ def make_parts(
     stop: Callable[[], bool] = lambda: False,
     said: Callable[[int], None] = lambda jets: None,
 ) -> None:
-    """Make the parts that are not there yet, until all are: any number of processes may do so at once.
+    """Simulate the missing parts until all exist. Several processes may do so at the same time.
 
-    A part that another process makes is left to it, and taken over where that process dies. ``said`` is told how many
-    jets of the part in the making there are, zero once it is there. Raises as ``make_part``.
+    A part that another process simulates is skipped, and taken over if that process dies. ``said`` is called with the
+    number of jets of the current part, and with 0 once it is complete. Raises as ``make_part``.
     """
     while missing := [chunk for chunk in chunks if not (folder / chunk.name).exists()]:
         if not any([_make_free(folder, chunk, stop, said) for chunk in missing]):
@@ -108,12 +111,12 @@ def make_parts(
 
 
 def _make_free(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> bool:
-    """Make a part unless somebody else does; whether it was made."""
+    """Simulate a part unless another process does. Returns whether it was simulated."""
     lock = folder / f".{chunk.name}.lock"
     with hold_lock(lock) as mine:
         if not mine:
             return False
-        # Who made the part took the name of the lock away, so that another lock of that name may be held by then.
+        # The process that completes a part removes the lock, so another process may hold a new lock of that name.
         free = not (folder / chunk.name).exists()
         if free:
             sweep(folder, chunk.name)
@@ -124,12 +127,12 @@ def _make_free(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Calla
 
 
 RUN_LOOK = 0.2
-"""Seconds between two looks at how far the processes are."""
+"""Seconds between two checks of the progress of the processes."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What the processes share: how many jets of its part each has, that they stop, and why one of them did."""
+    """State shared by the processes: jets of the current part of each, a stop flag, and error messages."""
 
     jets: Any
     stop: Any
@@ -139,11 +142,10 @@ class Shared:
 def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None] = lambda jets: None) -> None:
     """Simulate the jets of ``request`` into the ROOT file ``out``, in random order.
 
-    Until the file is whole its parts lie in the folder ``parts_of(out)``, and the same call goes on from there, after a
-    kill too. ``said`` is told how many jets there are, several times a second.
-
-    Raises as ``need_place``, and PlannerError where the disk is full or a class yields no jets; KeyboardInterrupt after
-    Ctrl+C, when the processes have ended.
+    Until the file is complete, its parts are in the folder ``parts_of(out)``, and the same call continues from there,
+    also after a kill. ``said`` is called with the number of jets several times per second. Raises as ``need_place``,
+    and PlannerError if the disk is full or a class has no jets. Raises KeyboardInterrupt after Ctrl+C, once the
+    processes have ended.
     """
     need_place(out)
     folder, chunks = parts_of(out), request.chunks()
@@ -153,7 +155,7 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
         from isoplan.trainers.jets.simulate.write import shuffled, write_jets
 
         with hold_lock(out.with_name(f".{out.name}.lock"), patience=math.inf):
-            if not out.exists():  # else whoever shared the work has put it together
+            if not out.exists():  # else another process has written it
                 groups = ([folder / chunk.name for chunk in group] for group in request.groups())
                 write_jets(out, shuffled(groups, request.seed))
             shutil.rmtree(folder, ignore_errors=True)
@@ -161,7 +163,10 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
 
 
 def need_place(out: Path) -> None:
-    """Raises PlannerError where the extra is missing, or where ``out`` is there already or has no folder."""
+    """Check that jets can be written to ``out``.
+
+    Raises PlannerError if the extra is missing, if ``out`` exists, or if its folder does not exist.
+    """
     need_extra()
     if out.exists():
         raise PlannerError(f"{out} is there already: name another file with --out, or delete it.")
@@ -170,18 +175,18 @@ def need_place(out: Path) -> None:
 
 
 def parts_of(out: Path) -> Path:
-    """The folder of the parts of a file that is being made."""
+    """Return the folder of the parts of an incomplete file."""
     return out.with_name(f"{out.name}.parts")
 
 
 def finished(folder: Path, chunks: list[Chunk]) -> list[Chunk]:
-    """The parts that are there."""
+    """Return the existing parts."""
     there = set(os.listdir(folder)) if folder.is_dir() else set()
     return [chunk for chunk in chunks if chunk.name in there]
 
 
 def _make(folder: Path, chunks: list[Chunk], cores: int, said: Callable[[int], None]) -> None:
-    """Make the parts in ``cores`` processes; they end before this returns or raises."""
+    """Simulate the parts in ``cores`` processes, which end before this returns or raises."""
     context = multiprocessing.get_context("spawn")
     shared = Shared(context.Array("q", cores), context.Event(), context.SimpleQueue())
     workers = [context.Process(target=_work, args=(i, folder, chunks, shared)) for i in range(cores)]
@@ -208,7 +213,7 @@ def _make(folder: Path, chunks: list[Chunk], cores: int, said: Callable[[int], N
 
 
 def _work(number: int, folder: Path, chunks: list[Chunk], shared: Shared) -> None:
-    """One of the processes. It leaves Ctrl+C to the first one, and ends where that one has died."""
+    """Run one of the processes. It ignores Ctrl+C and ends if its parent process has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 

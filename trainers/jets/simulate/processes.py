@@ -1,8 +1,8 @@
-"""What Pythia makes for each class of jets: processes, decays, and bounds of pT, as settings.
+"""Pythia settings for each class of jets: processes, decays, and bounds of pT.
 
-Proton collisions at 13 TeV at leading order, with Pythia's own parton showers, multiparton interactions, hadronisation
-and decays. Every signal recoils against a Z that decays to neutrinos, or against the other top quark, so that an event
-holds nothing else that looks like a jet of its class.
+Proton collisions at 13 TeV at leading order, with Pythia's parton showers, multiparton interactions, hadronisation and
+decays. Every signal recoils against a Z that decays to neutrinos, or against the other top quark, so that an event
+contains no other object that resembles a jet of its class.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 PT = (500.0, 1000.0)
-"""Transverse momenta of jets in GeV."""
+"""Range of the transverse momentum of jets in GeV."""
 ETA = 2.0
-"""Largest pseudorapidity of a jet's axis, in size."""
+"""Maximum absolute pseudorapidity of a jet's axis."""
 RADIUS = 0.8
 NEUTRINOS = (12, 14, 16)
 
@@ -23,19 +23,20 @@ GLUON, W, Z, H, TOP = 21, 24, 23, 25, 6
 
 
 SCALE = 30.0
-"""GeV of pT in the evolution of an event at which it is looked at, and passed over where no jet can come of it."""
+"""Scale of pT in GeV at which an event is checked during its evolution, and rejected if it cannot give a jet."""
 
 
 Hope: TypeAlias = tuple[float, float]
-"""pT in GeV and pseudorapidity of what becomes a jet."""
+"""pT in GeV and pseudorapidity of a jet candidate."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where no jet within the window comes from: pT below ``pt_hat`` in the hard process, and less than ``hope`` (GeV)
-    or more than ``eta`` in what becomes a jet when its shower has come down to ``SCALE``.
+    """Bounds outside of which no jet within the window arises.
 
-    What they cost at either end of the window is measured by ``python -m benchmarks jets_physics``.
+    ``pt_hat`` is the minimum pT of the hard process. ``hope`` (GeV) and ``eta`` are the minimum pT and the maximum
+    pseudorapidity of a jet candidate when its shower has evolved to ``SCALE``. ``python -m benchmarks jets_physics``
+    measures the loss of jets at both ends of the window.
     """
 
     pt_hat: float = 200.0
@@ -43,17 +44,17 @@ class Bounds:
     eta: float = 2.3
 
     def allow(self, hopes: Iterable[Hope]) -> bool:
-        """Whether one of those is left in an event."""
+        """Return whether any candidate is within the bounds."""
         return any(pt > self.hope and abs(eta) < self.eta for pt, eta in hopes)
 
 
 @dataclass(frozen=True)
 class Process:
-    """One class: lines for Pythia, and how its jets are found in an event.
+    """One class: settings of Pythia, and the selection of its jets in an event.
 
-    A jet stands for the decay of a particle ``parent`` (PDG number without sign; 0: a parton of the hard process) that
-    has all ``visible`` products in it, neutrinos not counted. Events that do not have ``neutrinos`` of them in the hard
-    process are passed over.
+    A jet represents the decay of a particle ``parent`` (absolute PDG code; 0: a parton of the hard process) and
+    contains all ``visible`` products, without neutrinos. Events with another number than ``neutrinos`` of them in the
+    hard process are rejected.
     """
 
     settings: tuple[str, ...]
@@ -63,7 +64,7 @@ class Process:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All settings of the class but the seed."""
+        """All settings of the class except the seed."""
         return (*COMMON, *self.settings)
 
 
@@ -72,7 +73,7 @@ COMMON = (
     "Beams:eCM = 13000.",
     "Random:setSeed = on",
     "Next:numberCount = 0",
-    "WeakZ0:gmZmode = 2",  # Z alone, without the photon that it mixes with
+    "WeakZ0:gmZmode = 2",  # Z only, without interference with the photon
 )
 INVISIBLE_Z = ("23:onMode = off", "23:onIfAny = 12 14 16")
 HADRONIC_W = ("24:onMode = off", "24:onIfAny = 1 2 3 4 5")

@@ -1,4 +1,4 @@
-"""Jets in ROOT files that the readers of JetClass read: a file is there whole or not at all."""
+"""ROOT files of jets for readers of JetClass, written atomically."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.jets.features import TREE
 
 COUNTER = "npart"
-"""The branch with the number of particles that ROOT wants beside lists; JetClass, in vectors, has none."""
+"""Branch with the number of particles, which ROOT needs for lists. JetClass uses vectors and has none."""
 
 
 def write_jets(path: Path, pieces: Iterable[ak.Array]) -> None:
-    """Put jets into a ROOT file at ``path``, a piece at a time; every piece has the fields of the first.
+    """Write jets to a ROOT file at ``path`` in pieces. Every piece has the fields of the first.
 
-    Raises DiskFull where there is no room, and leaves what was there.
+    Raises DiskFull if the disk is full; an existing file is then unchanged.
     """
     replace(path, lambda place: _write(place, pieces))
 
@@ -36,14 +36,14 @@ def _write(place: Path, pieces: Iterable[ak.Array]) -> None:
 
 
 def read_jets(path: Path) -> ak.Array:
-    """The jets of a file that ``write_jets`` made."""
+    """Read the jets of a file from ``write_jets``."""
     with uproot.open(path) as file:
         tree = file[TREE]
         return tree.arrays([name for name in tree.keys() if name != COUNTER])  # noqa: SIM118  # no mapping
 
 
 def shuffled(groups: Iterable[list[Path]], seed: int) -> Iterator[ak.Array]:
-    """The jets of each group of files in random order, group after group."""
+    """Yield the jets of each group of files in random order, group after group."""
     for number, paths in enumerate(groups):
         found = ak.concatenate([read_jets(path) for path in paths])
         order = np.random.default_rng([seed, number]).permutation(len(found))

@@ -1,4 +1,4 @@
-"""A workspace whose cells nobody runs, and helpers that read and press the page Train."""
+"""A workspace without a runner, and helpers that read the page Train and press its buttons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    """A workspace on disk that pages see, with nobody to run its cells."""
+    """Open a workspace on disk that pages see and that has no runner."""
     st.cache_data.clear()
     st.cache_resource.clear()
     with open_workspace(tmp_path / "space") as database, workspace.registered(database):
@@ -34,7 +34,9 @@ def root(db: Database) -> Path:
 
 
 def flops(width: int, samples: int, dim: int = 32) -> float:
-    """FLOPs of the example: 6 a weight and sample, less the gradient of the input, which nobody needs."""
+    """Return the FLOPs of the example: 6 per weight and sample, without the gradient of the inputs, which is not
+    needed.
+    """
     weights = dim * width + width * width + width
     return 6.0 * samples * weights - 2.0 * samples * width * dim
 

@@ -1,4 +1,4 @@
-"""What the Train page has for amplitude surrogates alone: d of their events, intrinsic dimensions and pulls."""
+"""Parts of the page Train for amplitude surrogates only: d of their events, intrinsic dimensions and pulls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def words(at: AppTest) -> str:
 
 
 def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -> list[str]:
-    """A sweep whose cells have ended with what they ``measured``, and with the histogram of 4,000 pulls of width 2."""
+    """Launch a sweep, end its cells with the metrics ``measured`` and a histogram of 4,000 pulls of width 2.
+
+    Returns the names of the cells.
+    """
     family = find_family("amplitudes", root)
     made = sweep.launch(root, typed_grid(family, {"dimension_points": "0", **fields}), family)
     queue = Queue(root)

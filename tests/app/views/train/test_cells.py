@@ -1,4 +1,4 @@
-"""The cells on the page Train: their table, progress, curves and logs."""
+"""Cells on the page Train: table, progress, curves and logs."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_five_thousand_cells_answer_within_a_second(root: Path, open_page: Open)
     assert told(at) == ""
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
     assert (len(table), set(table["State"])) == (5000, {"done"})
-    assert taken < 2.0, taken  # a second on an idle machine; this one runs other tests meanwhile
+    assert taken < 2.0, taken  # one second on an idle machine; here other tests run meanwhile
 
 
 def test_failed_cells_say_why_most_of_them_did(open_page: Open, root: Path) -> None:

@@ -1,4 +1,4 @@
-"""The form of the page Train: what is typed, its errors, its estimate, and what a launch queues."""
+"""The form of the page Train: inputs, errors, estimate, and the cells that a launch queues."""
 
 from __future__ import annotations
 

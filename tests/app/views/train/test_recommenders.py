@@ -1,4 +1,4 @@
-"""What the Train page has for recommender cells alone: what counting reaches on their log."""
+"""Parts of the page Train for recommender cells only: the scores that counting reaches on their log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNTED = {"popularity_recall@10": 0.05754, "last_items_recall@10": 0.23779}
 
 
 def grow(root: Path, *measured: Mapping[str, float]) -> None:
-    """A sweep of shares whose cells have ended with what they ``measured``."""
+    """Launch a sweep of shares and end each of its cells with its metrics in ``measured``."""
     family = find_family("behavior", root)
     shares = ", ".join(f"{0.02 * (i + 1):g}" for i in range(len(measured)))
     made = sweep.launch(root, typed_grid(family, {"share": shares, "budget": "1e9"}), family)

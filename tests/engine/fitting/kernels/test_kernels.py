@@ -1,4 +1,4 @@
-"""The compiled kernels against numpy: elementary functions, draws, starts, minima, whole fits."""
+"""The compiled kernels compared with numpy: elementary functions, random draws, starts, minima, whole fits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.engine.fitting.tables import make_runs, surface
 
 @pytest.fixture(scope="module")
 def compiled() -> Engine:
-    """The kernels; from the cache in half a second, else compiled in ten."""
+    """Load the kernels: half a second from the cache, or ten seconds if they are compiled."""
     kernels.load()
     found = kernels.compiled(0)
     assert found is not None
@@ -37,7 +37,7 @@ def compiled() -> Engine:
 
 @pytest.fixture
 def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fits as before the kernels are warm."""
+    """Fit with numpy alone, as before the kernels are loaded."""
     with monkeypatch.context() as patch:
         patch.setattr(kernels, "compiled", lambda work: None)
         yield
@@ -55,7 +55,7 @@ def one_axis(n: int, seed: int = 0) -> Runs:
 
 
 def test_philox_gives_the_published_words() -> None:
-    """Known answers of philox4x32-10 in Random123's kat_vectors (Salmon et al. 2011)."""
+    """The words equal the known answers of philox4x32-10 in Random123's kat_vectors (Salmon et al. 2011)."""
     ones = 0xFFFFFFFF
     known = [
         ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
@@ -140,7 +140,7 @@ def test_starts_and_minima_agree_with_numpy(name: str, compiled: Engine) -> None
     for loss in (p.objective.loss, *p.objective.loss.softer(0.02)[:1]):
         minima = [e.refine(p, starts[0].reshape(72, -1), weight, owner, loss) for e in (NUMPY, compiled)]
         best = [value.reshape(12, 6).min(axis=1) for _, value in minima]
-        # A loss with a kink is flat to one side of it: where a descent ends there depends on the order of its sums.
+        # A loss with a kink is flat on one side of it: the end of a descent there depends on the order of its sums.
         assert best[1] == pytest.approx(best[0], rel=1e-6 if name in KINKED else 1e-9)
 
 
@@ -150,11 +150,11 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     refine = (compiled if warm else NUMPY).refine
     weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
     optimum = refine(p, np.tile(multistart.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
-    known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # told apart from the optimum by its digits
+    known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # Differs from the optimum in its digits.
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)
     assert np.array_equal(value, known.value)
-    above = Known(optimum[0], optimum[1] * 1.01)  # no optimum: a start that is lower goes on
+    above = Known(optimum[0], optimum[1] * 1.01)  # Not an optimum: a start with a lower objective continues.
     _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, above)
     assert value == pytest.approx(optimum[1], rel=1e-8)
     far = Known(optimum[0] * 1.5, optimum[1] / 2)
@@ -177,7 +177,7 @@ def test_every_refit_reaches_the_objective_that_numpy_reaches(
 
 
 def test_targets_of_their_own(compiled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One design, many tables: y (r, n)."""
+    """One design and many tables of targets: y has shape (r, n)."""
     p = problem_of(FitSpec(), make_runs(surface(40, 0.02)))
     many = np.stack(
         [surface(40, 0.0)["loss"] * np.exp(0.02 * np.random.default_rng(i).normal(size=40)) for i in range(9)]

@@ -1,4 +1,4 @@
-"""Planned against actual: the prediction where the run was, its interval, and the count over all plans."""
+"""Predicted and actual results: the prediction at the run, its interval, and the count over all plans."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def law(N: float, D: float, theta: tuple[float, ...] = EPOCH) -> float:
 
 @pytest.fixture(scope="module")
 def noisy() -> Fit:
-    """Sixty runs with a noise of 1 % around a known surface."""
+    """Fit sixty runs with a noise of 1 % around a known surface."""
     return fit(FitSpec(bootstrap=200), make_runs(surface(60, 0.01)))
 
 
 @pytest.mark.parametrize("objective", ["huber-log", "ols-log", "lad"])
 def test_scatter_is_the_noise_of_the_runs_in_log_loss(objective: str) -> None:
-    """Over many tables the median is the noise that was put on, whatever the objective."""
+    """Over many tables the median equals the simulated noise for all objectives."""
     found = [
         scatter(fit(FitSpec(bootstrap=0, objective=objective), make_runs(surface(60, 0.01, seed=i))))  # type: ignore[arg-type]
         for i in range(15)
@@ -96,7 +96,7 @@ def test_scatter_and_law_add_in_quadrature_in_logarithms(noisy: Fit) -> None:
     assert own is not None
     assert wide is not None
     assert sd is not None
-    by = sd * 1.0036  # Student's t of 55 degrees of freedom at 68 %
+    by = sd * 1.0036  # Student's t with 55 degrees of freedom at 68 %
     assert math.log(wide[1] / value) == pytest.approx(math.hypot(math.log(own[1] / value), by), rel=2e-3)
     assert math.log(value / wide[0]) == pytest.approx(math.hypot(math.log(value / own[0]), by), rel=2e-3)
 
@@ -159,7 +159,7 @@ def test_a_metric_is_predicted_through_its_map() -> None:
     assert own is not None
     assert wide is not None
     assert wide[0] < own[0] < target < own[1] < wide[1]
-    # d ln R / d ln L of 4e4 e^(-4 L) + 20 at 2.2, times 1 % of noise in L, and 2 % of R itself
+    # |d ln R / d ln L| of 4e4 e^(-4 L) + 20 at 2.2, times 1 % of noise in L; R itself has 2 % of noise
     slope = -4 * 2.2 * 4e4 * math.exp(-8.8) / (4e4 * math.exp(-8.8) + 20)
     sd = math.hypot(0.01 * slope, 0.02)
     assert math.log(wide[1] / target) == pytest.approx(math.hypot(math.log(own[1] / target), sd), rel=0.15)
@@ -212,7 +212,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -2.1])
 def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
-    """The same for a fit of the logarithm, a fit of the loss itself, and a metric through its map."""
+    """This holds for a fit of the logarithm, for a fit of the loss itself, and for a metric through its map."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
     for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
         with pytest.raises(PlannerError, match=f"A loss of {value:g} cannot stand beside {why}: give a positive one"):
@@ -236,7 +236,7 @@ def test_a_run_of_a_table_is_a_result() -> None:
 
 
 def known(inside: bool, fit: str) -> Outcome:
-    """An outcome whose result lies in or above its interval."""
+    """Return an outcome with its result inside or above its interval."""
     q = Quantity(2.0, (1.9, 2.1), (1.8, 2.2))
     return Outcome(fit, "loss", Actual(2.0 if inside else 3.0), {}, None, q, q)
 

@@ -1,4 +1,4 @@
-"""Amplitude precision before training: against every published process, and what is refused."""
+"""Amplitude precision before training: compared with all published processes; inputs that are refused."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_two_particles_are_below_every_published_exponent_and_say_why() -> None:
 
 @pytest.mark.parametrize("law", [x for x in best_laws() if x.axis == "D"], ids=lambda x: f"{x.process}")
 def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: PublishedLaw) -> None:
-    """amplitudes, Tables 5 to 15: an anchor at D = 1e4 on the published curve, a target that it reaches at D = 1e6."""
+    """Amplitudes, Tables 5 to 15: an anchor at D = 1e4 on the published curve, a target reached at D = 1e6."""
     start, target = (float(law.fit.predict({"D": D})) for D in (1e4, 1e6))
     others = [p for p in best_laws() if p.process != law.process]
     plan = scaled(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
@@ -92,7 +92,7 @@ def test_data_anchor_alone_gives_n_and_compute() -> None:
     assert plan.D.most == pytest.approx(most)
     assert (plan.N.least, plan.N.most) == (1e5, 1e5)
     assert plan.C.most == pytest.approx(6 * 1e5 * most * 1e3)
-    median = 0.967  # of Zggg 0.997, WZgg 0.932, yygg 0.967
+    median = 0.967  # medians of Zggg 0.997, WZgg 0.932, yygg 0.967
     assert plan.D.least == pytest.approx(1e4 * 100 ** (1 / median))
     small = scaled(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
     assert small.N.most == 1e4
@@ -151,7 +151,7 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
 
 
 def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
-    """amplitudes, Table 10: WZ at D = 3.86e5 takes X_c (1e-5 - K)^(-1/alpha) FLOPs; the law of D held N = 1e6."""
+    """Amplitudes, Table 10: WZ at D = 3.86e5 takes X_c (1e-5 - K)^(-1/alpha) FLOPs; the law of D has N = 1e6."""
     law = published_law("WZ", held="N = 1e6")
     plan = plan_amplitude(2, of_mse(1e-5), law=law, published=best_laws())
     against = published_law("WZ", "C", "D = 3.86e5").fit.values
@@ -276,7 +276,7 @@ def test_one_percent_of_five_particles_reads_well() -> None:
     ],
 )
 def test_a_plan_says_how_far_beyond_its_anchor_it_lies(decades: float, code: str, said: str) -> None:
-    """By 4/d = 0.5 the loss falls by half a decade a decade of D."""
+    """With 4/d = 0.5 the loss falls by half a decade per decade of D."""
     plan = plan_amplitude(4, of_mse(1e-3 * 10 ** (-decades / 2)), [CHEAP])
     assert size(plan.D.most) == pytest.approx(1e4 * 10**decades)
     assert code in codes(plan)

@@ -1,4 +1,4 @@
-"""Coarse targets, which the smallest run behind an anchor or a published law reaches."""
+"""Coarse targets, which the smallest run behind an anchor or a published law reaches already."""
 
 from __future__ import annotations
 

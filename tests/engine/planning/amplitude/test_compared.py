@@ -1,4 +1,4 @@
-"""Laws of made-up cells beside those of the paper."""
+"""Laws of simulated cells compared with those of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans from trained cells: convergence on both sides, kinds of errors, and no answer above the level of the cells."""
+"""Plans from trained cells: convergence, kinds of errors, and no answer above the level of the cells."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def frame() -> pd.DataFrame:
 
 
 def changes(process: str, column: str = "loss") -> dict[int, float]:
-    """D -> the geometric mean over seeds of what the last doubling does to a column, by pandas alone."""
+    """Return, by D, the geometric mean over seeds of the factor by which the last doubling of C changes a column.
+
+    Uses pandas alone.
+    """
     found = {}
     for D, own in frame().query("process == @process").groupby("D"):
         wide = own.pivot_table(index="seed", columns="C", values=column).sort_index(axis=1)
@@ -56,7 +59,7 @@ def changes(process: str, column: str = "loss") -> dict[int, float]:
 
 @pytest.mark.parametrize("process", ["WZ", "Zg", "Zgg", "ttH", "Zggg"])
 def test_a_place_is_converged_where_twice_the_compute_changes_the_loss_by_less_than_a_tenth(process: str) -> None:
-    """Zg rises by 93 % at 30,000 points, Zgg by 53 %: that is not converged."""
+    """The loss of Zg rises by 93 % at 30,000 points and that of Zgg by 53 %: these cells are not converged."""
     for one in bundled(process):
         change = changes(process)[int(one.cell.D)]
         assert one.fell == pytest.approx(-change, abs=1e-6)
@@ -75,7 +78,7 @@ def test_which_places_of_the_bundled_scans_are_converged() -> None:
 
 
 def test_exponents_with_and_without_a_floor_and_local_slopes() -> None:
-    """Of all places that do not fall: Zg 2.50 and 2.10, Zgg 1.36 and 1.17, ttH 2.03 and 1.65."""
+    """Over all D at which the loss does not fall with C: Zg 2.50 and 2.10, Zgg 1.36 and 1.17, ttH 2.03 and 1.65."""
     for name, free, held in (("Zg", 2.50, 2.10), ("Zgg", 1.36, 1.17), ("ttH", 2.03, 1.65)):
         laws = [data_law(bundled(name), undecided=True, floor=floor) for floor in (True, False)]
         assert [round(law.value("alpha"), 2) for law in laws if law] == pytest.approx([free, held], abs=0.006)
@@ -100,7 +103,7 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
 
 @pytest.mark.parametrize(("mse", "place"), [(1.9e-5, "above"), (2e-5, "near"), (2.2e-5, "near")])
 def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float, place: str) -> None:
-    """K of Zgg is 1.92e-5, 68 %: 1.6e-5 to 2.3e-5: a target within it may lie below the floor of the cells."""
+    """K of Zgg is 1.92e-5 (68 %: 1.6e-5 to 2.3e-5): a target inside may be below the floor of the cells."""
     found = bundled("Zgg")
     plan = plan_trained(3, of_mse(mse), found)
     assert f"their own law levels off {place} it, at an MSE of 1.92e-05, 68 %: 1.6 × 10⁻⁵ to 2.3 × 10⁻⁵" in sentence(
@@ -111,7 +114,7 @@ def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float
 
 
 def test_the_conservative_end_is_never_below_the_bound_from_the_largest_anchor() -> None:
-    """By hand from the geometric mean of the losses at the largest D that is converged."""
+    """The end is computed by hand from the geometric mean of the losses at the largest converged D."""
     for name, n_f, bound in (("Zgg", 3, 0.8), ("Zggg", 4, 0.5)):
         found = bundled(name)
         anchors = anchors_of(found)
@@ -153,7 +156,7 @@ def test_a_median_target_that_cells_have_reached_is_answered_by_them() -> None:
 
 
 def test_a_median_target_beyond_the_cells_uses_their_law() -> None:
-    """A table whose median error is a twentieth of (10 / D)^0.65: by hand 1e-4 takes 10 (500)^(1/0.65) points."""
+    """The median error of the table is a twentieth of (10 / D)^0.65: by hand 1e-4 takes 10 (500)^(1/0.65) points."""
     rows = table(relative_median=0.0)
     rows["relative_median"] = (10 / rows["D"]) ** 0.65 / 20
     rows["relative_99"] = 3 * np.sqrt(rows["loss"])

@@ -1,4 +1,4 @@
-"""Tables of amplitude cells from a law with stated truth, as the trainer's columns hold them."""
+"""Tables of amplitude cells from a law with known parameters, with the columns of the trainer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def table(
     points: Sequence[int] = POINTS,
     **fields: object,
 ) -> pd.DataFrame:
-    """Cells of three seeds at each D, each also with half its compute; those at ``falling`` D had not come down.
+    """Return cells of three seeds at each D, each also with half its compute.
 
-    Where D limits, the cells of half the compute have the loss of the law, and twice the compute lowers it by 2 %.
-    Those that still fall have 5 times that loss, and 3 times with twice the compute.
+    Cells at ``falling`` D are not converged. If D limits a cell, the cells with half the compute have the loss of the
+    law, and twice the compute lowers it by 2 %. Cells that are not converged have 5 times that loss, and 3 times with
+    twice the compute.
     """
     rng, rows = np.random.default_rng(7), []
     for seed in range(3):
@@ -49,16 +50,16 @@ def table(
 
 
 def write(path: Path, *tables: pd.DataFrame) -> Path:
-    """The tables below one another as CSV."""
+    """Write the concatenated tables as CSV and return the path."""
     pd.concat(tables).to_csv(path, index=False)
     return path
 
 
 def cells(*tables: pd.DataFrame) -> tuple[TrainedCell, ...]:
-    """The cells of the tables."""
+    """Return the cells of the tables."""
     return read_cells(pd.concat(tables).to_dict("records"), "table.csv")
 
 
 def of(process: str = "Zgg", **fields: object) -> tuple[Point, ...]:
-    """The points of a process in a table of its own."""
+    """Return the points of a process from a table that contains only this process."""
     return most_anchors(cells(table(process, **fields)), process)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What figures draw: the arrays agree with the plans, and come fast enough for a slider."""
+"""Data of the figures: the arrays agree with the plans and are fast enough for a slider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A law along its axes: values by hand, runs that keep their distance from it."""
+"""A law along its axes: values computed by hand, and runs with their deviations from it."""
 
 from __future__ import annotations
 

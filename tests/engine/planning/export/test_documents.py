@@ -1,4 +1,4 @@
-"""Every answer of the planner as files: all digits in CSV, sound LaTeX, and Python that makes the same numbers."""
+"""All answers of the planner as files: all digits in CSV, valid LaTeX, and Python that gives the same numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CHEAP = amplitude.Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 @dataclass(frozen=True)
 class Case:
-    """A document, and the lines that print the JSON of what its script makes."""
+    """A document, and the lines that print the JSON of the result of its script."""
 
     document: Document
     shown: str
@@ -65,7 +65,7 @@ class Case:
 
 
 def kept(folder: Path, name: str, fit: Fit) -> Fit:
-    """The fit as its file in ``folder`` gives it back."""
+    """Write the fit to a file in ``folder`` and return the fit read from it."""
     (folder / name).write_text(json.dumps(fit_to_json(fit)))
     return read_fit(json.loads((folder / name).read_text()))
 
@@ -154,7 +154,7 @@ CASES: dict[str, Callable[[Path], Case]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _numpy() -> Iterator[None]:
-    """Fit as the process of a script does: the last digits of the compiled kernels are others."""
+    """Fit with numpy, like the process of a script: compiled kernels differ in the last digits."""
     published_evidence.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "compiled", lambda work: None)
@@ -214,7 +214,7 @@ def test_markdown_is_one_table_under_its_sentence(case: Case) -> None:
 
 
 def test_no_number_is_lost_between_json_and_csv(case: Case) -> None:
-    """Every value of the allocation and of the regimes that JSON states stands among the lines."""
+    """Each value of the allocation and the regimes in the JSON is in the lines of the CSV file."""
     values = {cell.value for _, cell in case.document.lines if isinstance(cell, Quantity)}
     body = case.body
     stated = [*body.get("regimes", {}).values(), body.get("lifetime") or {}]

@@ -1,4 +1,4 @@
-"""The reader that the tests of LaTeX rest on refuses what TeX refuses."""
+"""The LaTeX reader of the tests refuses what TeX refuses."""
 
 from __future__ import annotations
 

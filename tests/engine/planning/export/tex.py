@@ -1,4 +1,4 @@
-"""A reader of LaTeX tables for tests: it refuses what TeX would stop at, and gives back the cells."""
+"""A reader of LaTeX tables for tests: it returns the cells and refuses text at which TeX would stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPTS = "^_"
 
 
 def table(source: str) -> list[list[str]]:
-    """The cells of every row of the one table in ``source``; an AssertionError where TeX would not take it."""
+    """Return the cells of each row of the one table in ``source``. Raises AssertionError if TeX would refuse it."""
     assert source.isascii(), [c for c in source if not c.isascii()]
     head, *lines, end = source.strip().splitlines()
     begun = re.fullmatch(r"\\begin\{tabular\}\{(l+)\}", head)
@@ -27,7 +27,7 @@ def table(source: str) -> list[list[str]]:
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a row, each with its braces and its mathematics closed."""
+    """Return the cells of a row; the braces and the mathematics of each must be closed."""
     found, depth, maths, last = [""], 0, False, ""
     for token in TOKEN.findall(row):
         if token == "&":

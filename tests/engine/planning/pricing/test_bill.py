@@ -1,4 +1,4 @@
-"""What a plan costs, with the intervals of the fit."""
+"""Cost of a plan with intervals from the fit."""
 
 from __future__ import annotations
 

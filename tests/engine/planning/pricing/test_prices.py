@@ -1,4 +1,4 @@
-"""FLOPs, samples and queries as hours, money, energy, CO2 and bytes."""
+"""Conversion of FLOPs, samples and queries to hours, money, energy, CO2 and bytes."""
 
 from __future__ import annotations
 

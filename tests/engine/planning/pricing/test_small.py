@@ -1,4 +1,4 @@
-"""Time, money and energy of models too small for the share of a peak, and the time of the runs in their place."""
+"""Time, money and energy of models too small for the assumed share of the peak, and measured times instead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMES = Runtime(start=5.0, sample=1e-4, product=2e-9, scatter=0.2, runs=40, colu
 
 @pytest.fixture
 def jets() -> Fit:
-    """A law of jets whose best model for a small budget has thousands of parameters, with the times of its runs."""
+    """Return a jets law with the times of its runs; its best model for a small budget has thousands of parameters."""
     made = make_fit(JETS, scattered(JETS, 200), ranges=SMALL)
     return replace(made, data=replace(made.data, runtime=TIMES))
 

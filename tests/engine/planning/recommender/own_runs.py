@@ -1,4 +1,4 @@
-"""A run table as a team writes it: an iso-FLOP sweep and a sweep of negatives in one file, from known optima."""
+"""A run table as written by a team: an iso-FLOP sweep and a sweep of negatives in one file, with known optima."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import numpy as np
 import pandas as pd
 
 N_STAR, K_STAR = 1e7, 3e4
-"""Optimum of N at 1e18 FLOPs, which grows with the root of the budget, and of K at every budget."""
+"""Optimum of N at 1e18 FLOPs, which grows as the root of the budget, and optimum of K at all budgets."""
 BUDGETS = (1e17, 3e17, 1e18, 3e18)
 ISO, SWEPT, CONSTANT = 20, 10, 2
 
 
 def mixed_csv(constant_k: str = "10000", noise: float = 1e-4) -> str:
-    """32 runs: 20 of an iso-FLOP sweep, 12 of negatives at four budgets, at two of which K has one value."""
+    """Return the CSV of 32 runs: 20 of an iso-FLOP sweep and 12 of negatives at four budgets.
+
+    At two of these budgets K has one value.
+    """
     rng = np.random.default_rng(0)
     lines = ["run,budget,non_emb_params,tokens,emb_share,neg_samples,recall_at_10,ndcg_10"]
     rows = []
@@ -32,14 +35,17 @@ def mixed_csv(constant_k: str = "10000", noise: float = 1e-4) -> str:
 
 
 def units_csv() -> str:
-    """The runs of ``mixed_csv`` with N in millions and D in billions."""
+    """Return the runs of ``mixed_csv`` with N in millions and D in billions."""
     frame = pd.read_csv(io.StringIO(mixed_csv()))
     sizes = {"Params (M)": frame.pop("non_emb_params") / 1e6, "Tokens (B)": frame.pop("tokens") / 1e9}
     return str(frame.assign(**sizes).to_csv(index=False))
 
 
 def data_sets_csv(column: str = "corpus") -> str:
-    """The runs of ``mixed_csv`` on games, and on books with recalls that are 20 % lower and K* 100 times as large."""
+    """Return the runs of ``mixed_csv`` on two data sets, games and books.
+
+    Books has recalls that are 20 % lower and a K* 100 times as large.
+    """
     games = pd.read_csv(io.StringIO(mixed_csv()))
     books = games.assign(
         recall_at_10=games.recall_at_10 * 0.8,

@@ -1,4 +1,4 @@
-"""The recipe from what the behavioural paper prints, with its numbers."""
+"""The recipe from the published values of the behavioural paper, with its numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_interior_negatives_of_table_6() -> None:
 
 
 def test_memory_binds_at_the_largest_budget() -> None:
-    """Sec. 6: at 1e19 every metric still improves at K = 2M, so memory decides; in parts more fit."""
+    """Sec. 6: at 1e19 all metrics still improve at K = 2M, so memory limits K; in chunks more negatives fit."""
     devices = Stage2(find_device("H100"), width=188, devices=4, chunk=None)
     for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
         recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
@@ -144,7 +144,7 @@ def test_stages_disagree_where_tables_16_and_17_say_so() -> None:
 
 
 def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
-    """Table 2 sweeps s up to 3e18 FLOPs or so, Table 6 K up to 1e19: 1e21 lies two decades beyond the latter."""
+    """Table 2 sweeps s up to about 3e18 FLOPs, Table 6 K up to 1e19: 1e21 is two decades beyond the latter."""
     evidence = published_evidence()
     devices = Settings(stage2=Stage2(find_device("H200"), 188, 64))
     recipe = recommend(evidence, 1e21, "recall@10", devices).recipe
@@ -159,7 +159,7 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
 
 
 def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
-    """All at once, one H200 holds 112 k negatives beside 540 sequences; recall@10 asks for 630 k (Table 6)."""
+    """With all scores at once, one H200 fits 112 k negatives with 540 sequences; recall@10 needs 630 k (Table 6)."""
     stage2 = Stage2(find_device("H200"), 188, chunk=None)
     answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
     assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)
@@ -172,7 +172,7 @@ def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offere
 
 
 def test_a_share_has_no_interval_beyond_all_of_n() -> None:
-    """coverage@10 has optima at two budgets, so that 95 % of Student's t would reach from 0 to 1152 %."""
+    """coverage@10 has optima at two budgets, so the 95 % interval by Student's t would extend from 0 to 1152 %."""
     share = recommend(published_evidence(), 1e18, "coverage@10").recipe.choices["s"]
     assert share.value.ci95 is None
     assert share.value.ci68 is not None

@@ -1,4 +1,4 @@
-"""The recipe from a user's own sweeps with a known truth, and what is refused."""
+"""The recipe from a user's own sweeps with known truth, and inputs that are refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def loss_at(s: np.ndarray) -> np.ndarray:
 
 
 def swept(points: int = 12, noise: float = 1e-3, low: float = 0.005) -> Runs:
-    """Two budgets with a loss and a recall that falls with it."""
+    """Return two budgets with a loss and a recall that falls as the loss rises."""
     rng = np.random.default_rng(0)
     s = np.tile(np.geomspace(low, 0.5, points), 2)
     loss = loss_at(s) + noise * rng.normal(size=len(s))
@@ -60,7 +60,7 @@ def swept(points: int = 12, noise: float = 1e-3, low: float = 0.005) -> Runs:
 
 
 def negatives(star: float = 3e5, r: int = 200) -> tuple[Fit, ...]:
-    """A fit of the K sweep with its optimum at ``star``, for a loss, with resamples."""
+    """Return a fit of the K sweep for a loss, with its optimum at ``star`` and with resamples."""
     alpha, beta, a = 0.6, 0.5, 1e-5
     theta = (2.0, a, a * alpha / beta * star ** (alpha + beta), alpha, beta)
     made = make_fit(theta, scattered(theta, r, 0.02), law="starvation", axis="K", ranges={"K": (16e3, 2e6)})
@@ -69,7 +69,7 @@ def negatives(star: float = 3e5, r: int = 200) -> tuple[Fit, ...]:
 
 @pytest.fixture(scope="module")
 def shares() -> Evidence:
-    """Evidence of a share sweep alone."""
+    """Return evidence from a share sweep alone."""
     return Evidence(share=sweep(swept(), SPEC))
 
 
@@ -126,7 +126,7 @@ def test_negatives_take_the_sweep_of_the_nearest_budget_and_memory_caps_them() -
 
 
 def test_runs_that_improve_to_the_largest_k_give_that_k_or_what_memory_holds() -> None:
-    """behavioural, Table 6 at 1e19 FLOPs: every metric still improves at K = 2M."""
+    """Behavioural, Table 6 at 1e19 FLOPs: all metrics still improve at K = 2M."""
     rng = np.random.default_rng(0)
     K = np.geomspace(16e3, 2e6, 12)
     loss = 2 + 30 * K**-0.5 + 1e-4 * rng.normal(size=12)
@@ -155,7 +155,7 @@ def test_a_flat_sweep_locates_nothing_and_says_why() -> None:
 
 
 def allocation(metric: str = "loss") -> Fit:
-    """An iso-FLOP fit of the simulated recommender sweep."""
+    """Fit an iso-FLOP law to the simulated recommender sweep."""
     table = records("demo/recommender_isoflop.csv")
     columns = {"N": "N", "D": "D", "C": "C", "budget": "budget", "loss": "val_loss"}
     values = {role: np.array([float(r[name]) for r in table]) for role, name in columns.items()}
@@ -168,7 +168,7 @@ def allocation(metric: str = "loss") -> Fit:
 
 @pytest.fixture(scope="module")
 def story() -> Recommendation:
-    """The recommender's story: own iso-FLOP sweep for two metrics, the paper for the rest."""
+    """Return a recommendation from an own iso-FLOP sweep for two metrics, and from the paper for the other settings."""
     own = Evidence(allocation={m: allocation(m) for m in ("recall@10", "NDCG@10")})
     return recommend(with_fallback(own, published_evidence()), 1e18, "recall@10", Settings(stage2=H100))
 

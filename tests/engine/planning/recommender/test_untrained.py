@@ -1,4 +1,4 @@
-"""Cells that did not train enter no law, and counting noise is inside the interval of K*."""
+"""Cells that did not train are left out of all laws; the interval of K* includes counting noise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def runs(budgets: Floats, marks: Floats) -> Runs:
 
 
 def swept(scored: float, noise: float = 1e-5, seed: int = 0, y: str = "recall@10") -> Runs:
-    """Recall that is best at K = 1000, each cell a mean over ``scored`` events."""
+    """Return recalls that are best at K = 1000; each cell is a mean over ``scored`` events."""
     rng = np.random.default_rng(seed)
     recall = 0.2 - 1e-4 * np.log(K / 1e3) ** 2 + noise * rng.normal(size=len(K))
     roles = Roles(metrics=(Metric(column=y, direction="max"),), hyper=("K", "scored"))
@@ -81,7 +81,7 @@ def test_the_builder_leaves_them_out_of_the_law_and_says_so(tmp_path: Path) -> N
 
 
 def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
-    """Residuals of 1e-5 beside sqrt(0.2 x 0.8 / 10,000) = 0.004 of counting: the width is that of the latter."""
+    """Residuals are 1e-5 and counting noise is sqrt(0.2 x 0.8 / 10,000) = 0.004: the latter determines the width."""
     made = fit(SPEC, swept(1e4))
     wide, remark = with_counting(made, swept(1e4), COUNTING)
     assert remark == ""
@@ -94,7 +94,7 @@ def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
 
 
 def test_other_held_out_users_move_k_by_no_more_than_its_interval_says() -> None:
-    """Tables with independent counts of 10 million events each: K* lies in the 68 % interval in 68 % of them."""
+    """Tables with independent counts of 10 million events each: K* is in the 68 % interval in 68 % of them."""
     n, inside = 1e7, 0
     for seed in range(200):
         table = swept(n, noise=np.sqrt(0.16 / n), seed=seed)

@@ -1,4 +1,4 @@
-"""Epochs in between, by the law that cannot overfit."""
+"""Intermediate numbers of epochs, by the law without overfitting."""
 
 from __future__ import annotations
 

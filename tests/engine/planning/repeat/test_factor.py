@@ -1,4 +1,4 @@
-"""kappa from training curves, and both regimes from simulated tables whose truth is known."""
+"""kappa from training curves, and both regimes from simulated tables with known truth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SETS = np.array([1e4, 1e5, 1e6])
 
 
 def curves(noise: float = 0.0, points: int = 400) -> Curves:
-    """Three models a data set: the smallest levels off, two overfit, of which the smaller stops at kappa times C*."""
+    """Return curves of three models per data set: the smallest levels off, two overfit.
+
+    The smaller of these two stops at kappa times C*.
+    """
     rows: list[NDArray[np.float64]] = []
     of: list[int] = []
     rng = np.random.default_rng(0)
@@ -82,7 +85,7 @@ def test_kappa_needs_curves_that_overfit() -> None:
 
 
 def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
-    """19 of the 25 repeated cells overfit by the table; their curves are too short and noisy to show it."""
+    """19 of the 25 repeated cells overfit by the run table; their curves are too short and noisy to show it."""
     folder = Path(__file__).parents[4] / "data" / "grids"
     rows = {r["run"]: r for r in records("grids/jets_repeated.csv")}
     runs = read_runs(folder / "jets_repeated.csv", None, "", RULE, offered=(OVERFITS,))
@@ -107,7 +110,7 @@ def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
 
 
 def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> None:
-    """C that follows from N and D under another rule would scale kappa by the ratio of the two rules."""
+    """C computed from N and D by another rule would scale kappa by the ratio of the two rules."""
     one, full = make_fit(JETS, rule=RULE), curves()
     samples = full["C"] / (6 * 40 * full["N"])
     derived = named({**full.values, "D": samples, "C": 6 * full["N"] * samples}, full.of)
@@ -116,7 +119,7 @@ def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> No
 
 
 def test_the_simulated_tables_cover_the_ratios_that_they_were_drawn_from() -> None:
-    """Demo grid and demo repetition, 21 features and 128 particles: omega 2.73 and D/U 17.2 in their 95 % intervals."""
+    """Demo grid and repetition, 21 features and 128 particles: omega 2.73 and D/U 17.2 are in the 95 % intervals."""
     grid, rows = records("demo/jets_grid.csv"), records("demo/jets_repetition.csv")
     one = fit(FitSpec(), make_runs({k: [float(r[k]) for r in grid] for k in ("N", "D", "loss")}, n_p=40))
     own = [r for r in rows if (r["features"], r["particles"]) == ("21", "128")]

@@ -1,4 +1,4 @@
-"""Simulate or repeat: the published numbers, invariances, and what is refused."""
+"""Simulated or repeated samples: the published numbers, invariances, and inputs that are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TABLE_1, TABLE_2 = card("jets_table1"), card("jets_table2_21x128")
 
 
 def fits(r: int = 300, floor: float = 0.32, spread: float = 0.01) -> tuple[Fit, Fit]:
-    """Both laws with resamples: chinchilla of Table 1, repetition of Table 2."""
+    """Return both laws with resamples: chinchilla of Table 1, repetition of Table 2."""
     repeated = (floor, *REPEATED[1:])
     return (
         make_fit(JETS, scattered(JETS, r, spread), rule=compute_rule("6npND", 40)),
@@ -121,7 +121,7 @@ def test_prices_scale_money_and_move_no_sample(target: float, times: float) -> N
 @given(st.floats(1e-3, 1e3))
 @settings(max_examples=20)
 def test_the_unit_of_samples_changes_no_answer(unit: float) -> None:
-    """D counted in units of ``unit`` jets: B, B_rep, n_p and the price of a sample change, the money does not."""
+    """D is counted in units of ``unit`` jets: B, B_rep, n_p and the price of a sample change, the money does not."""
     one, rep = fits(50)
     scale = np.array([1, 1, unit**-0.22, 1, 1]), np.array([1, unit**-0.22, 1])
     moved = (
@@ -218,7 +218,7 @@ PEAK = Prices(Machine(find_device("H100"), price=3.0), Simulation(price=0.01))
 
 
 def test_training_has_no_price_at_a_share_of_the_peak_that_the_model_does_not_reach() -> None:
-    """As in a plan: no money of training, no total, no break-even price, and nothing that is cheaper."""
+    """As in a plan: no money for training, no total, no break-even price, and no cheaper regime."""
     one, repeated = fits()
     found = simulate_or_repeat(one, repeated, 0.7, costs_of(PEAK), TEN)
     N = of(found.one_pass.N)
@@ -274,7 +274,7 @@ FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
 
 
 def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
-    """As in a plan: what the runs support and which cells would reach further; no table, no file with numbers."""
+    """As in a plan, the answer states the supported range and the cells that would extend it, without table or file."""
     one, repeated = (replace(fit, data=replace(fit.data, ranges=FAR)) for fit in fits())
     found = simulate_or_repeat(one, repeated, 0.45, COSTS, TEN)
     assert not found.answers
@@ -363,7 +363,7 @@ def test_bad_input_is_one_sentence(ask: object, why: str) -> None:
 def test_laws_of_two_tables_are_independent_though_their_seeds_are_equal() -> None:
     tied = scattered(JETS, 300, 0.01)
     one = make_fit(JETS, tied)
-    far = (0.6, *REPEATED[1:])  # so far off that the floors stay as they are
+    far = (0.6, *REPEATED[1:])  # so far apart that the floors are not joined
     other = make_fit(far, tied[:, :3] / np.array(JETS[:3]) * np.array(far), law="repetition", axis="D")
     apart = replace(other, data=replace(other.data, sha256="cd" * 32))
     tables = together(one, other).draws, together(one, apart).draws

@@ -1,4 +1,4 @@
-"""Smaller for longer: the loss-equivalent curve and the size that is cheapest over a model's life."""
+"""Overtrained smaller models: the loss-equivalent curve and the size with the lowest lifetime cost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def overhead_at(fit: Fit, fraction: float) -> float:
 
 
 def test_the_curve_of_de_vries_comes_out() -> None:
-    """About 30 % of the best size costs 100 % more compute, half of it about 20 % (de Vries 2023)."""
+    """About 30 % of the best size costs 100 % more compute, and half of it about 20 % (de Vries 2023)."""
     fit = make_fit(HOFFMANN)
     assert overhead_at(fit, 0.3) == pytest.approx(1.0, abs=0.08)
     assert overhead_at(fit, 0.5) == pytest.approx(0.2, abs=0.02)
@@ -64,7 +64,7 @@ def test_the_curve_is_the_closed_form_at_any_budget(alpha: float, beta: float, l
 
 
 def test_the_saving_of_sardana_comes_out() -> None:
-    """A 13B model's loss and 2e12 tokens of inference: 7B saves 1.7e22 FLOPs, 17 % (arXiv:2401.00448, Fig. 1)."""
+    """For a 13B model's loss and 2e12 tokens of inference, 7B saves 1.7e22 FLOPs, 17 % (arXiv:2401.00448, Fig. 1)."""
     fit = make_fit(HOFFMANN)
     E, A, _, alpha, beta = HOFFMANN
     loss = E + A * 13e9**-alpha * (1 + alpha / beta)
@@ -90,7 +90,7 @@ def test_the_cheapest_size_is_a_minimum_and_falls_with_use(epoch: Fit) -> None:
 
 
 def test_money_counts_the_machine_of_each(epoch: Fit) -> None:
-    """Dear inference makes the model smaller than cheap inference does; one price for both is as if in FLOPs."""
+    """Expensive inference makes the model smaller than cheap inference does; equal prices give the answer in FLOPs."""
     train, serve = (Machine(find_device("H200"), price=price) for price in (3.0, 30.0))
     prices, asked = Prices(train), Question("target", 2.2)
     plain = lifetime(epoch, asked, Inference(queries=1e11))
@@ -122,7 +122,7 @@ PAID = Prices(Machine(find_device("H200"), 8, price=3.0), Simulation(price=2e-8)
 @pytest.mark.parametrize("limits", LIMITED)
 @pytest.mark.parametrize("question", [Question("target", 2.6), Question("budget", 1e20)])
 def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Question, limits: Limits) -> None:
-    """The answer is no dearer than any of 20,000 models of its loss that the limits allow, priced by hand."""
+    """The answer costs no more than any of 20,000 allowed models of its loss, priced by hand."""
     asked, served = replace(question, limits=limits), Inference(queries=3e10)
     ask = plan_target if question.kind == "target" else plan_budget
     plan = ask(epoch, question.value, limits=limits, prices=replace(PAID, inference=served))
@@ -138,7 +138,7 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
     least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
     assert total <= least * (1 + 1e-9)
-    if allowed.any():  # where a budget binds with its limits they leave one model alone
+    if allowed.any():  # if a budget and its limits are reached, they allow one model only
         assert total == pytest.approx(least, rel=1e-3)
     same = found.total if question.kind == "target" else found.training_alone  # a target takes the least money already
     assert same.value == pytest.approx(plan.bill[-1].amount.value)
@@ -163,7 +163,7 @@ def test_the_curve_of_a_lifetime_is_the_sum_of_its_parts(epoch: Fit) -> None:
 
 
 def test_simulated_samples_make_the_model_larger(epoch: Fit) -> None:
-    """They cost by the sample, and a larger model needs fewer."""
+    """Simulated samples have a price, and a larger model needs fewer of them."""
     asked, served = Question("target", 2.2), Inference(queries=1e9)
     cheap = lifetime(epoch, asked, served, prices=Prices(PAID.machine))
     dear = lifetime(epoch, asked, served, prices=replace(PAID, simulation=Simulation(price=1e-6)))
@@ -184,7 +184,7 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
 
 
 def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
-    """Question, allocation, probability and warnings are those of the plan; epochs are not credited there either."""
+    """Question, allocation, probability and warnings are those of the plan; further epochs have no credit in both."""
     asked = Question("target", 2.2, Limits(unique=1e11))
     curve = same_loss(epoch, asked, prices=PAID)
     plan = plan_target(epoch, 2.2, limits=asked.limits, prices=PAID, aim=COMPUTE)
@@ -200,7 +200,7 @@ def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
 
 
 def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
-    """The runs end at N = 1e10, D = 1e12 and C = 6e22: decades beyond them by hand, the largest of the three."""
+    """The extrapolation is the largest distance in decades beyond the runs: N = 1e10, D = 1e12 and C = 6e22."""
     asked, served = Question("budget", 5.76e25), Inference(queries=1e12)
     curve, found = same_loss(epoch, asked), lifetime(epoch, asked, served)
     C = 6 * curve.N * curve.D
@@ -264,7 +264,7 @@ def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
 
 
 def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
-    """Without simulation the cheapest size is that of the FLOPs, whatever they cost; with it a caution says so."""
+    """Without simulation the cheapest size is that of least FLOPs at any price; with it a caution states this."""
     fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
     asked, served = Question("budget", 1e12), Inference(queries=1e6)
     found, flops = lifetime(fit, asked, served, prices=PEAK), lifetime(fit, asked, served)

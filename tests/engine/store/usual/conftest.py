@@ -1,4 +1,4 @@
-"""The runs of one known law, written as the tables that people have, and checks of what is read from them."""
+"""The runs of one known law, written in the usual kinds of tables, and checks of the runs read from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Write = Callable[..., Path]
 
 
 def truth() -> pd.DataFrame:
-    """36 runs of L = E + A / N^alpha + B / D^beta with 0.3 % noise."""
+    """Return 36 runs of L = E + A / N^alpha + B / D^beta with 0.3 % noise."""
     N, D = (x.ravel() for x in np.meshgrid(np.geomspace(2e7, 7e9, 6).round(), np.geomspace(3e8, 1.2e11, 6).round()))
     noise = np.random.default_rng(7).normal(0, 0.003, len(N))
     loss = (E + 406.4 / N**ALPHA + 410.7 / D**BETA) * np.exp(noise)
@@ -44,7 +44,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """What the plain table gives."""
+    """Return the parameters fitted to the plain table."""
     path = tmp_path_factory.mktemp("plain") / "runs.csv"
     RUNS.to_csv(path, index=False)
     fitted = values(fit(SPEC, read_runs(path)))
@@ -57,7 +57,7 @@ def values(fitted: Fit) -> dict[str, float]:
 
 
 def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
-    """The table gives the law of the plain table, its losses in units of ``scale`` nats."""
+    """Check that the table gives the law of the plain table, with losses in units of ``scale`` nats."""
     assert len(runs) == 36
     expected = right | {"E": right["E"] * scale}
     assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)
@@ -70,7 +70,7 @@ def refused(path: Path, expected: str, mapping: dict[str, str] | None = None) ->
 
 
 def history(**more: Any) -> pd.DataFrame:
-    """Five rows of each run, in the order of training; the last one is the run of the plain table."""
+    """Return five rows for each run, in training order; the last one is the run of the plain table."""
     rows = RUNS.loc[np.repeat(np.arange(36), 5)].reset_index(drop=True)
     part = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 36)
     loss = rows.loss + 0.8 * (1 / part - 1)

@@ -1,4 +1,4 @@
-"""Several columns that fit one role: the column that is used, and the note that names the other one."""
+"""Several columns that fit one role: the column that is used, and the note that names the other column."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_logarithms_are_recognised_by_name_and_values(case: str, write: Write, r
 
 
 def test_a_logarithm_of_two_possible_bases_is_asked_about(write: Write) -> None:
-    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # Both e^9.9 and 10^9.9 are sizes of real models.
+    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # Both e^9.9 and 10^9.9 are sizes of existing models.
     path = write(logN=np.log(N), logD=np.log(D), loss=RUNS.loss)
     options = "--convert logN:log10 or --convert logN:ln in the terminal"
     refused(path, "column 'logN' reads like N as a logarithm without a stated base; tick")

@@ -1,4 +1,4 @@
-"""Samples from what a table has: epochs of a data set, steps of a batch; read right or asked about."""
+"""Samples computed from other columns: epochs of a data set or steps with a batch size; used, or a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses that are shares of wrong answers, logarithms or bits, and sizes in thousands."""
+"""Losses as error rates, logarithms or bits, and sizes in thousands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute in a unit that nobody stated, and sizes in whole millions: named, with the option that converts them."""
+"""Compute in a unit that is not stated, and sizes in whole millions; the message names the converting option."""
 
 from __future__ import annotations
 

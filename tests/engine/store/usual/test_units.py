@@ -1,4 +1,4 @@
-"""Tables as people have them, made from one known law: each is read right, or refused with a way to read it right."""
+"""Usual kinds of tables, made from one known law: each is read correctly, or refused with instructions."""
 
 from __future__ import annotations
 

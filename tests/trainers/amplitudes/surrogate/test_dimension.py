@@ -1,4 +1,4 @@
-"""Intrinsic dimension of manifolds whose dimension is known."""
+"""Intrinsic dimension of manifolds of known dimension."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RNG = np.random.default_rng(5)
 
 
 def flat(d: int) -> np.ndarray:
-    """A cube of ``d`` dimensions, bent into 20 by smooth functions that keep points apart."""
+    """Return points of a ``d``-dimensional cube, mapped into 20 dimensions by smooth one-to-one functions."""
     u = RNG.random((2000, d))
     return np.concatenate([u, np.sin(u @ RNG.normal(0, 0.5, (d, 20 - d)))], axis=1)
 
@@ -27,7 +27,7 @@ def sphere(d: int) -> np.ndarray:
 
 
 def wide(d: int) -> np.ndarray:
-    """A Gaussian of ``d`` dimensions in 60, as of a hidden layer."""
+    """Return points of a ``d``-dimensional Gaussian in 60 dimensions, similar to a hidden layer."""
     return RNG.standard_normal((2000, d)) @ np.linalg.qr(RNG.standard_normal((60, d)))[0].T
 
 

@@ -1,4 +1,4 @@
-"""Errors against their definitions, on guesses that are wrong by a known amount."""
+"""Errors of predictions that are wrong by a known amount, compared with their definitions."""
 
 from __future__ import annotations
 

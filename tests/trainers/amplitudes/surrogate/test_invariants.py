@@ -1,4 +1,4 @@
-"""Invariants: which there are, that no boost, rotation or frame changes them, and what has no logarithm."""
+"""Invariants: their list, independence of boosts, rotations and frames, and invariants without a logarithm."""
 
 from __future__ import annotations
 

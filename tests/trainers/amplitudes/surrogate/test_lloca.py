@@ -1,4 +1,6 @@
-"""The LLoCa-Transformer: invariant, counted as torch counts, in step with torch's Adam, trained as any surrogate."""
+"""The LLoCa-Transformer: invariance, torch's counts of parameters and FLOPs, torch's Adam, and training as a
+surrogate.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,19 @@ SMALL = AmplitudeCell(
 
 @pytest.fixture(autouse=True)
 def freely() -> Iterator[None]:
-    """Deterministic algorithms, which a cell asks for, are nobody else's matter."""
+    """Turn deterministic algorithms, which a cell turns on, off after the test."""
     yield
     torch.use_deterministic_algorithms(False)
 
 
 def read(momenta: np.ndarray) -> torch.Tensor:
-    """What a model reads of ``momenta`` (n, particles, 4)."""
+    """Return the model inputs of ``momenta`` (n, particles, 4)."""
     x = momenta.reshape(len(momenta), -1)
     return torch.from_numpy(beam_units(x)(x))
 
 
 def made(shape: LlocaShape, n: int = 64) -> tuple[Lloca, torch.Tensor]:
-    """A model with weights that are not small, and points for it."""
+    """Return a model whose weights are not small, and ``n`` points for it."""
     x = read(make_toy_events("Zgg", n, 1).momenta)
     model = Lloca(shape, x, 3)
     model.theta.mul_(1.5)

@@ -1,4 +1,4 @@
-"""What follows from a cell of a LLoCa-Transformer before it is trained, with or without the package."""
+"""Quantities derived from a cell of a LLoCa-Transformer before training, with or without the package."""
 
 from __future__ import annotations
 

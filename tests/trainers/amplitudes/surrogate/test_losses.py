@@ -1,4 +1,4 @@
-"""Losses against torch's own, and their gradients against autograd."""
+"""Losses compared with torch's, and their gradients with autograd."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPREAD, MEAN = 0.7, 4.0
 
 
 def nll(out: Tensor, y: Tensor) -> Tensor:
-    """Eq. 15 through torch."""
+    """Return the loss of eq. 15, computed with torch."""
     return F.gaussian_nll_loss(out[:, :1], y, torch.exp(2 * out[:, 1:]))
 
 
@@ -53,7 +53,7 @@ def test_value_and_gradient(ours: trainer.Loss, plain: Callable[[Tensor, Tensor]
 def test_a_point_of_weight_two_is_two_points(
     ours: trainer.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor
 ) -> None:
-    """Value and gradient are those of autograd through the loss over the points as often as their weight says."""
+    """Value and gradient equal those of autograd for the loss in which each point is repeated as its weight states."""
     times = torch.arange(50) % 4
     leaf = out.clone().requires_grad_()
     expected = plain(leaf.repeat_interleave(times, 0), Y.repeat_interleave(times, 0))

@@ -1,4 +1,4 @@
-"""Pulls against their definition, and their histogram as it is written and read."""
+"""Pulls compared with their definition, and their histogram after writing and reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training of surrogates: to the digit after a stop, the best weights tested, and pulls where the noise is known."""
+"""Training of surrogates: identical digits after a stop, best weights tested, pulls for a known noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = AmplitudeCell(data="toy", points=400, width=16, layers=2, iterations=300
 
 @pytest.fixture(scope="module", autouse=True)
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A workspace whose events all tests share; deterministic algorithms are nobody else's matter."""
+    """Return a workspace whose events all tests share; afterwards turn deterministic algorithms off."""
     yield tmp_path_factory.mktemp("space")
     torch.use_deterministic_algorithms(False)
 
@@ -68,7 +68,9 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(
 def test_checkpoints_that_did_not_keep_the_training_loss_still_load(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those of the middle are gone on from; the last one cannot say its training loss: the cell begins again."""
+    """Training resumes from an intermediate checkpoint; from the last one, which lacks the training loss, the cell
+    restarts.
+    """
     whole, _ = run(shared, SMALL, tmp_path / "whole")
     for end, before, first in ((100, 90, 105), (300, 285, 15)):
         with pytest.raises(Stopped):
@@ -108,7 +110,7 @@ def test_a_budget_is_spent_to_half_an_iteration(shared: Path, tmp_path: Path) ->
 
 
 def test_the_weights_that_validate_best_are_tested(shared: Path, tmp_path: Path) -> None:
-    """Points known by heart: the validation loss turns up, and the test loss is that of the turn."""
+    """Eight points are overfitted: the validation loss rises again, and the cell reports the weights of its minimum."""
     cell = SMALL.model_copy(update={"points": 8, "process": "ttH", "iterations": 2000, "width": 64, "rate": 0.03})
     found, stream = run(shared, cell, tmp_path)
     looks = {step: said["validation"] for step, said in stream.said if "validation" in said}
@@ -138,7 +140,7 @@ def test_looks_are_those_of_the_paper_unless_they_cost_too_much() -> None:
 
 
 def test_there_are_twenty_looks_whatever_they_cost() -> None:
-    """Of 250,000 validation points in 20,000 iterations they take 65 % of the FLOPs of the updates."""
+    """With 250,000 validation points and 20,000 iterations, 20 validations take 65 % of the FLOPs of the updates."""
     cell, total = AmplitudeCell(points=10**6), 20_000
     every = looked_every(cell, total)
     assert every == 1000
@@ -146,7 +148,7 @@ def test_there_are_twenty_looks_whatever_they_cost() -> None:
 
 
 def toy(count: int, seed: int) -> Points:
-    """y = sin(3 x) + noise of 0.05 + 0.2 x^2, for x in [-1, 1]."""
+    """Return points of y = sin(3 x) + noise of width 0.05 + 0.2 x^2 for x in [-1, 1]."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (count, 1))
     return Points(x, np.sin(3 * x) + noise(x) * rng.standard_normal((count, 1)))

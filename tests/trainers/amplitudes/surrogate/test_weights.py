@@ -1,4 +1,4 @@
-"""Points with weights: one of weight 3 is three points, weights that are all the same change nothing."""
+"""Weighted points: a point of weight 3 equals three points, and equal weights change nothing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TRUTH = RNG.normal(-3, 2, len(TIMES))
 OFF = RNG.normal(0, 0.1, len(TIMES))
 SIGMA = RNG.uniform(0.05, 0.2, len(TIMES))
 QUANTILES = {"relative_median", "relative_99", "bulk_mean", "bulk_width"}
-"""Which are interpolated where points count alike, and else are those of a point."""
+"""Quantiles: interpolated between points if all weights are equal, otherwise the value of a point."""
 CELL = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=200, dimension_points=0)
 
 
 def again(values: np.ndarray) -> np.ndarray:
-    """Each as often as its weight says."""
+    """Repeat each value as often as its weight states."""
     return np.repeat(values, TIMES, axis=0)
 
 
@@ -93,7 +93,9 @@ def test_weights_that_are_all_the_same_change_no_digit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("batch", [400, 128])
 def test_a_cell_learns_the_events_of_a_file_by_their_weights(tmp_path: Path, batch: int) -> None:
-    """Half of the events hardly count in training and in the test: what is learned and judged is the other half."""
+    """Half of the events have negligible weight in training and test, so the cell learns and is judged on the other
+    half.
+    """
     heavy = np.argsort(np.argsort(make_toy_events("ttH", 1000, 5).amplitude)) >= 500
     found = train(place(tmp_path, np.where(heavy, 1.0, 1e-9)), batch=batch)
     plain = train(place(tmp_path / "plain", np.ones(1000)), batch=batch)

@@ -1,4 +1,4 @@
-"""Events written by hand."""
+"""Events with chosen particles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def made(
     born: ArrayLike = 0,
     n: int = 1,
 ) -> Particles:
-    """Massless particles, as many in each of ``n`` events, born ``born`` mm from the beam along their way."""
+    """Return massless particles, equally many in each of ``n`` events.
+
+    They start ``born`` mm from the beam in their direction of flight.
+    """
     pids, pts, etas, phis, charges, radii = (
         np.array(x, dtype=float) for x in np.broadcast_arrays(*map(np.atleast_1d, (pid, pt, eta, phi, charge, born)))
     )
@@ -30,7 +33,7 @@ def made(
 
 
 def seen(event: ArrayLike, pt: ArrayLike, eta: ArrayLike, phi: ArrayLike, events: int = 1) -> Seen:
-    """Massless reconstructed photons."""
+    """Return massless reconstructed photons."""
     pts, etas, phis = (np.asarray(x, dtype=float) for x in (pt, eta, phi))
     none, which = 0 * pts, np.asarray(event, np.int64)
     px, py, pz = pts * np.cos(phis), pts * np.sin(phis), pts * np.sinh(etas)
@@ -39,5 +42,5 @@ def seen(event: ArrayLike, pt: ArrayLike, eta: ArrayLike, phi: ArrayLike, events
 
 
 def noise(seed: int = 0) -> Noise:
-    """Random numbers of a seed."""
+    """Return the random numbers of a seed."""
     return Noise.of(np.random.SeedSequence(seed))

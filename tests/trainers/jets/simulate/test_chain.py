@@ -1,4 +1,4 @@
-"""The whole chain on a few events of Pythia's."""
+"""The complete simulation chain on a few events of Pythia."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 
 
 def one_of(*kinds: set[int]) -> Callable[[list[int]], bool]:
-    """Whether the products, in some order, are one of each of these."""
+    """Return a function that checks whether products, in any order, are one of each of ``kinds``."""
 
     def fits(products: list[int]) -> bool:
         return len(products) == len(kinds) and all(
@@ -43,7 +43,7 @@ def one_of(*kinds: set[int]) -> Callable[[list[int]], bool]:
     return fits
 
 
-# Decays of an event, particles that decay, and what they decay to.
+# Expected number of decays per event, decaying particles, and their products.
 EXPECTED = {
     "QCD": (1, {1, 2, 3, 4, 5, 21}, one_of(QUARKS | {21})),
     "Hbb": (1, {25}, lambda found: sorted(found) == [-5, 5]),
@@ -69,7 +69,7 @@ def test_every_event_holds_the_decays_of_its_class(kind: str) -> None:
     for number in range(8 * decays):
         products = found.pid[found.parent == number].tolist()
         assert fits(products), products
-    if process.parent:  # at least one that may give a jet; a parton's own pT is not yet that of its jet
+    if process.parent:  # at least one that may give a jet: a parton's pT is not that of its jet
         assert (found.parents["pt"].reshape(8, decays).max(axis=1) > 400).all()
 
 
@@ -78,7 +78,7 @@ def test_particles_conserve_momentum_and_charge() -> None:
     columns = Columns(generator.batch(4))
     pid, rows = columns("id"), np.flatnonzero(columns("status") > 0)
     charge, event = generator.charges(pid[rows]), columns.event(rows)
-    assert np.bincount(event, charge) == pytest.approx(2, abs=1e-9)  # two protons
+    assert np.bincount(event, charge) == pytest.approx(2, abs=1e-9)  # charge of the two protons
     px, _, _, e = columns.momentum(rows)
     assert np.bincount(event, px) == pytest.approx(0, abs=1e-3)
     assert np.bincount(event, e) == pytest.approx(13000, rel=1e-6)
@@ -90,7 +90,7 @@ def test_particles_conserve_momentum_and_charge() -> None:
     assert len(seen.pid) == (central & ~np.isin(np.abs(pid[rows]), (12, 14, 16))).sum()
     born = np.hypot(seen.x, seen.y)
     assert 0.5 < (born < 0.01).mean() < 1
-    assert born.max() > 1  # strange hadrons decay centimetres away
+    assert born.max() > 1  # strange hadrons decay after some centimetres
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_a_jet_is_what_its_branches_say(higgs: ak.Array) -> None:
 
 
 def test_the_jets_look_like_higgs_bosons(higgs: ak.Array) -> None:
-    # Their statistics on 70 jets; `python -m benchmarks jets_physics` has them on many.
+    # Statistics of 70 jets; `python -m benchmarks jets_physics` computes them for many.
     assert 105 < np.median(higgs.jet_sdmass) < 130
     assert 35 < ak.mean(higgs.jet_nparticles) < 52
     assert (higgs.aux_genpart_pid == 25).to_numpy().all()
@@ -144,7 +144,7 @@ def test_the_jets_look_like_higgs_bosons(higgs: ak.Array) -> None:
     assert np.quantile(apart, 0.9) < 0.15
     tracks = higgs.part_d0err > 0
     significance = np.abs(higgs.part_d0val[tracks] / higgs.part_d0err[tracks])
-    assert ak.mean(ak.sum(significance > 5, axis=1)) > 2  # tracks of two b hadrons, some millimetres away
+    assert ak.mean(ak.sum(significance > 5, axis=1)) > 2  # tracks of two b hadrons that decay after some millimetres
     assert np.median(higgs.jet_tau2 / higgs.jet_tau1) < 0.5
 
 

@@ -1,4 +1,4 @@
-"""The detector stand-in on particles written by hand."""
+"""The simplified detector, tested with constructed particles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ MANY = 4000
 def test_impact_parameters_are_those_of_the_helix(
     charge: float, x: float, y: float, z: float, pt: float, eta: float, phi: float
 ) -> None:
-    # Steps along the path, backwards, by the Lorentz force: a positive charge turns clockwise seen against the field.
+    # Integrate the path backwards in steps with the Lorentz force: a positive charge turns clockwise, seen against the
+    # field.
     path = np.linspace(-300, 300, 600_001)
     turned = phi - BEND * charge / pt * path
     step = path[1] - path[0]
@@ -87,7 +88,7 @@ def test_what_a_track_took_counts_once() -> None:
     got = detect(made(211, np.full(MANY, 20.0), 0.3, 1.0, 1, n=MANY), noise())
     with_track = np.isin(got.event, got.event[got.kind == CHARGED])
     rest = with_track & (got.kind == NEUTRAL)
-    # A cell that fluctuates up by more than one sigma looks like a neutral hadron: 16 % do.
+    # A cell whose energy fluctuates up by more than one sigma gives a neutral hadron: 16 % do.
     assert rest.sum() / (got.kind == CHARGED).sum() == pytest.approx(0.159, abs=0.03)
     assert (got.energy[rest] > HADRONIC.sigma(np.array([20 * np.cosh(0.3)]))[0] * 0.99).all()
 
@@ -111,7 +112,7 @@ def test_soft_and_far_tracks_are_lost(pt: float, born: float, tracks: bool) -> N
 
 def test_soft_energy_is_not_seen() -> None:
     soft = detect(made(22, np.full(300, 0.3), 0.0, 1.0, n=300), noise())
-    assert len(soft.kind) < 0.1 * 300  # noise of two sigma and more
+    assert len(soft.kind) < 0.1 * 300  # noise of at least two sigma
 
 
 def test_impact_parameters_scatter_by_their_errors() -> None:

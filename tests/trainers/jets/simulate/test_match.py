@@ -1,4 +1,4 @@
-"""Which jets hold a decay, on decays written by hand."""
+"""Jets that contain a decay, tested with constructed decays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from isoplan.trainers.jets.simulate.generate import Partons
 
 
 def jets(event: ArrayLike, eta: ArrayLike, phi: ArrayLike) -> Jets:
-    """Massless jets of 600 GeV."""
+    """Return massless jets with pT of 600 GeV."""
     etas, phis = np.asarray(eta, float), np.asarray(phi, float)
     px, py, pz = 600 * np.cos(phis), 600 * np.sin(phis), 600 * np.sinh(etas)
     return Jets(np.asarray(event), px, py, pz, 600 * np.cosh(etas), ak.Array([[0]] * len(etas)))
 
 
 def partons(event: ArrayLike, parent: ArrayLike, eta: ArrayLike, phi: ArrayLike) -> Partons:
-    """Products of decays; nothing else of the decays matters."""
+    """Return the products of decays, with empty data for the decays themselves."""
     which = np.asarray(parent, np.int64)
     nothing = np.zeros(int(which.max(initial=-1)) + 1)
     return Partons(

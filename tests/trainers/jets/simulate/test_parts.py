@@ -1,4 +1,4 @@
-"""Parts: how jets are shared among them, and that each is made once by whoever comes first."""
+"""Parts: the distribution of jets over parts, each of which is made once by the first process that needs it."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_every_class_has_its_share(kinds: list[str], more: int, seed: int) -> No
         assert [c.index for c in mine] == list(range(len(mine)))
         assert all(c.jets == CHUNK for c in mine[:-1])
         assert 1 <= mine[-1].jets <= CHUNK
-    # More jets of a seed have the whole parts of fewer.
+    # A request for more jets of a seed contains the complete parts of a request for fewer.
     larger = {c.name for c in Request(tuple(kinds), request.n + 5 * CHUNK * len(kinds), seed).chunks()}
     assert {c.name for c in chunks if c.jets == CHUNK} <= larger
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the parts as they are made, in an instant."""
+    """Replace the making of parts by an instant one and return the names of the parts made."""
     names: list[str] = []
 
     def make(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
@@ -76,7 +76,7 @@ def test_many_make_each_part_once(made: list[str], tmp_path: Path) -> None:
 def test_a_part_that_another_makes_is_waited_for_and_taken_over(made: list[str], tmp_path: Path) -> None:
     lock = tmp_path / f".{CHUNKS[0].name}.lock"
     left = tmp_path / f".tmp-abc-{CHUNKS[0].name}"
-    left.touch()  # of a process that was killed
+    left.touch()  # left by a process that was killed
     with ThreadPoolExecutor(1) as pool:
         with hold_lock(lock) as mine:
             assert mine
@@ -124,7 +124,7 @@ def test_a_process_says_what_went_wrong(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Fake:
-    """A process that ends with ``code``, having put ``fault`` where its parent looks."""
+    """Process that ends with ``code`` after it has reported ``fault`` to its parent."""
 
     code, fault, pid = 0, "", 1
 
