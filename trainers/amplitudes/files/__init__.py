@@ -12,7 +12,6 @@ A file without a process name contains events of a user-defined process.
 from __future__ import annotations
 
 from isoplan.trainers.amplitudes.files.formats import need_memory
-from isoplan.trainers.amplitudes.files.read import read_events
-from isoplan.trainers.amplitudes.files.write import need_place, write_events
+from isoplan.trainers.amplitudes.files.storage import need_place, read_events, write_events
 
 __all__ = ["need_memory", "need_place", "read_events", "write_events"]

@@ -1,4 +1,4 @@
-"""Read events from files: check the headers before the data are loaded, then the values row by row."""
+"""Events read from and written to files: checked before they are loaded, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from isoplan.trainers.amplitudes.files.formats import (
     need_memory,
     no_memory,
 )
+from isoplan.trainers.backend.store.files import replace, writing
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 """Shape and dtype of an array, available before the array is loaded."""
@@ -203,3 +204,54 @@ READERS: dict[str, Callable[[Path], tuple[dict[str, NDArray[Any]], str]]] = {
     "hdf5": _hdf5,
     "parquet": _parquet,
 }
+
+
+def write_events(path: Path, events: Events) -> None:
+    """Write ``events`` to ``path``, weights included, in the format given by its extension.
+
+    Raises PlannerError if the extension is unknown, the folder cannot be written, or the disk is full.
+    """
+    write = WRITERS[format_of(path)]
+    with writing(path.parent):
+        replace(path, lambda place: write(place, events))
+
+
+def need_place(path: Path) -> None:
+    """Check that events can be written to ``path``.
+
+    Raises PlannerError if the extension is unknown, the file exists, or the folder does not exist.
+    """
+    format_of(path)
+    if path.exists():
+        raise PlannerError(f"{path} is there already: name another file with --out, or delete it.")
+    if not path.parent.is_dir():
+        raise PlannerError(f"There is no folder {path.parent}: make it, or name a file in another one with --out.")
+
+
+def _write_npz(place: Path, events: Events) -> None:
+    numbers = {MOMENTA: events.momenta, AMPLITUDE: events.amplitude, WEIGHT: events.weight}
+    arrays: dict[str, Any] = {**numbers, PROCESS: np.array(events.process)}
+    with place.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _write_hdf5(place: Path, events: Events) -> None:
+    import h5py
+
+    with h5py.File(place, "w") as file:
+        file[MOMENTA], file[AMPLITUDE], file[WEIGHT] = events.momenta, events.amplitude, events.weight
+        file.attrs[PROCESS] = events.process
+
+
+def _write_parquet(place: Path, events: Events) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    particles = events.momenta.shape[1]
+    numbers = events.momenta.reshape(len(events), -1)
+    columns = {name: numbers[:, i] for i, name in enumerate(columns_of(particles))}
+    table = pa.table({**columns, AMPLITUDE: events.amplitude, WEIGHT: events.weight})
+    pq.write_table(table.replace_schema_metadata({PROCESS: events.process}), place)
+
+
+WRITERS: dict[str, Callable[[Path, Events], None]] = {"npz": _write_npz, "hdf5": _write_hdf5, "parquet": _write_parquet}
