@@ -42,7 +42,7 @@ AT_ONCE = 512
 """Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
 TURNED = 0.01
-"""Relative rise of the final loss above its minimum from which on it counts as rising."""
+"""Smallest relative difference between the final and the lowest loss for which the loss counts as rising."""
 SMOOTH, PART = 5, 3
 """Window of the running median of validation losses: SMOOTH, or ceil(n / PART) of n losses if that is less."""
 

@@ -19,7 +19,7 @@ from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, names, nodes, value
 
 STARTS, TRIED = 64, 16
-"""Number of starts, and of draws from which they are the best: ``STARTS`` x ``TRIED`` for each parameter not linear."""
+"""Number of starts, and of draws per start and nonlinear parameter. Each start is the best of its draws."""
 ORDINARY = (0.01, 3.0)
 """Range of magnitudes of exponents and other dimensionless numbers."""
 DECADES = 3.0

@@ -23,7 +23,7 @@ from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
-"""Smallest exponent with a floor of either sign: A X^-e - A tends to a logarithm as e decreases and A increases."""
+"""Smallest exponent of a term if the floor may be negative. For smaller exponents A X^-e - A approaches a logarithm."""
 
 RATE_LIMIT = 30.0
 """Largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""

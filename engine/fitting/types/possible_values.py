@@ -1,4 +1,4 @@
-"""Range of values that a fitted number can take, from its name, its direction and its runs."""
+"""Range of values that a fitted number can take, derived from its column name, whether smaller is better, and its runs."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SMALLEST, LARGEST = 1e-2, 1e4
 """Range of model sizes in the search, in units of that of the single pass."""
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 NARROWED = 40
-"""Number of golden sections, which reduce the bracket around the best size by 4e-9."""
+"""Number of golden sections. They reduce the bracket around the best size to 4e-9 of its width."""
 NOTE = "The data-constrained law cannot overfit: where models are large or passes are many it is too hopeful."
 
 

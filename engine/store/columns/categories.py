@@ -23,7 +23,7 @@ MOST_VALUES = 12
 runs.
 """
 MOST_COLUMNS = 24
-"""Maximum number of columns to read, datasets first."""
+"""Maximum number of columns to read. Columns that name datasets are read before the others."""
 LABEL_LENGTH = 80
 
 _DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}

@@ -70,7 +70,7 @@ def grow(
 
 
 def delete(db: Database, names: Sequence[str]) -> None:
-    """Remove deleted cells from the index and withdraw their rows, with the reason."""
+    """Remove deleted cells from the index and withdraw their rows from the table of their family."""
     chosen = set(names)
 
     def change(cursor: Cursor) -> None:

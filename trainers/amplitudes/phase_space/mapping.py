@@ -185,10 +185,10 @@ def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
 
 
 def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
-    """Return the factor on transverse momenta at which s-hat is ``s``, and ds-hat / dfactor.
+    """Return the factor on transverse momenta at which s-hat is ``s``, and the derivative of s-hat by the factor.
 
-    The derivative is infinite if the masses alone need more energy. s-hat is convex in the factor, so Newton's method
-    converges to the root from above.
+    The derivative is set to infinity if the masses alone have a larger s-hat than ``s``. s-hat is convex in the factor,
+    so Newton's method converges to the root from above.
     """
     x2 = (shape**2).sum(axis=2)
     plus, minus = _light_cone(np.sqrt(x2), y)

@@ -55,8 +55,7 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
 def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
     """Read the events from a table with one row per event, or from lines of ``user item`` (a ``.txt`` file).
 
-    Raises PlannerError if the table ``items`` is given and lacks an item, and if no user has two events, so that there
-    is nothing to predict.
+    Raises PlannerError if no user has two events, or if the table ``items`` is given and lacks an item of an event.
     """
     table = open_table(path)
     role = roles(table, columns, events=True)

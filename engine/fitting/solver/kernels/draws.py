@@ -15,7 +15,7 @@ _BUMP_ONE, _BUMP_OTHER = np.uint64(BUMP[0]), np.uint64(BUMP[1])
 
 @kernel
 def draw(seed: np.uint64, start: int, size: Ints, first: Ints, order: Ints, out: Floats) -> None:
-    """Add the counts (r, n) of resamples from ``start`` on to ``out``. See ``philox.draw``."""
+    """Add the counts (r, n) of r resamples to ``out``; the first has the index ``start``. See ``philox.draw``."""
     draws = len(size)
     word = np.empty((4, -(-draws // 4)), np.uint64)
     for r in range(len(out)):

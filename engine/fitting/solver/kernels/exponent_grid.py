@@ -67,7 +67,7 @@ def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: In
 
 @inner
 def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delta: float, skew: float) -> float:
-    """Return the objective of a cell with amplitudes ``c`` (k), up to its scale."""
+    """Return the objective at a point of the exponent grid with amplitudes ``c`` (k), without its constant factor."""
     k, last = len(c), len(at) - 1
     a, c0 = row[0], c[0]
     for i in range(n):
