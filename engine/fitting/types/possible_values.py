@@ -1,4 +1,6 @@
-"""Range of values that a fitted number can take, derived from its column name, whether smaller is better, and its runs."""
+"""Range of values that a fitted number can take, derived from its column name, whether smaller is better, and its
+runs.
+"""
 
 from __future__ import annotations
 
