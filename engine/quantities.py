@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -264,27 +263,13 @@ def _significant(value: float, significant: int) -> str:
 
 def power10(value: float, significant: int = 3) -> str:
     """Format ``value`` as a power of ten in plain text: 5.76 × 10²³, 10²⁰."""
-    return _power10(value, significant, "{m} × 10{e}", "10{e}", lambda e: str(e).translate(_TO_SUPERSCRIPT))
-
-
-def power10_html(value: float, significant: int = 3) -> str:
-    """Format ``value`` as a power of ten for figures and pages: 5.76 × 10<sup>23</sup>."""
-    return _power10(value, significant, "{m} × 10<sup>{e}</sup>", "10<sup>{e}</sup>", str)
-
-
-def power10_latex(value: float, significant: int = 3) -> str:
-    """Format ``value`` as a power of ten in LaTeX math mode."""
-    return _power10(value, significant, r"{m} \times 10^{{{e}}}", r"10^{{{e}}}", str)
-
-
-def _power10(value: float, significant: int, both: str, alone: str, show: Callable[[int], str]) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
     if value == 0:
         return "0"
     mantissa, _, exponent = f"{value:.{significant - 1}e}".partition("e")
-    form = alone if float(mantissa) == 1 else both
-    return form.format(m=mantissa, e=show(int(exponent)))
+    power = f"10{str(int(exponent)).translate(_TO_SUPERSCRIPT)}"
+    return power if float(mantissa) == 1 else f"{mantissa} × {power}"
 
 
 def flops(value: float) -> str:

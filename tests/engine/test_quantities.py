@@ -19,8 +19,6 @@ from isoplan.engine.quantities import (
     parse_number,
     parse_share,
     power10,
-    power10_html,
-    power10_latex,
     rounded,
     si,
 )
@@ -180,9 +178,6 @@ def test_shown_numbers() -> None:
     assert power10(1e20) == "10²⁰"
     assert power10(9.9999e19) == "10²⁰"
     assert power10(-2e-5, 2) == "-2.0 × 10⁻⁵"
-    assert power10_html(5.76e23) == "5.76 × 10<sup>23</sup>"
-    assert power10_latex(5.76e23) == r"5.76 \times 10^{23}"
-    assert power10_latex(1e20) == "10^{20}"
     assert [power10(x) for x in (0.0, math.inf, math.nan)] == ["0", "∞", "unknown"]
     assert [count(x) for x in (70e9, 1.94e9, 999.9e6, 950, 3, 0, 1.23e16)] == [
         *("70 B", "1.9 B", "1.0 B", "950", "3", "0", "1.2 × 10¹⁶")
