@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import read_rule
@@ -17,7 +17,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.covariance import Covariance, covariance_of, drawn
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
 from isoplan.engine.fitting.types.grouped import GroupedFit
-from isoplan.engine.fitting.types.intervals import Method, Resampling
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.fitting.types.result import (
     Fit,
     FitData,
@@ -27,14 +27,11 @@ from isoplan.engine.fitting.types.result import (
     Parameter,
     empty_resamples,
 )
-from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.spec import FitSpec
 
 SCHEMA = 1
 Json = dict[str, Any]
 Ends = tuple[float | None, float | None]
-POINTS = 2_000
-"""Largest number of points of a confidence curve in a card."""
 
 
 class _Shape(BaseModel):
@@ -54,55 +51,18 @@ class _Objective(_Shape):
     value: float | None = None
 
 
-class _Runtime(_Shape):
-    start: float = Field(ge=0)
-    sample: float = Field(ge=0)
-    product: float = Field(ge=0)
-    scatter: float = Field(ge=0)
-    runs: int = Field(ge=0)
-    column: str = ""
-
-
-class _Data(_Shape):
-    source: str = ""
-    sha256: str = ""
-    roles: dict[str, str] = Field(default_factory=dict)
-    ranges: dict[str, Interval] = Field(default_factory=dict)
-    snapshot: str = ""
-    where: str = ""
-    group: str = ""
-    direction: Literal["min", "max"] = "min"
-    curves: str = ""
-    runtime: _Runtime | None = None
-
-
 class _Covariance(_Shape):
     names: tuple[str, ...]
     logs: tuple[str, ...] = ()
     matrix: list[list[float]]
 
 
-class _Resampling(_Shape):
-    method: Method = "bc"
-    floorless: int = Field(default=0, ge=0)
-    runs: int = Field(default=0, ge=0)
-    parameters: int = Field(default=0, ge=0)
-
-
-class _Confidence(_Shape):
-    """A confidence curve with at most ``POINTS`` points."""
-
-    name: str
-    at: tuple[float, ...] = Field(min_length=2, max_length=POINTS)
-    score: tuple[float, ...] = Field(min_length=2, max_length=POINTS)
-
-    @model_validator(mode="after")
-    def _rises(self) -> _Confidence:
-        if len(self.at) != len(self.score) or any(b <= a for a, b in pairwise(self.at)):
-            raise ValueError("the floors of a confidence curve must rise, with one score each")
-        if any(b < a for a, b in pairwise(self.score)):
-            raise ValueError("the scores of a confidence curve must not fall")
-        return self
+def _check_confidence(curve: FloorConfidence) -> FloorConfidence:
+    if len(curve.at) != len(curve.score) or any(b <= a for a, b in pairwise(curve.at)):
+        raise ValueError("the floors of a confidence curve must rise, with one score each")
+    if any(b < a for a, b in pairwise(curve.score)):
+        raise ValueError("the scores of a confidence curve must not fall")
+    return curve
 
 
 class _Runs(_Shape):
@@ -114,11 +74,6 @@ class _Runs(_Shape):
     cluster: list[int] | None = None
 
 
-class _Warning(_Shape):
-    code: str
-    text: str
-
-
 class _Group(_Shape):
     """The fields of one group in a card of several groups; ``resamples`` is set only if the groups were fitted
     separately.
@@ -127,9 +82,9 @@ class _Group(_Shape):
     n: int = Field(ge=0)
     objective: float | None = None
     resamples: list[list[float]] | None = None
-    resampling: _Resampling | None = None
-    data: _Data = Field(default_factory=_Data)
-    warnings: list[_Warning] = Field(default_factory=list)
+    resampling: Resampling | None = None
+    data: FitData = FitData("")
+    warnings: list[FitWarning] = Field(default_factory=list)
 
 
 class _Card(_Shape):
@@ -142,11 +97,11 @@ class _Card(_Shape):
     parameters: dict[str, _Parameter]
     resamples: list[list[float]] = Field(default_factory=list)
     covariance: _Covariance | None = None
-    resampling: _Resampling = Field(default_factory=_Resampling)
-    confidence: _Confidence | None = None
-    data: _Data = Field(default_factory=_Data)
+    resampling: Resampling = Resampling()
+    confidence: Annotated[FloorConfidence, AfterValidator(_check_confidence)] | None = None
+    data: FitData = FitData("")
     compute: dict[str, Any] = Field(default_factory=dict)
-    warnings: list[_Warning] = Field(default_factory=list)
+    warnings: list[FitWarning] = Field(default_factory=list)
     spec: dict[str, Any] = Field(default_factory=dict)
     runs: _Runs | None = None
     groups: dict[str, _Group] = Field(default_factory=dict)
@@ -331,11 +286,6 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
     )
 
 
-def _read_data(data: _Data) -> FitData:
-    runtime = Runtime(**data.runtime.model_dump()) if data.runtime else None
-    return FitData(**data.model_dump(exclude={"runtime"}), runtime=runtime)
-
-
 def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
     """Read a fit from a JSON object, of one group if it has several.
 
@@ -352,7 +302,7 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
     card = _of_group(card, spec, group)
     parameters = _parameters(card, spec)
-    theta, how = np.array([p.value for p in parameters]), Resampling(**card.resampling.model_dump())
+    theta = np.array([p.value for p in parameters])
     resamples = _resamples(card, len(theta))
     if card.covariance is not None and not len(resamples):
         resamples = _around(card.covariance, spec, theta)
@@ -363,10 +313,10 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         objective=card.objective.value if card.objective else None,
         resamples=resamples,
         parameters=parameters,
-        data=_read_data(card.data),
+        data=card.data,
         compute=read_rule(card.compute),
-        warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
-        resampling=how if card.resamples else replace(how, floorless=0),
-        confidence=FloorConfidence(**card.confidence.model_dump()) if card.confidence else None,
+        warnings=tuple(card.warnings),
+        resampling=card.resampling if card.resamples else replace(card.resampling, floorless=0),
+        confidence=card.confidence,
         runs=_read_runs(card.runs, spec) if card.runs else None,
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 from scipy.special import ndtr, ndtri
 
 from isoplan.engine.arrays import Floats
@@ -26,6 +28,10 @@ SURE = 0.95
 """Confidence from which a statement about the floor is made without a probability."""
 
 
+POINTS = Field(min_length=2, max_length=2_000)
+"""Number of points of a confidence curve."""
+
+
 @dataclass(frozen=True)
 class FloorConfidence:
     """Confidence that the floor ``name`` lies below a value, as normal scores.
@@ -35,8 +41,8 @@ class FloorConfidence:
     """
 
     name: str
-    at: tuple[float, ...]
-    score: tuple[float, ...]
+    at: Annotated[tuple[float, ...], POINTS]
+    score: Annotated[tuple[float, ...], POINTS]
 
     def below(self, floor: ArrayLike) -> Floats:
         """Return the confidence, 0 to 1, that the floor is below each of ``floor`` (any shape); 0 for negative

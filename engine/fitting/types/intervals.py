@@ -25,10 +25,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 from scipy.special import ndtr, ndtri, stdtrit
 
 from isoplan.engine.arrays import Floats
@@ -136,9 +137,9 @@ class Resampling:
     """
 
     method: Method = "bc"
-    floorless: int = 0
-    runs: int = 0
-    parameters: int = 0
+    floorless: Annotated[int, Field(ge=0)] = 0
+    runs: Annotated[int, Field(ge=0)] = 0
+    parameters: Annotated[int, Field(ge=0)] = 0
 
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper ends (s) each, for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +53,7 @@ class FitData:
     snapshot: str = ""
     where: str = ""
     group: str = ""
-    direction: str = "min"
+    direction: Literal["min", "max"] = "min"
     curves: str = ""
     runtime: Runtime | None = None
 

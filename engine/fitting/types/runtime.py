@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from isoplan.engine.arrays import Floats
 
+NotNegative = Annotated[float, Field(ge=0)]
 FEWEST = 4
 """Smallest number of runs with a time for which the three coefficients are fitted."""
 NORMAL = 1.4826
@@ -33,11 +35,11 @@ class Runtime:
     column of their seconds.
     """
 
-    start: float
-    sample: float
-    product: float
-    scatter: float
-    runs: int
+    start: NotNegative
+    sample: NotNegative
+    product: NotNegative
+    scatter: NotNegative
+    runs: Annotated[int, Field(ge=0)]
     column: str = ""
 
     def seconds(self, N: ArrayLike, D: ArrayLike) -> Floats:

@@ -44,7 +44,13 @@ def make_fit(
         objective=objective,
         resamples=empty_resamples(len(theta)) if resamples is None else resamples,
         parameters=tuple(Parameter(n, v) for n, v in zip(names, theta, strict=True)),
-        data=FitData("runs.csv", "ab" * 32, {"N": "params", "D": "tokens"}, ranges or {}, direction=direction),
+        data=FitData(
+            "runs.csv",
+            "ab" * 32,
+            {"N": "params", "D": "tokens"},
+            ranges or {},
+            direction="max" if direction == "max" else "min",
+        ),
         compute=rule or ComputeRule(),
     )
 
