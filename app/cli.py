@@ -1,6 +1,7 @@
-"""The same questions from a terminal: ``isoplan app``, ``fit``, ``plan`` and the other ``commands``.
+"""Command line of Isoplan: ``isoplan app``, ``fit``, ``plan`` and the other ``commands``.
 
-Each command lives in a module of its own that is imported when it is called, so none waits for what another needs.
+Each command is a separate module that is imported when it is called, so that no command waits for the imports of
+another.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ COMMANDS = {
     "restore": Command("restore", "Make a workspace from a backup."),
     "simulate": Command("simulate", "Simulate jets, or events with their squared amplitudes."),
 }
-"""The commands that are not questions of the planner."""
+"""All commands except the questions of the planner."""
 BEFORE_QUESTIONS = "plan"
 
 

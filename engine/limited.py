@@ -1,7 +1,7 @@
-"""Work on files from outside in a child process, under limits of time and memory.
+"""Execution of scripts on external files in a child process, with limits of time and memory.
 
-The child is a Python file of its own that reads its input on standard input and writes its result to standard output;
-its first statement is ``limit(...)``. It starts without the user's site packages path.
+The child is a separate Python file that reads its input from standard input and writes its result to standard output.
+Its first statement is ``limit(...)``. It starts without the user's site packages path.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from pathlib import Path
 
 MEGABYTE = 2**20
 PATIENCE = 6
-"""Wall time per second of processor time that a child may take: a busy machine shares its processors."""
+"""Limit of wall time per second of processor time: on a busy machine, processes share the processors."""
 
 
 class Exceeded(Exception):
-    """The child took longer than it may."""
+    """The child exceeded its time limit."""
 
 
 class Failed(Exception):
-    """The child ended without a result; the text is the last line that it wrote, empty where it was killed."""
+    """The child ended without a result. The text is the last line that it wrote, empty if it was killed."""
 
 
 def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seconds: int, megabytes: int) -> bytes:
-    """What ``script`` writes for ``given``. Raises Exceeded after ``seconds``, and Failed where it ends badly.
+    """Run ``script`` on ``given`` and return its output.
 
-    ``seconds`` are of processor time where the system can limit that, and ``PATIENCE`` times as many of wall time
-    anywhere. ``megabytes`` bound the address space where the system can; a script that asks for more ends badly. The
-    script gets both as its first two arguments.
+    Raises Exceeded if it takes too long, and Failed if it fails. ``seconds`` limit the processor time if the system
+    supports it, and ``PATIENCE`` times ``seconds`` the wall time on every system. ``megabytes`` limit the address space
+    if the system supports it; a script that needs more fails. The script gets both as its first two arguments.
     """
     command = [sys.executable, "-P", str(script), str(seconds), str(megabytes), *arguments]
     try:
@@ -46,7 +46,7 @@ def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seco
 
 
 def limit(seconds: int, megabytes: int) -> None:
-    """Bound the processor time and the address space of this process, each where the system has such a limit."""
+    """Limit the processor time and the address space of this process, as far as the system supports each limit."""
     try:
         import resource
     except ImportError:

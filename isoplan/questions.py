@@ -1,4 +1,4 @@
-"""The questions of the planner as functions: one for each that is declared."""
+"""Planner questions as functions, one for each declared question."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _OPTION = re.compile("--[a-z-]+")
 
 
 def make_functions() -> dict[str, Callable[..., Any]]:
-    """Return the function of each question by its name."""
+    """Return the functions of all questions by name."""
     return {name: make_function(question) for name, question in find_questions().items()}
 
 
 def make_function(question: PlannerQuestion) -> Callable[..., Any]:
-    """Return the function that asks ``question``.
+    """Return the function that answers ``question``.
 
-    A question with prices takes all prices, also those that it does not read: one scenario serves several questions.
+    A question with prices accepts all prices, including those that it does not use, so that one scenario serves several
+    questions.
     """
     fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
 
@@ -65,7 +66,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 
 
 def _document(question: PlannerQuestion) -> str:
-    """The docstring: what the question answers, and what each option means."""
+    """Return the docstring of a question: its summary, and the meaning of each option."""
     options = [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
     return "\n".join(
         [
@@ -78,5 +79,5 @@ def _document(question: PlannerQuestion) -> str:
 
 
 def _name(option: re.Match[str]) -> str:
-    """The name of an option of the terminal in Python: sample_price for --sample-price."""
+    """Return the Python name of an option of the terminal, such as sample_price for --sample-price."""
     return option[0].removeprefix("--").replace("-", "_")

@@ -1,7 +1,8 @@
 """The two parts of the suite: ``make test``, run before each commit, and ``make test-rest``, which takes longer.
 
-``--part first`` and ``--part rest`` select one; without the option all tests run. An entry of ``REST`` is a folder, a
-file or a test function below ``tests``; what ``FIRST`` names of these, and everything else, is in the first part.
+``--part first`` and ``--part rest`` select a part; without the option all tests run. An entry of ``REST`` is a folder,
+a file or a test function below ``tests``. Entries of ``FIRST`` are exceptions, which are in the first part like
+everything else.
 """
 
 from __future__ import annotations

@@ -141,13 +141,13 @@ class Preset:
 class Family(Generic[C]):
     """A kind of training.
 
-    ``train(cell, stream)`` trains and returns what it measured by name; ``loss`` names the one that laws describe and
-    ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C.
+    ``train(cell, stream)`` trains and returns the measured values by name. ``loss`` names the value that laws describe,
+    and ``metrics`` the other values with the direction that is better. ``sizes(cell)`` gives N, D, U and C.
     ``calibration_cell(cell)`` is a cell of about a second whose time gives the training speed of this machine; None if
-    no shorter cell exists.
-    ``simulation(cells)`` are the core seconds that cells simulate before they train, None where no time was measured.
-    ``check(cell)`` raises CellError for fields that do not go together. ``presets`` are grids to begin with by name,
-    words with hyphens; the one called example trains within a minute or two. Another ``version`` gives other results.
+    no shorter cell exists. ``simulation(cells)`` is the core time in seconds of simulations before the training of
+    cells, None if no time was measured. ``check(cell)`` raises CellError for incompatible fields. ``presets`` are
+    initial grids by name, in words with hyphens; the preset "example" trains within a minute or two. ``version``
+    changes when results change.
     """
 
     name: str

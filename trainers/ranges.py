@@ -1,4 +1,4 @@
-"""What one field of a grid may be: values, and ranges such as ``8..512 x 7``, from a file or as people type them."""
+"""Values of one field of a grid: single values, and ranges such as ``8..512 x 7``, from a file or typed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Kind = Literal["integer", "number", "boolean", "text"]
 Scale = Literal["", "log", "linear"]
 
 MOST_VALUES = 20_000
-"""Values of one range: more make no grid that a workspace can hold."""
+"""Maximum number of values of a range. A workspace cannot hold a grid with more."""
 DIGITS = 10
-"""Significant digits of the values between the ends, so that 0.001..1 x 4 has 0.01 and not a neighbour of it."""
+"""Significant digits of the values between the ends, so that 0.001..1 x 4 contains exactly 0.01."""
 EXAMPLE = "8..512 x 7"
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)\s*[x×*]\s*(?P<count>\d{1,9})\s*(?P<scale>log|linear)?")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -31,7 +31,10 @@ _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 @dataclass(frozen=True)
 class Range:
-    """``count`` values from ``low`` to ``high``: evenly in the logarithm, or ``linear`` where asked or below zero."""
+    """``count`` values from ``low`` to ``high``, evenly spaced in the logarithm.
+
+    The spacing is linear if ``scale`` is "linear", or by default if ``low`` is not positive.
+    """
 
     low: float
     high: float
@@ -40,16 +43,16 @@ class Range:
 
     @property
     def text(self) -> str:
-        """As one types it; read back it is the same range."""
+        """The range as typed text, which can be read back."""
         return " ".join(f"{as_typed(self.low)}..{as_typed(self.high)} x {self.count} {self.scale}".split())
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the values are even in the logarithm; a range that includes 0 cannot be."""
+        """Whether the values are evenly spaced in the logarithm. A range that includes 0 cannot be."""
         return self.scale == "log" or (not self.scale and self.low > 0)
 
     def values(self, whole: bool) -> tuple[Value, ...]:
-        """The values in rising order; ``whole`` ones are rounded, and made unique."""
+        """Return the values in increasing order, rounded and made unique if ``whole``."""
         inner = (self._at(i / (self.count - 1)) for i in range(1, self.count - 1))
         points = (self.low, *(min(max(x, self.low), self.high) for x in inner), self.high)
         return tuple(dict.fromkeys(round(x) for x in points) if whole else dict.fromkeys(points))
@@ -63,11 +66,11 @@ class Range:
 
 
 Asked = tuple[Value | Range, ...]
-"""What a field is given: one value, or the values and ranges of an axis of the grid."""
+"""Input of a field: one value, or the values and ranges of an axis of the grid."""
 
 
 def kind_of(field: FieldInfo) -> Kind:
-    """What kind of values a field of a cell takes."""
+    """Return the kind of values that a field of a cell accepts."""
     kinds: dict[object, Kind] = {bool: "boolean", int: "integer", float: "number"}
     found = field.annotation
     if get_origin(found) is Literal and all(type(choice) is int for choice in get_args(found)):
@@ -76,15 +79,15 @@ def kind_of(field: FieldInfo) -> Kind:
 
 
 def expand(asked: Asked, kind: Kind) -> tuple[Value, ...]:
-    """All values of a field, each once, in the order in which they were given."""
+    """Return all values of a field, each once, in the given order."""
     listed = (part.values(kind == "integer") if isinstance(part, Range) else (part,) for part in asked)
     return tuple(dict.fromkeys(value for values in listed for value in values))
 
 
 def read_entry(raw: object, kind: Kind, where: str) -> Asked:
-    """What a file gives a field: a value, a list, a table of a range, or the text of any of them.
+    """Read a field of a file: a value, a list, a table of a range, or the text of any of them.
 
-    ``where`` names the field in the sentence of the PlannerError for what is none of these.
+    Raises PlannerError, with the field's name ``where``, for anything else.
     """
     if isinstance(raw, Range):
         return (_checked(raw, kind, where),)
@@ -108,10 +111,10 @@ def _one(raw: object, kind: Kind, where: str) -> Asked:
 
 
 def read_typed(text: str, kind: Kind, where: str) -> Asked:
-    """What was typed for a field: values apart by commas or semicolons, ``8, 16, 32``, and ranges, ``8..512 x 7``.
+    """Read the typed text of a field: values, ``8, 16, 32``, and ranges, ``8..512 x 7``.
 
-    Numbers are read as everywhere, 2k or 10^6; a text with a comma stands in double quotes.
-    Raises PlannerError that names the field as ``where``.
+    Values are separated by commas or semicolons. Numbers may be written as 2k or 10^6, and a text with a comma in
+    double quotes. Raises PlannerError with the field's name ``where``.
     """
     if kind == "text":
         try:
@@ -166,7 +169,7 @@ def _number(text: str, where: str) -> int | float:
 
 
 def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
-    """A range from a table: ``{ from = 8, to = 512, count = 7, scale = "linear" }``."""
+    """Read a range from a table, such as ``{ from = 8, to = 512, count = 7, scale = "linear" }``."""
     wrong = PlannerError(f'{where} cannot read its range: write {{ from = 8, to = 512, count = 7 }} or "{EXAMPLE}".')
     low, high, count, scale = raw.get("from"), raw.get("to"), raw.get("count"), raw.get("scale", "")
     if set(raw) - {"from", "to", "count", "scale"} or scale not in ("", "log", "linear"):
@@ -180,7 +183,7 @@ def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
 
 
 def _checked(found: Range, kind: Kind, where: str) -> Range:
-    """The range as it is. Raises PlannerError where it has no values of the field's kind."""
+    """Return the range unchanged. Raises PlannerError if its values are not of the field's kind."""
     if kind not in ("integer", "number"):
         raise PlannerError(f"{where} takes no range: give it {_examples(kind)}.")
     low, high = found.low, found.high

@@ -23,7 +23,7 @@ class Resumable(Protocol):
     """A trainer that continues from its own checkpoint."""
 
     def load(self, place: Path) -> None:
-        """Continue from a checkpoint. Raises CellError for one that cannot be read."""
+        """Continue from a checkpoint. Raises CellError if it cannot be read."""
         ...
 
 
@@ -31,13 +31,13 @@ T = TypeVar("T", bound=Resumable)
 
 
 def save_checkpoint(place: Path, device: torch.device, **parts: Any) -> None:
-    """Write ``parts`` by name, with the state of the random numbers on the CPU and on ``device``."""
+    """Write ``parts`` by name, and the state of the random number generators on the CPU and on ``device``."""
     with place.open("wb") as file:  # If torch gets the path, it rejects a file name that begins with a dot.
         torch.save({**parts, "rng": random_state(device)}, file)
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """Return the state of the random numbers on the CPU and on ``device``."""
+    """Return the state of the random number generators on the CPU and on ``device``."""
     rng = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         rng["cuda"] = torch.cuda.get_rng_state(device)
@@ -45,7 +45,7 @@ def random_state(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
-    """Set the random numbers to a state that ``random_state`` returned."""
+    """Set the random number generators to a state returned by ``random_state``."""
     torch.set_rng_state(rng["cpu"].cpu())
     if device.type == "cuda" and "cuda" in rng:
         torch.cuda.set_rng_state(rng["cuda"].cpu(), device)
@@ -53,9 +53,9 @@ def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
 
 @contextmanager
 def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
-    """Yield the parts that ``save_checkpoint`` wrote, and set the random numbers after the context.
+    """Yield the parts written by ``save_checkpoint``, and set the random number generators after the context.
 
-    Raises CellError if the file cannot be read, or if the context raises because its parts are of another cell.
+    Raises CellError if the file cannot be read, or if the context raises because the parts are from another cell.
     """
     try:
         parts = torch.load(place, map_location=device, weights_only=True)
@@ -66,7 +66,7 @@ def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any
 
 
 def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
-    """Make a trainer and continue from the checkpoint of the stream, if there is one that can be read."""
+    """Make a trainer and continue from the checkpoint of the stream, if it exists and can be read."""
     if stream.resume is not None:
         try:
             made = make()
@@ -82,20 +82,24 @@ WARM = 0.05
 
 
 def warm_cosine(peak: float, update: int, total: int) -> float:
-    """Return the rate of update ``update`` of ``total``, from 0: up to ``peak`` linearly, then to zero by a cosine."""
+    """Return the learning rate of step ``update``, from 0, of ``total``: linear warm-up to ``peak``, then a cosine to
+    zero.
+    """
     return peak * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
 
 
 def cosine(peak: float, update: int, total: int, least: float = 0.0) -> float:
-    """Return the rate of update ``update`` of ``total``: ``peak`` to ``least`` by a cosine (amplitudes, eq. 22)."""
+    """Return the learning rate of step ``update`` of ``total``: a cosine from ``peak`` to ``least`` (amplitudes, eq.
+    22).
+    """
     return least + 0.5 * (peak - least) * (1 + math.cos(math.pi * update / total))
 
 
 def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, total: int) -> Iterator[Ints]:
-    """Yield the indices (batch,) of the updates from ``first`` up to ``total``; ``samples`` is at least ``batch``.
+    """Yield indices (batch,) of the samples of training steps ``first`` to ``total``.
 
-    ``seed`` and the number of a pass give its order. The batch at the end of a pass continues with the next pass, so
-    every batch is whole.
+    ``samples`` is at least ``batch``. ``seed`` and the number of a pass determine its order. The last batch of a pass
+    is filled from the next pass, so that every batch is complete.
     """
 
     @lru_cache(maxsize=2)
@@ -110,14 +114,17 @@ def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, t
 
 
 def memory_of(device: str) -> float:
-    """Return the bytes of the GPU, or for ``cpu`` of the machine or container; infinite if unknown."""
+    """Return the memory in bytes of the GPU, or for ``cpu`` of the machine or container; infinite if unknown."""
     if device.startswith("cuda"):
         return float(torch.cuda.get_device_properties(device).total_memory)
     return usable_memory() or math.inf
 
 
 def check_memory(takes: float, device: str, advice: str) -> None:
-    """Check that a cell, which ``takes`` some bytes, fits. Raises CellError with ``advice`` on what to make smaller."""
+    """Check that a cell that needs ``takes`` bytes fits into memory.
+
+    Raises CellError otherwise, with ``advice`` on what to make smaller.
+    """
     there = memory_of(device)
     if takes > there:
         raise CellError(
@@ -126,7 +133,7 @@ def check_memory(takes: float, device: str, advice: str) -> None:
 
 
 def set_determinism(cell: Cell) -> None:
-    """Set the threads of the cell and, if it asks for them, algorithms that always give the same digits."""
+    """Set the number of threads of the cell and, if it requires them, deterministic algorithms."""
     torch.set_num_threads(cell.threads)
     if cell.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

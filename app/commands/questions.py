@@ -1,6 +1,6 @@
-"""The command of a planner question: `isoplan smaller` and every other question that is declared."""
+"""The command of a planner question: `isoplan smaller` and the command of every other declared question."""
 
-# Annotations are evaluated here: the help of FIT.json is that of the question.
+# Annotations are evaluated in this module, because the help of FIT.json depends on the question.
 
 from collections.abc import Callable
 from dataclasses import replace

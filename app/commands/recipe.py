@@ -1,4 +1,4 @@
-"""`isoplan recipe`: every setting of a recommender for a budget and the metric that is served."""
+"""`isoplan recipe`: recommend the settings of a recommender for a budget and the served metric."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _stage2(device: str, devices: int, width: int, length: int, precision: str, 
 
 
 def _others(text: str) -> dict[Setting, tuple[float, ...]]:
-    """Other values by setting, from ``s=0.06,K=1e6``; those of the recipe itself where nothing is given."""
+    """Return alternatives by setting from ``s=0.06,K=1e6``; the default ones of the recipe if ``text`` is empty."""
     found: dict[Setting, tuple[float, ...]] = {}
     for entry in (e for e in text.split(",") if e.strip()):
         name, equals, value = (part.strip() for part in entry.partition("="))

@@ -19,7 +19,7 @@ SECTIONS: dict[str, Callable[[Database], None]] = {
     **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }
-"""What the link contains as ``question``, and the section that shows it."""
+"""Sections by the value of ``question`` in the link."""
 
 db = workspace.current()
 heading("Plan", "Find the best model for a budget, or the cheapest way to a target.")

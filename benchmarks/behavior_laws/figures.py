@@ -37,12 +37,12 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def there(folder: Path, setting: Setting, metric: str) -> bool:
-    """Whether the sweep of ``setting`` says anything of ``metric``."""
+    """Return whether the sweep of ``setting`` determines anything for ``metric``."""
     return setting not in trained.evidence(folder, metric).missing
 
 
 def name(setting: Setting, metric: str) -> str:
-    """The picture of a swept setting for one metric: ``negatives_recall``."""
+    """Return the file name of the figure of a swept setting for one metric, such as ``negatives_recall``."""
     return f"{trained.SWEEPS[setting]}_{metric.partition('@')[0].removeprefix('val_')}"
 
 

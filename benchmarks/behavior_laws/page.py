@@ -82,7 +82,7 @@ def report(logs: Mapping[str, Path]) -> Report:
 
 
 def _recipes(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Budget, metric and the choice of each setting."""
+    """Yield budget, metric and the choice of each setting, one tuple per metric."""
     C = trained.budget(folder)
     if C is None:
         return
@@ -103,7 +103,7 @@ def _chosen(choice: Choice) -> str:
 
 
 def _shown(setting: str, x: float) -> str:
-    """A value of a setting for people."""
+    """Return a value of a setting as readable text."""
     if setting == "s":
         return f"{100 * x:.2g} %"
     return f"{x:,.0f}" if setting in ("B", "K") and x < 1e5 else count(x, 3)

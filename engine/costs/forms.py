@@ -1,10 +1,11 @@
-"""Closed forms of compute rules, among them the step formula of a two-part model, and a root search.
+"""Closed forms of compute rules, including the step formula of a two-part model, and a root search.
 
-Stage 1 trains both with an in-batch softmax and costs 6 B L (t p_e + p + 3 B L h) FLOPs a step (behavioural, eq. 1).
-Stage 2 freezes and caches the embedder and scores K extra negatives: B L (6 p + 4 (B L + K) h) a step. The paper prints
-no formula for it; this is what our own trainer computes, counted by PyTorch in its tests: two products with each
-candidate, the score and the gradient of the query, for what is cached needs none. Eq. 1 charges nine for each.
-A step consumes B L events, so both are D times the bracket.
+Stage 1 trains both parts with an in-batch softmax. It costs 6 B L (t p_e + p + 3 B L h) FLOPs per step (behavioural,
+eq. 1). Stage 2 freezes and caches the embedder and scores K extra negatives. It costs B L (6 p + 4 (B L + K) h) FLOPs
+per step. The paper prints no formula for stage 2. This one counts what Isoplan's trainer computes, and the tests
+compare it with PyTorch's count: two products with each candidate, for the score and for the gradient of the query.
+Cached embeddings need no gradient. Eq. 1 counts nine products with each candidate. A step uses B L events, so both
+costs are D times the expression in brackets.
 """
 
 from __future__ import annotations

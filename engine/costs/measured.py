@@ -1,7 +1,7 @@
-"""Compute rules fitted to measured C, and the one reader of rules as users type them.
+"""Compute rules fitted to measured C, and the only reader of rules that users type.
 
-``fit_zeta`` fits one number and extrapolates like the theory; ``fit_powers`` fits the exponents too, and is for tables
-whose C does not grow like N D (attention, small models, fixed costs). Both are least squares of logs.
+``fit_zeta`` fits one number and extrapolates as the theory does. ``fit_powers`` also fits the exponents, for tables
+whose C is not proportional to N D (attention, small models, fixed costs). Both are least-squares fits of logs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tree of a formula: nodes, the names that they read, their values, and their LaTeX."""
+"""Syntax tree of a formula: nodes, the names in them, their values, and their LaTeX."""
 
 from __future__ import annotations
 

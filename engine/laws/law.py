@@ -71,21 +71,21 @@ class Point:
 class Law:
     """A scaling law.
 
-    ``estimator`` says how its parameters are found: "surface" fits the terms to every run, "formula" an expression to
-    every run, "parabola" fits a parabola in log N per budget and joins the minima, "envelope" joins the best points of
-    training curves, "threshold" parts two kinds of cells. ``frontier(values, C, rule)`` is the least loss at C FLOPs,
-    ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor); None where the law has
-    no such closed form. ``samples(values, N, loss)`` is the D that brings a model of N to a loss (inf where none does);
-    None where that takes a search.
+    ``estimator`` is the method that determines the parameters. "surface" fits the terms to every run, "formula" fits an
+    expression to every run, "parabola" fits a parabola in log N per budget and joins the minima, "envelope" joins the
+    best points of training curves, "threshold" separates two kinds of cells. ``frontier(values, C, rule)`` is the least
+    loss at C FLOPs. ``least_compute(values, loss, rule)`` is the least C that reaches a loss (inf below the floor).
+    Both are None if the law has no such closed form. ``samples(values, N, loss)`` is the D with which a model of N
+    parameters reaches a loss (inf if no D does), None if this needs a search.
 
-    A law on one axis names it in ``axis``. Where that may be any column, ``axis_roles`` names the roles that such a
-    column has, ``with_axis(column)`` is the same law over it, and the catalogue holds the law over a stand-in.
-    ``inverse(values, y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf
-    where it falls to that end, NaN where it has none. A law that is not ``minimised`` describes y itself and not
-    sign * y. ``extra_columns`` are columns that the estimator needs besides those of the terms. ``level`` names the
-    parameter that y levels off to where that is a value of y and no floor. A law that ``counts_updates`` describes the
-    training steps to a target. ``repetition(values)`` are L_inf, B_rep and beta_rep of a law that can describe runs
-    that repeat their samples until the loss stops falling; None for other laws.
+    ``axis`` names the axis of a law on one axis. If this may be any column, ``axis_roles`` names the roles that such a
+    column has, ``with_axis(column)`` is the same law over it, and the catalogue contains the law over a placeholder.
+    ``inverse(values, y)`` is the place on the axis at which the law is y. ``optimum(values)`` is the place at which it
+    is least: 0 or inf if it decreases towards that end, NaN if there is no optimum. A law that is not ``minimised``
+    describes y itself and not sign * y. ``extra_columns`` are columns that the estimator needs in addition to those of
+    the terms. ``level`` names the parameter that y approaches, if this is a value of y and not a floor. A law with
+    ``counts_updates`` describes the training steps to a target. ``repetition(values)`` are L_inf, B_rep and beta_rep of
+    a law that can describe runs that repeat their samples until the loss stops falling; None for other laws.
     """
 
     name: str

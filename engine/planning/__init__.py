@@ -1,7 +1,7 @@
-"""From a fit to a plan: what a budget buys, what a target costs.
+"""Plans from fits: the best model for a budget, and the cost of a target.
 
-The names below are imported when they are asked for: the list of commands reads the questions of this folder, and it
-must not wait for numbers.
+The names below are imported on first access. The list of commands reads the questions of this folder, and must not wait
+for the import of numpy.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ HOMES = {
     **{"floor_of": "plan.feasibility", "plan_target": "plan.target"},
     **{"as_text": "plan.text", "flatness": "plan.text", "rows": "plan.text"},
 }
-"""The module of each name."""
+"""Modules by the names that they define."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name from its module."""
+    """Import a name from its module, relative to this package."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

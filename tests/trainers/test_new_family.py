@@ -32,14 +32,14 @@ FILE = Path(series.__file__)
 
 
 def put_family(folder: Path) -> None:
-    """Make the package ``series`` in ``folder``: what a user adds to ``trainers``."""
+    """Write the package ``series`` into ``folder``, as a user adds a family to ``trainers``."""
     (folder / "series").mkdir(parents=True)
     (folder / "series" / "__init__.py").write_bytes(FILE.read_bytes())
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder whose package isoplan links this checkout and has one more family."""
+    """Return a folder with a package isoplan that links to this checkout and has one more family."""
     package = tmp_path / "path" / "isoplan"
     put_family(package / "trainers")
     for part in ("app", "engine", "data"):
@@ -53,7 +53,7 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The family in this process."""
+    """Make the family available in this process."""
     put_family(tmp_path / "more")
     monkeypatch.setattr(trainers, "__path__", [*trainers.__path__, str(tmp_path / "more")])
     _folders.cache_clear()
@@ -78,7 +78,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
 
 
 def run(installed: Path, *arguments: object) -> str:
-    """Run ``isoplan`` of the folder ``installed`` and return its standard output."""
+    """Run ``isoplan`` from the folder ``installed`` and return its standard output."""
     command = [sys.executable, "-P", "-c", "from isoplan.app.cli import main; main()", *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": str(installed)}
     done = subprocess.run(command, env=env, cwd=installed, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The family of amplitude surrogates: fields, presets and trainer. Importing it loads nothing that trains."""
+"""The family of amplitude surrogates: fields, presets and trainer. Its import loads no training library."""
 
 from __future__ import annotations
 

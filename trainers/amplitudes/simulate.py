@@ -1,7 +1,7 @@
-"""Events of a built-in process: simulated on all cores, and once for all cells that share them.
+"""Events of a built-in process, simulated on all cores, and once for all cells that use the same events.
 
-Chunk i of a stream has a seed of its own, so that the first n events are the same however many are asked for, and those
-of ``train``, ``validation`` and ``test`` share nothing.
+Chunk i of a stream has its own seed, so that the first n events do not depend on the number that is requested. The
+streams ``train``, ``validation`` and ``test`` share no events.
 """
 
 from __future__ import annotations

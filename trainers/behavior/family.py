@@ -1,7 +1,7 @@
-"""The family of recommender cells: fields, presets and trainer. Importing it loads nothing that trains.
+"""The family of recommender cells: fields, presets and trainer. Its import loads no training library.
 
-Their budgets are for two cores and a synthetic log of a million events; another list of budgets, and a log of one's
-own, are two fields.
+The budgets of the presets are for two cores and a synthetic log of a million events. Two fields set other budgets and
+the user's own log.
 """
 
 from __future__ import annotations

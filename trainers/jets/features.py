@@ -2,11 +2,11 @@
 
 JetClass: H. Qu, C. Li, S. Qian, a large-scale dataset for deep learning in jet physics (2022), and arXiv:2202.03772.
 
-The first 17 features and their numbers are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
-S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml): a variable
-that it standardises is shifted, scaled, and cut at -5 and 5, the others stay as they are. The jet paper adds momentum
-and energy without saying their unit; here they are in units of 100 GeV, not cut, so that they are small for most
-particles and of order one for the hardest.
+The first 17 features and their constants are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
+S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). The variables
+that it standardises are shifted, scaled, and cut at -5 and 5; the others are not changed. The jet paper adds momentum
+and energy without their unit. Here they are in units of 100 GeV and not cut, so that they are small for most particles
+and of order one for the hardest.
 """
 
 from __future__ import annotations

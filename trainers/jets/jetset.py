@@ -1,6 +1,6 @@
 """Jets for the set Transformer: features of all particles in one array, and the layout of a batch.
 
-A set of jets lies on disk as a folder of plain .npy files, which are mapped into memory and never held whole.
+A set of jets is a folder of plain .npy files on disk. They are mapped into memory and never loaded completely.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dty
 
 @dataclass(frozen=True, eq=False)
 class JetSet:
-    """Jets of any number of particles.
+    """Jets with any number of particles.
 
-    ``features`` (particles, F) holds the particles of the first jet by falling pT, then those of the second;
-    ``starts`` (jets + 1,) says where each begins, from 0, and last the number of particles; ``labels`` (jets,) is the
-    place of the jet's class in ``isoplan.trainers.jets.features.KINDS``.
+    ``features`` (particles, F) contains the particles of the first jet by decreasing pT, then those of the second, and
+    so on. ``starts`` (jets + 1,) is the index of the first particle of each jet, from 0, and last the number of
+    particles. ``labels`` (jets,) is the index of the jet's class in ``isoplan.trainers.jets.features.KINDS``.
     """
 
     features: Singles

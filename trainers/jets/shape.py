@@ -1,9 +1,10 @@
 """Size of a set Transformer: its shape, parameters, training FLOPs, and learning rate.
 
-A multiply-add is two FLOPs. Only matrix products are counted, as ``torch.utils.flop_counter.FlopCounterMode`` does:
-forward, gradient of the weights, gradient of the inputs (none for the particles, which are data). Needs no torch.
+A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted:
+forward, gradient of the weights, gradient of the inputs (not for the particles, which are data). Torch is not needed.
 
-The learning rate is inverse to the width, as the study of data/grids/jets_rates.toml found (docs/jets_laws.md).
+The learning rate is inversely proportional to the width, according to the study of data/grids/jets_rates.toml
+(docs/jets_laws.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A pre-norm Transformer layer on packed sequences: attention inside rectangles, and dropout.
+"""A pre-norm Transformer layer on packed sequences: attention within rectangles, and dropout.
 
-Dropout draws where the zeros are and not a number for each element: the gaps between zeros are geometric, so a
-hundredth of the random numbers does, exactly. On a GPU, torch's own kernels are used.
+Dropout draws the positions of the zeros instead of a number for each element. The gaps between zeros are geometric, so
+this is exact and needs about a hundredth of the random numbers. On a GPU, torch's own kernels are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fields as options of commands: names, help and defaults come from the one table of fields."""
+"""Options of commands from the table of fields, which gives their names, help and defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
     """Return a decorator that gives a command an option for each of ``fields``, before its option ``before``.
 
-    The command takes what is typed as ``**texts`` by the name of the field. Without ``before`` the options come last.
+    The command receives the typed texts as ``**texts`` by the name of the field. Without ``before`` the options come
+    last.
     """
     options = [
         inspect.Parameter(
@@ -32,7 +33,7 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
         signature = inspect.signature(command, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         at = next((i for i, one in enumerate(own) if one.name == before), len(own))
-        wanted: Any = command  # a function has both attributes, which its type does not tell
+        wanted: Any = command  # A function has both attributes, which its type does not declare.
         wanted.__signature__ = signature.replace(parameters=[*own[:at], *options, *own[at:]])
         kept = {name: x for name, x in command.__annotations__.items() if name != "texts"}
         wanted.__annotations__ = {**kept, **{one.name: one.annotation for one in options}}
@@ -42,5 +43,5 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
 
 
 def as_texts(values: dict[str, Any]) -> dict[str, str]:
-    """Return the values of options as they were typed."""
+    """Return the values of options as text."""
     return {name: str(value) for name, value in values.items()}

@@ -93,9 +93,9 @@ def fit_sweep(
     asked: Asked,
     how: ReadOptions = AS_FOUND,
 ) -> Evidence:
-    """Return the evidence of a table whose runs all vary ``setting``; none without a table.
+    """Return the evidence of a table whose runs all vary ``setting``; empty without a table.
 
-    Raises PlannerError as it is read.
+    Raises PlannerError as reading the table does.
     """
     if table is None:
         return Evidence()
@@ -187,7 +187,7 @@ def _curves(curves: CurveOptions, runs: Runs, table: Table) -> Curves:
 
 
 def joined(*parts: Evidence) -> Evidence:
-    """All evidence of the user's; raises PlannerError where two tables determine one setting."""
+    """Return the union of the user's evidence. Raises PlannerError if two tables determine one setting."""
     whole = Evidence()
     for part in parts:
         for name in ("share", "negatives", "batch", "allocation"):

@@ -1,4 +1,4 @@
-"""Exponents of D against the dimension of the phase space, and what a precision takes of one axis."""
+"""Exponents of D against the dimension of the phase space, and what a precision requires on one axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of a fit over its resamples: every pair as a cloud, and their rank correlations as a matrix."""
+"""Parameters of a fit over its resamples: a point cloud for each pair, and a matrix of rank correlations."""
 
 from __future__ import annotations
 

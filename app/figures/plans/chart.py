@@ -1,4 +1,4 @@
-"""A chart that an answer describes, as a figure."""
+"""Figure of the chart that belongs to an answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, La
 
 HEIGHT = 420
 CROWDED = 1.3
-"""From here on there is no room for spare labels."""
+"""Crowding of a figure above which spare labels are omitted."""
 FORBIDDEN = 0.22
-"""Opacity of a grey part of the axis."""
+"""Opacity of a shaded part of the axis."""
 COLOURS = {"law": ACCENT, **PARTS}
 
 
@@ -60,7 +60,7 @@ def _axis(theme: Theme, axis: Axis) -> Part:
 
 
 def _along(axis: Axis, x: float) -> float:
-    """The place of ``x`` on the axis, as notes name it."""
+    """Return the position of ``x`` on the axis, in the units of annotations."""
     return math.log10(x) if axis.log else x
 
 
@@ -77,7 +77,7 @@ def _curve(theme: Theme, curve: Curve) -> list[Part]:
 
 
 def _marker(theme: Theme, at: Marker) -> Part:
-    """The answer as a star with its intervals, or another point as a ring."""
+    """Return the answer as a star with its intervals, or another point as a ring."""
     if at.ring:
         look = {"symbol": "circle-open", "size": theme.marker(12), "color": PLAN, "line": {"width": theme.line(2.4)}}
         return {"type": "scatter", "mode": "markers", "x": [at.x], "y": [at.y], "marker": look, "name": at.ring,
@@ -98,7 +98,7 @@ def _label(theme: Theme, chart: Chart, label: Label) -> Part:
 
 
 def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
-    """The name of an area on itself, where it is tallest and not at an edge; nothing where it is too thin."""
+    """Return the name of an area, placed inside it where it is tallest and not at an edge; empty if it is too thin."""
     tall = area.high - area.low
     edge = len(area.x) // 10
     i = int(np.argmax(tall[edge : len(area.x) - edge])) + edge
@@ -110,7 +110,7 @@ def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
 
 
 def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
-    """The text of a vertical line, on the side with more room."""
+    """Return the text of a vertical line, on the side with more space."""
     right = lines.position(x, (chart.x.low, chart.x.high)) < 0.6
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
     place = {"xref": "x", "x": _along(chart.x, x), "y": 1, "yanchor": "top", "yshift": -4}
@@ -118,7 +118,7 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
 
 
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
-    """Grey where limits do not allow the first curve, and where it is beyond the runs; a remark for each."""
+    """Return the shades where limits exclude the first curve or it is beyond the runs, and a remark for each."""
     if not chart.curves:
         return [], []
     curve, top = chart.curves[0], chart.top
@@ -130,7 +130,7 @@ def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
 
 
 def _disallowed(theme: Theme, x: Floats, within: Bools, top: bool) -> tuple[list[Part], list[Part]]:
-    """Grey over what the limits do not allow."""
+    """Return the shades over the values excluded by limits, and a remark."""
     allowed = x[within]
     if not allowed.size or within.all():
         return [], []

@@ -1,6 +1,6 @@
-"""The sweep of one setting of a recommender: its curves where they are known, else its optima, a line a budget.
+"""The sweep of one setting of a recommender: its curves if they are known, else its optima, one line per budget.
 
-The band is where the optimum lies over all budgets; for negatives a line says how many the memory holds.
+The band is the range of the optimum over all budgets. For negatives a line shows the number that fits into memory.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _curves(
     theme: Theme, found: Sequence[tuple[Optimum, AxisCurve]], choice: Choice, C: float, cap: float | None,
     runs: Runs | None,
 ) -> Drawing:  # fmt: skip
-    """The metric along the setting: a curve a budget with its runs, the budget nearest to ``C`` in front with bands."""
+    """Draw the metric against the setting: one curve per budget with its runs; the budget nearest to ``C`` has
+    bands.
+    """
     budgets = [one.budget for one, _ in found if math.isfinite(one.budget)]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
     nearest = min(found, key=lambda pair: abs(math.log(pair[0].budget / C)) if budgets else 0.0)

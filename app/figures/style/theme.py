@@ -1,8 +1,8 @@
-"""The look of every figure: fonts, sizes, margins, grid. A theme is a value, and a drawing is what it draws.
+"""Style of every figure: fonts, sizes, margins, grid. A theme is a value, and a drawing is figure data.
 
-``WEB`` leaves background and grid to Streamlit's own theme of Plotly and everything in ink to ``STYLE``, so a figure
-follows at once, without being drawn again, when the reader switches between light and dark. ``LIGHT``, ``DARK`` and
-``PAPER`` carry their own colours, for reports and downloads.
+In ``WEB``, Streamlit's Plotly theme sets background and grid, and ``STYLE`` sets the colour of all ink. A figure then
+changes without a new drawing when the reader switches between light and dark. ``LIGHT``, ``DARK`` and ``PAPER`` have
+their own colours, for reports and downloads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training curves: those of a run table, and those of cells as they train."""
+"""Training curves of a run table, and of cells during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting on a page: which laws a table allows, a fit saved under the hash of its specification, and the demo."""
+"""Fits on a page: laws that a table allows, fits saved under the hash of their specification, and the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of a fit and what is known of its parameters: fixed values, priors and bounds."""
+"""Selection of the law of a fit, with fixed values, priors and bounds of its parameters."""
 
 from __future__ import annotations
 

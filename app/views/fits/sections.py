@@ -1,4 +1,4 @@
-"""Tabs below the parameters of a fit. Only the open tab is computed and sent."""
+"""Tabs below the parameters of a fit. Only the open tab is computed and sent to the browser."""
 
 from __future__ import annotations
 

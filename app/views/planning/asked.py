@@ -1,4 +1,4 @@
-"""What the questions of a plan have in common: budget or target, and their blanks."""
+"""Common parts of the questions of a plan: the choice of budget or target, and their input fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def choose_way(fit: Fit) -> str:
 
 
 def budget_blank(fit: Fit) -> str:
-    """The blank of a budget, at first the largest one that the runs support, as a power of ten."""
+    """Show the input field of a budget and return its text.
+
+    The initial value is the largest budget that the runs support, as a power of ten.
+    """
     field, start = FIELDS["budget"], f"1e{round(math.log10(budgets(fit)[1]))}"
     return blank(field.label, start, field.name, 150, hint=field.hint)
 

@@ -1,4 +1,4 @@
-"""Limits: each that is added is a further blank of the question, in the link under the name of its field."""
+"""Limits of a question: each selected limit is a further input field, in the link under the name of its field."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
 
 
 def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
-    """Return the limits that are filled in, after a sentence on those that are not."""
+    """Return the limits that are filled in, and warn about the others."""
     for name in (name for name, text in typed.items() if not text.strip()):
         st.warning(f"The {FIELDS[name].said} is empty and limits nothing: type one, or take the limit away.",
                    icon=":material/block:")  # fmt: skip
@@ -45,7 +45,7 @@ def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def read(typed: Mapping[str, str]) -> Limits:
-    """The limits that are filled in. Raises PlannerError for what cannot be."""
+    """Return the limits that are filled in. Raises PlannerError if one of them cannot be read."""
     return read_limits(drop_empty(typed) | {"currency": _currency()}, "page")
 
 

@@ -1,4 +1,4 @@
-"""A planner question on the page: what is typed, and the answer with its tables and charts."""
+"""A planner question on the page: its inputs, and the answer with its tables and charts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
 
 
 def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
-    """What is typed; None while the blank of the loss is empty. Raises PlannerError for what cannot be."""
+    """Show the inputs and return them; None if the loss is empty. Raises PlannerError if an input cannot be read."""
     line = st.container()
     chosen: list[Field] = []
     if question.limits:
@@ -72,7 +72,7 @@ def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
-    """Return the question with a target that is called after ``y``, which the law describes."""
+    """Return the question with a target that is named after ``y``, the metric of the law."""
     fields = (
         replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
         for one in question.fields
@@ -81,7 +81,10 @@ def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
 
 
 def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
-    """The blank of the budget or of the target, and the choice between them if the question has both."""
+    """Show the field of the budget or the target, and the choice between them if the question has both.
+
+    Returns the typed text by the name of the field.
+    """
     fields = {field.name: field for field in question.losses}
     if not fields:
         return {}
@@ -95,13 +98,13 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
 
 
 def _blank(field: Field) -> str:
-    """A blank after its label."""
+    """Show an input field after its label and return its text."""
     words(escape_markdown(field.label))
     return blank(field.label, field.start, field.name, hint=field.hint)
 
 
 def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> None:
-    """The sentences, tables and charts, and how to keep the answer."""
+    """Show the sentences, tables and charts, and the form to save the answer."""
     answer = question.answer(fit, given)
     with st.container(border=True):
         st.header(_shown(answer.document.sentence), anchor=False)

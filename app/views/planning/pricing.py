@@ -21,7 +21,7 @@ CHOICES: dict[str, Sequence[str]] = {
     "precision": get_args(Precision),
     "currency": get_args(Currency),
 }
-"""The options of fields that are chosen."""
+"""Options of fields whose values are selected from a list."""
 LISTED = ("precision", "currency")
 
 

@@ -1,7 +1,7 @@
-"""The user's own runs behind each setting of a recommender, in place of what the papers print.
+"""The user's own runs for each setting of a recommender, which replace the published evidence.
 
-The table at the top of the page gives every setting that it varies. For a single setting another table or a saved fit
-may be chosen; the link holds both.
+The table at the top of the page determines every setting that it varies. For a single setting, another table or a saved
+fit may be selected. The link contains both selections.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""The columns of a setting's own table, by their name in the link: the setting, and a label."""
+"""Columns of the separate table of a setting, by their name in the link: the field and its label."""
 FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
-"""Settings that a saved fit can determine, and its law; empty for any law that has a frontier."""
+"""Settings that a saved fit can determine, with the law of the fit. It is empty for any law that has a frontier."""
 
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """The evidence of the user's runs, the runs behind each setting, and the metrics that their tables measure.
+    """Evidence of the user's runs, the runs behind each setting, and the metrics that their tables measure.
 
-    ``references`` are what counting reaches beside the cells of each setting, for tables that hold it.
+    ``references`` are table rows by setting that compare its cells with baselines, for tables with columns of
+    baselines.
     """
 
     evidence: Evidence
@@ -53,9 +54,9 @@ class Own:
 
 
 def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
-    """The evidence of the tables and fits that are chosen, for ``metric`` and for those ``listed`` that they measure.
+    """Return the evidence of the selected tables and fits, for ``metric`` and the ``listed`` ones that they measure.
 
-    A setting whose runs cannot be read or fitted has a remark that says why.
+    A setting whose runs cannot be read or fitted has a remark with the reason.
     """
     found = Own(Evidence(), {})
     every = {t.id for t in tables.all(db)}
@@ -105,7 +106,7 @@ def _of_fit(db: Database, setting: Setting, chosen: str, metric: str) -> Evidenc
 
 
 def choose(db: Database, setting: Setting) -> None:
-    """The select over tables and fits for ``setting`` alone, and the columns to read."""
+    """Show the selection of tables and fits for ``setting`` alone, and of the columns to read."""
     options = _options(db, setting)
     chosen = recall(f"{setting}_runs")
     key = f"{setting}_choice"
@@ -142,7 +143,7 @@ def _determines(db: Database, setting: Setting, saved: results.SavedFit) -> bool
 
 
 def _columns(setting: Setting) -> dict[str, str]:
-    """The columns that the link names for the table of one setting, by setting."""
+    """Return the columns of the table of one setting that the link contains, by setting."""
     named = {read: recall(f"{setting}_{name}") for name, (read, _) in ASKED[setting].items()}
     return {read: column for read, column in named.items() if column}
 

@@ -1,4 +1,4 @@
-"""Cells of our own beside a recipe: what the tables that come along say of each setting, at their own scale."""
+"""Isoplan's own cells compared with a recipe: the results of the bundled tables for each setting, at their scale."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
 
 
 def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
-    """A table a log with a line a setting: the ``answer`` of the page, and what our own cells say at their scale."""
+    """Show a table per log with a line per setting: the ``answer`` of the page and the result of Isoplan's cells."""
     if not ours:
         return
     st.header("Beside cells of our own", anchor=False)
@@ -91,5 +91,5 @@ def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> di
 
 
 def _missing(ours: Ours, setting: Setting) -> str:
-    """Why our cells do not say ``setting``; empty where they do."""
+    """Return why Isoplan's cells do not determine ``setting``; empty if they do."""
     return ours.own.evidence.missing.get("N" if setting == "D" else setting, "")

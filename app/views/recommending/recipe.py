@@ -36,9 +36,9 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
 
 
 def row(choice: Choice, owner: str = "") -> dict[str, str]:
-    """A setting as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from.
+    """Return a setting as a table row: value, intervals, place in its sweep, cost of other values, and source.
 
-    ``owner`` says whose runs determine it.
+    ``owner`` is the source of the runs that determine it, see ``_owner``.
     """
     q = shown(choice)
     known = q.value is not None
@@ -54,7 +54,7 @@ def row(choice: Choice, owner: str = "") -> dict[str, str]:
 
 
 def _owner(own: Evidence, setting: Setting, metric: str) -> str:
-    """Whose runs determine a setting for ``metric``."""
+    """Return the source of the runs that determine a setting for ``metric``: "Your runs", "Paper", or "" for lr."""
     optima = {"s": own.share, "K": own.negatives}.get(setting, ())
     laws = own.batch if setting == "B" else own.allocation if setting in ("N", "D") else {}
     mine = metric in laws or any(one.metric == metric for one in optima)
@@ -104,7 +104,7 @@ def _others(answer: Recommendation) -> None:
 
 
 def _changes(answer: Recommendation) -> str:
-    """The setting that moves most under another metric, in words."""
+    """Return a sentence on the setting that changes most for another metric."""
     found = [
         (max(x, 1 / x), x, setting, metric)
         for setting, others in answer.changes.items()

@@ -1,4 +1,4 @@
-"""The sweeps behind a recipe, a tab a setting: the picture, what the paper says, our own cells, the user's own runs."""
+"""Sweeps behind a recipe, a tab per setting: figure, statement of the paper, Isoplan's cells, user's runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from isoplan.engine.store.tables.runs import with_target
 
 TABS: dict[Setting, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
 Part = Callable[[Evidence, Own, Recommendation, str], None]
-"""Draws a setting; the last argument tells its figure from that of other runs."""
+"""Function that draws a setting. The last argument distinguishes its figure from that of other runs."""
 
 
 def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:

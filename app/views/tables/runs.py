@@ -1,4 +1,4 @@
-"""The runs of a table as figures: points that can be withdrawn and restored, and whether metrics rank them alike."""
+"""Runs of a table as figures: points that can be excluded and restored, and the agreement of metrics on their order."""
 
 from __future__ import annotations
 

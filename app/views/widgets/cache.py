@@ -211,7 +211,9 @@ def _answers() -> OrderedDict[Key, object]:
 def compute_on_demand(
     key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
 ) -> Made | None:
-    """Return the cached answer of ``key``, or show a button that computes it; None until it was pressed."""
+    """Return the cached answer of ``key``. If there is none, show a button that computes it, and return None until
+    then.
+    """
     answer = _answers().get(key)
     if isinstance(answer, kind):
         return answer

@@ -233,12 +233,12 @@ NOTHING = {"-": "–"}
 
 
 def readable(text: str) -> str:
-    """Return text for Markdown that shows as it is, with each number in the line of its unit."""
+    """Return ``text`` escaped for Markdown, with each number on the same line as its unit."""
     return whole(escape_markdown(text))
 
 
 def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
-    """Show a table without its empty columns; nothing without rows."""
+    """Show a table without its empty columns, and nothing if it has no rows."""
     lines = list(rows)
     used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
     body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
@@ -252,7 +252,9 @@ Take = Callable[[Any], None]
 def receive_file(
     name: str, label: str, types: Sequence[str], megabytes: int, take: Take, text: str | None = None
 ) -> None:
-    """Show the upload box ``name``; ``take`` gets the file. ``show_refusal`` shows a PlannerError that it raises."""
+    """Show the upload field ``name``; ``take`` receives the file. A PlannerError that it raises is kept for
+    ``show_refusal``.
+    """
     count = st.session_state.setdefault(f"{name}_read", 0)
     key = f"{name}_file_{count}"
     st.file_uploader(
@@ -261,7 +263,7 @@ def receive_file(
 
 
 def show_refusal(name: str) -> None:
-    """Show why ``receive_file`` refused the last file of the box ``name``."""
+    """Show why ``receive_file`` rejected the last file of the field ``name``."""
     if reason := st.session_state.pop(f"{name}_refused", ""):
         st.error(escape_markdown(reason), icon=":material/error:")
 

@@ -1,4 +1,4 @@
-"""An answer saved and exported: the form that names it, and its files."""
+"""Save and export of an answer: the form for its name, and its files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_markdown(rows: Rows) -> str:
 
 
 CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
-"""Names of the files of an answer, if they differ from its kind."""
+"""File names of answers, if they differ from the kind of answer."""
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:

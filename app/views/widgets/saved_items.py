@@ -70,7 +70,7 @@ class Place:
 
 
 def list_places() -> dict[str, Place]:
-    """Return where each kind of answer is asked for."""
+    """Return the page of each kind of answer."""
     return {
         "repeat": Place("plan", "call_split", "Simulate or repeat"),
         **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},

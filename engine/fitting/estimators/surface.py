@@ -1,6 +1,6 @@
-"""Laws that describe every run: the terms of the law fitted to all rows at once (approach 3).
+"""Laws that describe every run: fits of the terms of the law to all rows at once (approach 3).
 
-Resamples are drawn by each method, half of them without a floor where the runs do not resolve it.
+The specification determines how resamples are drawn. Half of them have no floor if the runs do not resolve it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often each resample draws each run."""
+"""Number of times that each resample draws each run."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""The confidence curve of a floor from its profile likelihood, calibrated where zero is near.
+"""The confidence curve of a floor from its profile likelihood, calibrated if zero is near.
 
-For a floor t, S(t) is the least sum of squares (of log residuals; of residuals where the fit is not in logs) over all
-other parameters. The signed root r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), with s^2 = S(E) / nu and nu the degrees
-of freedom, follows Student's t with nu degrees of freedom at the true floor, exactly for a linear law (the F test). Its
-distribution function is the confidence that the floor lies below t (Schweder & Hjort 2016, "Confidence, Likelihood,
-Probability", ch. 3). It does not depend on how many resamples have no floor.
+For a floor t, S(t) is the least sum of squares over all other parameters. The residuals are those of logs, or of y if
+the fit is not in logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), with s^2 = S(E) / nu and nu
+degrees of freedom. At the true floor it follows Student's t with nu degrees of freedom, exactly for a linear law (the F
+test). Its distribution function is the confidence that the floor lies below t (Schweder & Hjort 2016, "Confidence,
+Likelihood, Probability", ch. 3). It does not depend on the number of resamples without a floor.
 
-Few runs and a floor near zero bend the likelihood, so that r is neither centred nor of unit width there. Simulated
-tables of the law at floor t, with the other parameters at their best and normal noise of the runs' own size, show its
-median and its 10 % and 90 % quantiles; r is shifted and scaled by them (a parametric bootstrap of the signed root,
-DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). Upwards it is never scaled to be steeper than downwards.
-docs/coverage.md shows how often the curve is right.
+With few runs and a floor near zero, r is neither centred nor of unit width. Its median and its 10 % and 90 % quantiles
+are therefore computed from simulated tables: the law at floor t, with the other parameters at their best values and
+normal noise as large as that of the runs. These quantiles shift and scale r (a parametric bootstrap of the signed root,
+DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The width above the median is at least the width below it.
+docs/coverage.md gives the measured coverage of the curve.
 
 The lowest run bounds the floor from above in tables in which outliers inflate the scatter. Least squares estimates one
 scatter from all runs. A few diverged runs inflate it, and the confidence curve then allows floors far above most runs.

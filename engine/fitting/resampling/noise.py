@@ -1,14 +1,18 @@
-"""The noise around a fit, as its residuals show it: what the residual bootstrap draws.
+"""Noise around a fit, estimated from its residuals; the residual bootstrap draws from it.
 
 Resample i depends on (seed, i) alone, so that blocks, threads, page and terminal give the same digits.
 
-Iso-FLOP sweeps draw the noise around their curves. Runs drawn from the nine or so of a budget repeat some sizes and
-lack others, and parabolas through them scatter two to three times as far as the minima do. Noise keeps the sizes. Every
-curve was bent to ``COEFFICIENTS`` of its runs (by absolute deviations through them), so the residuals nearest to it are
-left out, as many as that. Budgets scatter unequally, and a curve alone says little about by how much: its spread is the
-mean size of its own residuals and, as if of ``SHARED`` more, of all, none counted beyond ``CAP`` medians (Smyth 2004,
-Stat. Appl. Genet. Mol. Biol. 3, 3, moderates variances so). The shape of the noise is that of all residuals in units of
-their curve's spread, smoothed (Silverman & Young 1987), with Student's factor for the degrees of freedom of all curves.
+For iso-FLOP sweeps, the noise around each curve is drawn, and all sizes are kept. Drawing the runs instead (about nine
+per budget) repeats some sizes and omits others. Parabolas through such draws have minima that scatter two to three
+times too widely.
+
+A curve fitted by absolute deviations passes through ``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest
+residuals of each curve are left out. The scatter differs between budgets, but the few runs of one curve determine it
+poorly. The spread of a curve is therefore the mean absolute value of its own residuals and of ``SHARED`` further ones
+with the mean of all curves. No residual counts more than ``CAP`` times the median (Smyth 2004, Stat. Appl. Genet. Mol.
+Biol. 3, 3, moderates variances in the same way). The shape of the noise is the distribution of all residuals in units
+of their curve's spread. It is smoothed (Silverman & Young 1987) and multiplied by Student's factor for the degrees of
+freedom of all curves.
 """
 
 from __future__ import annotations

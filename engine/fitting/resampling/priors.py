@@ -29,7 +29,10 @@ Priors = Mapping[str, tuple[float, float]]
 
 
 def informed(s: Sample, p: Problem, least: Callable[[Problem], float]) -> Problem:
-    """``p`` with the priors of the sample's specification, which may be none; ``least`` gives its least objective."""
+    """Return ``p`` with the priors of the sample's specification, if it has any.
+
+    ``least`` computes the least objective of a problem.
+    """
     if not s.spec.prior:
         return p
     return posed(p, s.spec.prior, noise(s.spec, p.objective.loss, lambda: least(p) / (p.n - len(s.free))))

@@ -24,10 +24,10 @@ SCALES = ("N", "D", "U", "C")
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
+    """Runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
 
-    ``unplaced`` counts the runs at zero on the axis of a swept setting that no realised value was stated for,
-    ``unmeasured`` those without the metric y, as a rejection that is only a limit.
+    ``unplaced`` counts the runs that were left out because they are at zero on a swept axis without a realised value.
+    ``unmeasured`` counts those without the metric y, for example a rejection that is only a limit.
     """
 
     law: Law
@@ -143,14 +143,14 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """The columns (n,) that the law reads; a cell at zero of a swept setting lies where it is fitted, or NaN."""
+    """Return the columns (n,) of the law's axes. On a swept axis, zero is replaced by the realised value, or by NaN."""
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
     return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
 
 
 def swept_axis(law: Law) -> str | None:
-    """The axis of a law over a swept setting, where a run at zero is the end of the sweep and no mistake."""
+    """Return the axis of a law over a swept setting, on which zero is the end of the sweep; None for other laws."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 
@@ -330,8 +330,8 @@ def _and(names: list[str]) -> str:
 def clusters(runs: Runs) -> Ints:
     """Return the cluster (n,) of each run, 0 to G - 1: runs that differ only in their seed, name and targets.
 
-    Repeats of one cell share what the law misses there, so they are resampled together.
-    Without a column of seeds every run is its own.
+    Repeated runs of one cell have the same deviation from the law, so they are resampled together. Without a column of
+    seeds every run is its own cluster.
     """
     if "seed" not in runs.labels:
         return np.arange(len(runs))

@@ -54,7 +54,10 @@ class Local:
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
 
     def plus(self, value: Floats, gradient: Floats, square: Floats) -> Local:
-        """Return the sum with a term whose Hessian and Gauss-Newton matrix are both ``square`` (b, q, q)."""
+        """Return the sum with a term whose Hessian and Gauss-Newton matrix are both ``square`` (b, q, q).
+
+        ``value`` (b,) and ``gradient`` (b, q) are those of the term.
+        """
         return Local(self.value + value, self.gradient + gradient, self.hessian + square, self.gauss + square)
 
 

@@ -86,7 +86,7 @@ def best_fit(p: Problem) -> Optimum:
 
 
 def least_objective(p: Problem) -> float:
-    """The objective of the best fit."""
+    """Return the objective of the best fit."""
     return best_fit(p).value
 
 

@@ -1,22 +1,24 @@
-"""What a fit minimises: a plain sum over runs of weight times rho(residual).
+"""Objectives of a fit: the sum over runs of weight times rho(residual).
 
-Every objective is one function with numbers put in: rho(r) = scale * side(r) * huber_delta(r), where the residual r is
-the prediction minus y, or log prediction minus log y; side is ``skew`` where the law predicts too much (r > 0), else 1.
+Every objective is rho(r) = scale * side(r) * huber_delta(r) with different constants. The residual r is the prediction
+minus y, or log prediction minus log y. side is ``skew`` if the law predicts too much (r > 0), else 1.
 
 - ``huber-log``: sum of Huber_delta(log residual), delta 1e-3 (Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.3).
   A sum, not a mean: a mean is so small that optimisers stop early (Besiroglu et al. 2024, arXiv:2404.10102).
-- ``ols``: sum of squared residuals, without a factor 1/2. - ``ols-log``: the same of log residuals.
-- ``lad``: sum of absolute log residuals, the limit of Huber for a vanishing delta, over delta.
-- ``asymmetric``: sum of |r| where a run lies above the law and of skew |r| where it lies below, in the unit of y; with
-  skew = 10 a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; its r is minus
-  ours and it takes the mean).
+- ``ols``: sum of squared residuals, without a factor 1/2.
+- ``ols-log``: sum of squared log residuals, without a factor 1/2.
+- ``lad``: sum of absolute log residuals, the limit of Huber's objective divided by delta for a vanishing delta.
+- ``asymmetric``: sum of |r| for runs above the law and of skew |r| for runs below it, in the unit of y. With skew = 10
+  it gives a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; there r has the
+  opposite sign and the mean is taken).
 
-The two absolute ones bend within ``SHARP`` of zero, so that they have derivatives everywhere; no optimum notices.
+The last two are smoothed within ``SHARP`` of zero, so that they have derivatives everywhere. This does not change any
+optimum noticeably.
 
 Minimising the sum of w rho(r) is maximum likelihood under a density proportional to exp(-w rho(r) / s): a Gaussian for
-least squares, a Laplace density for absolute deviations, a Gaussian core with exponential tails for Huber's. One number
-s, in the unit of the objective, says how much noise there is; an objective that is s/2 higher costs as much likelihood
-as one standard error.
+least squares, a Laplace density for absolute deviations, and a Gaussian core with exponential tails for Huber's
+objective. The number s is the scale of the noise, in the unit of the objective. An objective that is higher by s/2
+reduces the likelihood as much as one standard error does.
 """
 
 from __future__ import annotations

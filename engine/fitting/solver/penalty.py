@@ -77,9 +77,10 @@ class Penalty:
         return float(self.weight @ (self.forms.values(theta) - self.mean[0]) ** 2)
 
     def derivatives(self, theta: Floats, owner: Ints) -> tuple[Floats, Floats, Floats]:
-        """Value (b,), gradient (b, q) and Hessian (b, q, q) at ``theta`` (b, q); ``owner`` (b) are the resamples.
+        """Return the value (b,), gradient (b, q) and Hessian (b, q, q) at ``theta`` (b, q).
 
-        The Hessian is the Gauss-Newton one, exact where a parameter is one of the solver's own.
+        ``owner`` (b) are the resamples. The Hessian is that of Gauss-Newton. It is exact for a parameter that is itself
+        a component of theta.
         """
         gap = self.forms.values(theta) - (self.mean if len(self.mean) == 1 else self.mean[owner])
         slope = self.forms.slopes(theta)

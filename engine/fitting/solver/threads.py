@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 Progress = Callable[[float], None]
-"""Receives the share of the work that is done, 0 to 1."""
+"""Function that receives the fraction of the work that is done, 0 to 1."""
 
 
 def cores() -> int:

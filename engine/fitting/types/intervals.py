@@ -1,24 +1,24 @@
-"""Intervals of the numbers of a fit, from its resamples.
+"""Intervals of the parameters of a fit and of numbers derived from them, from resamples.
 
-The bias-corrected percentile interval shifts the percentiles by how far the best fit lies from the median of its
+The bias-corrected percentile interval shifts the percentiles by the distance of the best fit from the median of its
 resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). It is invariant under monotone
 transforms, so an interval of log C gives the interval of C.
 
-How the resamples of a fit are drawn:
+Methods to draw the resamples of a fit:
 
-- ``bc``: each refit draws runs with replacement; bias-corrected percentiles, expanded for the n - p degrees of freedom
-  by sqrt(n / (n - p)) and Student's t over the normal quantile (Hesterberg 2015, Am. Stat. 69, 371, sec. 5). Asks
-  nothing of the noise, but needs many runs: a draw of few repeats some and lacks others.
-- ``percentile``: the same draws, plain percentiles; often too wide.
+- ``bc``: each refit draws runs with replacement. Percentiles are bias-corrected and expanded for the n - p degrees of
+  freedom by sqrt(n / (n - p)) and by Student's t over the normal quantile (Hesterberg 2015, Am. Stat. 69, 371, sec. 5).
+  It assumes nothing about the noise, but needs many runs: a draw from few runs repeats some and omits others.
+- ``percentile``: the same draws with plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
-  parameters that were fitted, and wider than equal scatter asks for: few runs cannot show that theirs is unequal.
-  Percentiles are corrected for bias where runs are many; few do not show the bias.
-- ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
-  profile likelihood (F-test) interval. Needs no refits.
+  fitted parameters. Intervals are wider than equal scatter requires, because few runs cannot show that their scatter
+  is unequal. Percentiles are corrected for bias only if there are many runs, because few runs do not show the bias.
+- ``profile``: parameters are drawn from the likelihood around the best fit, so that the percentiles of an exponent are
+  its profile likelihood (F-test) interval. It needs no refits.
 
-``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above: from there on ``bc`` covers without an
-assumption on the noise, and rather too much than too little. Law isoflop always takes ``residual``, around its curves
-(``curve_noise``). docs/coverage.md shows what each covers.
+``auto`` uses ``residual`` below ``FEW`` runs per free parameter and ``bc`` from there on. With that many runs ``bc``
+covers without an assumption about the noise, and rather too much than too little. Law isoflop always uses ``residual``,
+around its curves (``curve_noise``). docs/coverage.md gives the coverage of each method.
 """
 
 from __future__ import annotations

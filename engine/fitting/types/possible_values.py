@@ -61,9 +61,10 @@ def sample_unit(fit: Fit) -> str:
 
 
 def levelled(fit: Fit) -> Fit:
-    """Limit the interval of the level of a metric map to the values of its metric: a rejection is at least 1.
+    """Limit the interval of the level of a metric map to the possible values of its metric.
 
-    If the best fit lies outside, the fit gets a warning instead.
+    A rejection, for example, is at least 1. If the best fit lies outside, the interval is kept and the fit gets a
+    warning.
     """
     name = fit.law.level
     if not name or name in fit.spec.fixed:
@@ -76,7 +77,7 @@ def levelled(fit: Fit) -> Fit:
 
 
 def _beyond(fit: Fit, name: str, level: float, within: Interval) -> FitWarning:
-    """Return the warning for a level outside ``within``, the values of the metric."""
+    """Return the warning that the level of the best fit is outside ``within``, the possible values of the metric."""
     end = within[0] if level < within[0] else within[1]
     ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
     return FitWarning(

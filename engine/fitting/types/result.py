@@ -184,7 +184,9 @@ class Fit:
 
     @property
     def rows(self) -> list[text.Row]:
-        """One dict per parameter, then one per derived number; the same keys in each (see ``parameter_row``)."""
+        """Return one dict per parameter, then one per derived number, all with the same keys (see
+        ``parameter_row``).
+        """
         rows = [parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
         for d, p in zip(self.law.derived, self.derived, strict=True):
             row = parameter_row(p, "", d.meaning)

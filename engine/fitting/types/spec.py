@@ -15,26 +15,25 @@ from isoplan.engine.schema import Runs
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
 KEPT = ("y", "objective", "delta", "skew", "relative_error", "seed")
-"""Fields that mean the same for every law; the others name parameters of one law, or are about intervals."""
+"""Fields that have the same meaning for every law. The others are parameters of one law, or concern intervals."""
 
 
 class FitSpec(BaseModel):
     """Specification of a fit.
 
-    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
-    ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
-    ``axis`` is the column of a law on one axis. On an axis that is swept through zero ``realised`` is the value at
-    which cells at 0 are fitted; without it they are left out.
-    ``formula`` is the expression of the law "formula", ``bounds`` are low and high of its parameters (None: open);
-    ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
-    more of ``y`` is better: ``read_from`` sets both.
-    ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
-    inverse square of their error. ``smoothing`` (0: none) is what a point at 5 % fewer training steps weighs in the
-    mean of a curve (critical-batch), or the point before (envelope); ``target`` is the value of ``y`` to which updates
-    are counted (None: the hardest that every run reaches).
-    ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian (mean, sd) each, ``share`` makes them
-    the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from
-    ``seed`` as ``interval`` says (engine/fitting/types/intervals.py).
+    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss. ``skew`` is the
+    weight of a run below the law relative to one above it (only for ``asymmetric``). ``axis`` is the column of a law on
+    one axis. On an axis that is swept through zero, ``realised`` is the value at which cells at 0 are fitted; without
+    it they are left out. ``formula`` is the expression of the law "formula". ``bounds`` are the lower and upper bounds
+    of its parameters (None: open). ``columns`` are the names in it that are columns of the runs other than N, D, C, U
+    and epochs. ``turned`` states that larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
+    ``relative_error`` is the error of y over y, as a number or as the column that contains it for each run. The weight
+    of a run is the inverse square of its error. ``smoothing`` (0: none) is the weight in the mean of a curve of a point
+    at 5 % fewer training steps (critical-batch), or of the previous point (envelope). ``target`` is the value of ``y``
+    to which training steps are counted (None: the hardest value that every run reaches). ``fixed`` contains parameters
+    at given values. ``prior`` gives parameters a Gaussian (mean, sd) each. ``share`` names the parameters that are the
+    same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from ``seed`` by
+    the method ``interval`` (engine/fitting/types/intervals.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,7 +88,7 @@ class FitSpec(BaseModel):
     def for_law(self, law: Law) -> FitSpec:
         """Return the specification for ``law``, with every parameter free and without refits.
 
-        If ``law`` is the law of this specification, only the refits are left out.
+        If ``law`` is the law of this specification, fixed parameters, priors and all other options are kept.
         """
         if (self.law, self.axis) == (law.name, law.axis):
             return self.without_refits()
@@ -97,7 +96,7 @@ class FitSpec(BaseModel):
         return FitSpec.model_validate({"law": law.name, "axis": law.axis, "bootstrap": 0, **kept})
 
     def without_refits(self) -> FitSpec:
-        """Return the specification without refits, for one group of runs by itself."""
+        """Return the specification without refits and shared parameters, for a separate fit of one group of runs."""
         return self.model_copy(update={"bootstrap": 0, "share": ()})
 
     def hash(self, data: str) -> str:

@@ -1,13 +1,13 @@
-"""Validation by extrapolation: leave out the largest budgets, fit what is left, predict what was left out.
+"""Validation by extrapolation: the largest budgets are left out, the rest is fitted and predicts them.
 
-The top 1, 2, 3 budgets are left out in turn (a rolling origin), never more than half of them. Where a table has no
-budgets, the runs of the top 15, 30 and 45 % of the range of log C are. The error of a prediction is |prediction - y| /
-|y|, which is the same whichever direction is better; where y takes both signs it is taken relative to the range of y.
-The error of a method is the mean over the runs of a cut, then over the cuts.
+The 1, 2 and 3 largest budgets are left out in turn (a rolling origin), never more than half of them. If a table has no
+budgets, the runs in the top 15, 30 and 45 % of the range of log C are left out. The error of a prediction is
+|prediction - y| / |y|, which does not depend on the direction that is better. If y has both signs, the error is
+relative to the range of y. The error of a method is the mean over the runs of a cut, then over the cuts.
 
-Of laws that are read off training curves: an envelope is made from the parts of all curves up to some compute and
-predicts the least loss beyond it, at the points of the envelope of the whole curves. Updates to a target are predicted
-for the largest batches. A threshold predicts no number, so there is nothing to validate.
+Laws that are read off training curves are validated as follows. An envelope is made from the parts of all curves up to
+some compute. It predicts the least loss beyond it, at the points of the envelope of the whole curves. Training steps to
+a target are predicted for the largest batches. A threshold predicts no number, so it cannot be validated.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = Non
 
 
 def _predict_read_off(spec: FitSpec, train: Runs, new: Runs) -> Floats:
-    """Predict ``new`` with a law through ``train``; the surface law reads at most ``MOST_POINTS`` of the points."""
+    """Predict ``new`` with a law fitted to ``train``; a pointwise law is fitted to at most ``MOST_POINTS`` points."""
     every = spec.find_law().is_pointwise
     part = (
         train.take(np.arange(0, len(train), -(-len(train) // MOST_POINTS)))

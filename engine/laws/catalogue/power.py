@@ -26,7 +26,7 @@ def _inverse(v: Values, loss: Floats) -> Floats:
 
 
 def _repetition(v: Values) -> Values:
-    """L_inf, B_rep and beta_rep of the law repetition, which is the same with B_rep = X_c^alpha."""
+    """Return L_inf, B_rep and beta_rep of the equivalent law repetition, with B_rep = X_c^alpha."""
     return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
 
 

@@ -27,7 +27,10 @@ def optimum(v: Values) -> Floats:
 
 @lru_cache
 def starvation(axis: str) -> Law:
-    """The law over the column ``axis``: an embedder share s, a number of negatives K, any setting between two costs."""
+    """Return the law over the column ``axis``.
+
+    The axis is a setting between two costs, for example an embedder share s or a number of negatives K.
+    """
     x = symbol(axis)
     star = r"\left(\frac{b \beta}{a \alpha}\right)^{1/(\alpha + \beta)}"
     return Law(

@@ -43,7 +43,7 @@ COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return a row by the columns of a page."""
+    """Return the texts of a row by the columns of a page."""
     unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
     far = f"{row.beyond} beyond" if row.beyond else ""
     shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))

@@ -217,10 +217,10 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
 
 
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Loss against the axis of a one-axis law at ``x``: by default the runs' range and what lies around it.
+    """Compute the loss against the axis of a one-axis law at ``x``, by default around the range of the runs.
 
-    That is a decade on either side of a scale, less of a swept setting and of an axis that is not logarithmic. Raises
-    PlannerError for a law over N and D.
+    The default range extends a decade on either side for a scale, and less for a swept setting or an axis that is not
+    logarithmic. Raises PlannerError for a law over N and D.
     """
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive

@@ -1,7 +1,7 @@
-"""What a plan costs, line by line, each with the intervals of the fit's resamples.
+"""The costs of a plan, line by line, each with intervals from the resamples of the fit.
 
-The time of a model that is too small for the share of the peak that a machine states is not known, nor what follows
-from it.
+If a model is too small to reach the machine's stated share of its peak, its time is not known, nor are the amounts that
+follow from it.
 """
 
 from __future__ import annotations

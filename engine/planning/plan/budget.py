@@ -247,9 +247,9 @@ class Beside(TypedDict):
 def beside(
     fit: Fit, task: Task, best: Point, draws: Point, other: ComputeRule | None, *, spent: bool = False
 ) -> Beside:
-    """Return bill, worth of limits and second cost of the answer ``best`` (), ``draws`` (r,), if they were asked for.
+    """Return the bill, worth of limits and second cost of the answer ``best`` (), ``draws`` (r,), where requested.
 
-    ``spent`` says that its compute is a given budget.
+    ``spent`` states that the compute is a given budget.
     """
     limited = set(task.limits) - {"budget"}
     return Beside(

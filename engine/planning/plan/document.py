@@ -1,4 +1,4 @@
-"""A plan as a document, and as JSON and back."""
+"""Plans as documents, and their conversion to and from JSON."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every question of the planner has: its declaration, what is given, its answer, charts; and how it is found."""
+"""Common parts of all planner questions: declaration, inputs, answer, charts and the registry."""

@@ -1,4 +1,4 @@
-"""The answer to a planner question: its sentences, text and document, and what the page shows of it."""
+"""Answer to a planner question: its sentences, text and document, and the parts that the page shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.planning.questions.chart import Chart
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its ``head``, its ``rows`` of as many texts, and what it shows, for readers who do not see it."""
+    """A table with a ``head`` and ``rows`` of the same length; ``alt`` describes it for readers who cannot see it."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -28,7 +28,7 @@ def tabulate(rows: Iterable[Row], alt: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A table, a chart, or both under a ``title``; ``caption`` is below. The chart is computed when it is drawn."""
+    """A table, a chart, or both, under ``title``, with ``caption`` below. The chart is computed when it is drawn."""
 
     table: Table | None = None
     chart: Callable[[], Chart] | None = None
@@ -38,11 +38,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """An answer: print it to read it as in the terminal, or write its ``document`` to a file with ``isoplan.save``.
+    """Answer to a planner question, printed as in the terminal. ``isoplan.save`` saves its ``document``.
 
-    ``result`` has the numbers. The page shows the sentence of the document, ``remarks`` and the ``conclusion`` below
-    it, the ``parts``, and in a box ``hint``: what else could be given. ``name`` is the name under which the answer is
-    saved if the user types no other.
+    ``result`` contains the numbers. The page shows the sentence of the document, ``remarks`` and the ``conclusion``,
+    then ``parts``, and in a box the ``hint``, which names further possible inputs. ``name`` is the default name of the
+    saved answer.
     """
 
     result: Any

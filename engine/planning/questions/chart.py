@@ -1,4 +1,4 @@
-"""A chart as data: what it shows, not how it looks. Texts are HTML as figures read it; colours go by their meaning."""
+"""Charts as data: content without style. Texts are HTML for figures, and colours are named by their meaning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Colour = Literal["law", "text", "training", "simulation", "inference"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, logarithmic where ``log``, with labelled ``ticks`` where there are any.
+    """An axis from ``low`` to ``high``, logarithmic if ``log``, with labels at ``ticks`` if there are any.
 
     ``share`` writes values as signed percentages around a line at zero, ``short`` as 1.5M and 2B.
     """
@@ -31,9 +31,10 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line over ``x`` (n,): solid where limits allow it (``within``) and runs support it (``seen``), else dashed.
+    """A line over ``x`` (n,): solid if limits allow it (``within``) and runs support it (``seen``), else dashed.
 
-    ``band`` has the ends of its 68 % interval. ``hover`` is the template of plotly, ``texts`` what it calls text.
+    ``band`` contains the ends of its 68 % interval. ``hover`` is a hover template of plotly, and ``texts`` are the
+    values of its ``text``.
     """
 
     x: Floats
@@ -49,7 +50,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """The area between two lines over ``x`` (n,), with its name on it where there is room."""
+    """The area between two lines over ``x`` (n,), labelled with its name if there is space."""
 
     name: str
     x: Floats
@@ -60,7 +61,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Marker:
-    """A point: the answer as a star, another as a ring. ``x68`` and ``y68`` are its intervals."""
+    """A point: the answer as a star, or another point as a ring. ``x68`` and ``y68`` are its 68 % intervals."""
 
     x: float
     y: float
@@ -73,7 +74,9 @@ class Marker:
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside a line at (x, y), ``left`` or right of the point; a ``spare`` one is left out of a small figure."""
+    """A text next to a line at (x, y), left of the point if ``left``, else right; omitted in a small figure if
+    ``spare``.
+    """
 
     x: float
     y: float
@@ -93,10 +96,10 @@ class Shade:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Areas, curves and points over two axes; ``alt`` says what it shows, for readers who do not see it.
+    """Areas, curves and points over two axes; ``alt`` describes the chart for readers who cannot see it.
 
-    ``name`` is its file name without the ending. ``uprights`` are the texts of vertical lines by their x. Remarks on
-    limits and runs stand at the ``top`` or at the bottom. ``columns`` are the numbers of its table.
+    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x and its text.
+    Remarks on limits and runs are at the top if ``top``, else at the bottom. ``columns`` are the numbers of its table.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The declaration of a planner question: what page, terminal and Python show of it before it is asked."""
+"""Declaration of a planner question: the part that page, terminal and Python show before it is answered."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class PlannerQuestion:
     """A question about one fit.
 
     ``name`` is its command, its function in Python, and the kind of its saved answers. The Plan page shows ``title``
-    with the Material symbol ``icon``, and the words ``lead`` before the first blank. ``summary`` is one sentence of at
-    most 66 characters. ``fit`` says which fits it takes. ``fields`` are what is typed, in the order of the terminal.
-    ``module`` has the function ``answer(fit, given)``, and is imported when the question is asked. ``key`` is a key of
-    the JSON that only its answers have.
+    with the Material symbol ``icon``, and the words ``lead`` before the first input. ``summary`` is one sentence of at
+    most 66 characters. ``fit`` describes the fits that it accepts. ``fields`` are its inputs, in the order of the
+    terminal. ``module`` contains the function ``answer(fit, given)``, and is imported when the question is answered.
+    ``key`` is a key of the JSON that only its answers have.
     """
 
     name: str
@@ -37,7 +37,7 @@ class PlannerQuestion:
 
     @property
     def losses(self) -> tuple[Field, ...]:
-        """The fields that name a loss, of which one is given: a budget, a target."""
+        """The fields of a budget or a target loss, of which one must be given."""
         return self._of(LOSS)
 
     @property
@@ -60,5 +60,5 @@ class PlannerQuestion:
         return tuple(field for field in self.fields if field.name in names)
 
     def answer(self, fit: Fit, given: Given) -> Answer:
-        """Return the answer. Raises PlannerError if there is none."""
+        """Return the answer for the inputs ``given``. Raises PlannerError if there is none."""
         return cast("Answer", import_module(self.module).answer(fit, given))

@@ -1,4 +1,4 @@
-"""What is given with a question: the loss, limits, prices, queries and compute rule, and the fields of its own."""
+"""Inputs of a question: loss, limits, prices, queries, compute rule, and the fields of this question alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a question is asked with.
+    """Inputs of a question.
 
-    ``asked`` is the budget or target with the limits; None if the question has neither. ``rule`` is None for the
-    compute rule of the fit. ``values`` are those of its own fields by name. A script reads the ``group`` of the fit
-    from ``file``. ``notes`` say how what is typed was read.
+    ``asked`` is the budget or target with the limits, None if the question has neither. ``rule`` is None for the
+    compute rule of the fit. ``values`` are the values of the question's own fields by name. A script reads the
+    ``group`` of the fit from ``file``. ``notes`` state how typed texts were interpreted.
     """
 
     asked: Question | None = None
@@ -33,6 +33,6 @@ class Given:
 
     @property
     def loss(self) -> Question:
-        """The budget or target, for a question that has one."""
+        """The budget or target; only for a question that has one."""
         assert self.asked is not None
         return self.asked

@@ -1,4 +1,4 @@
-"""The reader of what is typed for a planner question, on page, in terminal and in Python."""
+"""Reader of the typed inputs of a planner question, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isoplan.engine.planning.scenario.typed_prices import read_inference, read_l
 
 
 def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
-    """Read what is typed for a question. Raises PlannerError that names what is missing or wrong."""
+    """Read the typed inputs of a question. Raises PlannerError with the name of a missing or wrong input."""
     stated = [field for field in question.losses if texts.get(field.name)]
     if question.losses and len(stated) != 1:
         raise PlannerError(_which(question, place))

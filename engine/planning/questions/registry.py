@@ -12,7 +12,9 @@ from isoplan.engine import planning
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 
 MODULE = "question"
-"""The module that declares the ``QUESTION`` of its folder. It imports no numbers: the list of commands reads it."""
+"""Name of the module that declares the ``QUESTION`` of its folder. The list of commands imports it, so it must not
+import numpy.
+"""
 
 
 @cache

@@ -40,9 +40,9 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The evidence of a run table, the runs behind each setting, and why other settings that it varies have no fit.
+    """Evidence of a run table, the runs behind each setting, and the reasons why other varied settings have no fit.
 
-    ``references`` are the rows of each sweep that say what counting reaches beside its cells.
+    ``references`` are table rows by setting that compare the cells of its sweep with baselines of counting.
     """
 
     evidence: Evidence
@@ -53,7 +53,9 @@ class Built:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one setting of a table: its ``runs`` among ``every`` run, the ``metrics`` by name, and how to fit."""
+    """The fit of one setting of a table: its ``runs``, ``every`` run of the table, the ``metrics`` by name, and
+    options.
+    """
 
     setting: Setting
     runs: Runs
@@ -92,7 +94,7 @@ class Job:
         return self.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
-        """Report that ``part`` of this setting is fitted."""
+        """Report that the fraction ``part`` of this setting is fitted."""
         if self.progress is not None:
             self.progress(self.setting, part)
 
@@ -107,13 +109,13 @@ def build_evidence(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Built:
-    """The evidence of ``table`` for ``metrics``, in any spelling and the served one first, by their printed names.
+    """Return the evidence of ``table`` for ``metrics`` by their printed names; the served metric comes first.
 
-    A setting that no sweep varies is left out.
+    Names of metrics may have any spelling. A setting that no sweep varies is left out.
 
-    ``curves`` reads the training curves of runs, from which updates to a target are counted. N and D are fitted for
-    the loss where the table has none of ``metrics``. A setting that cannot be fitted, and what was left out of a sweep,
-    is a remark of the evidence.
+    ``curves`` reads the training curves of runs, from which training steps to a target are counted. If the table has
+    none of ``metrics``, N and D are fitted for the loss. Remarks of the evidence list settings that cannot be fitted,
+    and runs that were left out of a sweep.
     """
     metrics = tuple(dict.fromkeys(map(printed_name, metrics)))
     asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
@@ -154,7 +156,7 @@ def build_evidence(
 
 
 def join(one: Evidence, other: Evidence) -> Evidence:
-    """Both pieces of evidence, which are of different settings."""
+    """Return the union of two pieces of evidence, which are about different settings."""
     return Evidence(
         (*one.share, *other.share), {**one.batch, **other.batch}, {**one.allocation, **other.allocation},
         (*one.negatives, *other.negatives), {**one.missing, **other.missing}, {**one.quoted, **other.quoted},
@@ -290,4 +292,4 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
 MAKERS: Mapping[Setting, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
     "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
 }  # fmt: skip
-"""How each setting is fitted: its evidence, and remarks on what was left out."""
+"""Functions that fit each setting. They return its evidence, and remarks on what was left out."""

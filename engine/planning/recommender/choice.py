@@ -1,4 +1,4 @@
-"""One line of the recipe: a setting, its value, and what it costs to choose otherwise."""
+"""One line of the recipe: a setting, its value, and the cost of another choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value ``x`` of the setting and what it costs: ``amount`` more of what its unit names."""
+    """Another value ``x`` of the setting and its cost: an increase by ``amount``, in the unit of ``amount``."""
 
     x: float
     amount: Quantity

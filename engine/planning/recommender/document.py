@@ -1,4 +1,4 @@
-"""The recommender recipe as a document, and its evidence as JSON and back.
+"""The recommender recipe as a document, and the conversion of its evidence to and from JSON.
 
 The JSON of the evidence contains the optima of its sweeps and its fits, with the resamples behind every interval.
 """

@@ -14,12 +14,12 @@ from isoplan.engine.planning.recommender.sweep import Optimum
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The curves of a recommender, all optional.
+    """Evidence for the settings of a recommender; every part is optional.
 
-    ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates); ``batch`` are fits of
-    critical-batch, ``allocation`` fits that have a frontier, by metric. ``missing`` names for a setting the table that
-    a paper does not print, ``quoted`` what it says of it. ``remarks`` say what was left out of the user's runs, and why
-    a sweep of theirs could not be fitted.
+    ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates). ``batch`` contains fits of
+    critical-batch and ``allocation`` fits with a frontier, by metric. ``missing`` states by setting which table a paper
+    does not print, ``quoted`` what the paper reports on the setting. ``remarks`` list the user's runs that were left
+    out, and the reasons why one of the user's sweeps could not be fitted.
     """
 
     share: tuple[Optimum, ...] = ()

@@ -1,7 +1,8 @@
-"""Question 6, the recommender recipe: every setting for a budget and the served metric, and the same for the others.
+"""Question 6, the recommender recipe: all settings for a budget and the served metric, and for other metrics.
 
-behavioural, Sec. 9: choose the metric that is served; then a small embedder (s*), the batch by its critical size, N and
-D by the metric's own frontier, and last the negatives of stage 2, under the memory of the devices.
+The order is that of behavioural, Sec. 9: choose the served metric, then a small embedder (s*), the batch by its
+critical size, and N and D by the metric's own frontier. The negatives of stage 2 come last, limited by the memory of
+the devices.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
 class Recipe:
     """The settings for one metric. ``plan`` is the allocation behind N and D.
 
-    ``binds`` says what limits K ("sweep": the largest K that was tried), ``cap`` how many negatives the devices hold
-    (None: not known), ``chunked`` how many they would hold if they were scored ``CHUNK`` at a time (None unless memory
-    binds without it).
+    ``binds`` names the limit on K ("sweep": the largest K in the sweep). ``cap`` is the number of negatives that fit
+    into the memory of the devices (None: not known). ``chunked`` is this number if they are scored ``CHUNK`` at a time
+    (None unless memory is the limit without chunks).
 
-    ``step`` is the same N and D by the step formula of eq. 1, where the width of the embedding is known.
+    ``step`` is the cost of the same N and D by the step formula of eq. 1, if the width of the embedding is known.
     """
 
     metric: str
@@ -59,7 +60,7 @@ class Recipe:
     warnings: tuple[FitWarning, ...] = ()
 
     def given(self, setting: Setting) -> bool:
-        """Whether memory or the law of another metric, and not this metric, determines the value of ``setting``."""
+        """Return whether memory, the sweep or the law of another metric determines ``setting``, and not this metric."""
         return (setting == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[setting].borrowed)
 
 
@@ -83,9 +84,10 @@ class Recommendation:
 
     @property
     def changes(self) -> dict[Setting, dict[str, float]]:
-        """Setting -> value of every other metric over that of the served one, where both are known.
+        """Return by setting the value of every other metric divided by that of the served one, if both are known.
 
-        A value that memory caps, or that is borrowed from another metric, is no demand of the metric and is left out.
+        A value that is limited by memory or the sweep, or borrowed from another metric, is left out: the metric does
+        not require it.
         """
         own = {setting: self.recipe.choices[setting].value.value for setting in SETTINGS}
         return {
@@ -261,7 +263,7 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
 def _uncosted(
     evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
 ) -> list[FitWarning]:
-    """What is said where another value of a setting was asked for and no curve says what it costs."""
+    """Return warnings for settings whose other values were requested but have no curve that determines their cost."""
     settings: tuple[Setting, ...] = ("s", "K")
     asked = [
         setting

@@ -1,7 +1,7 @@
-"""A run table as a recipe reads it: all its rows, the sweeps among them, and what was not read of it.
+"""A run table as a recipe reads it: all its rows, the sweeps among them, and the unused columns.
 
-Cells that did not train enter no law: they are no better than counting how often items occur. A column ``untrained``
-marks them; Isoplan's own cells measure it against the unigram cross-entropy of their log and the recall of its most
+Laws are fitted without cells that did not train, which are no better than counts of items. The column ``untrained``
+marks them. Isoplan's own cells determine it from the unigram cross-entropy of their log and the recall of its most
 popular items (trainers/behavior/scores/baselines.py).
 """
 
@@ -60,12 +60,12 @@ def read_sweeps(
     waiting: Mapping[str, str] | None = None,
     data_set: str | None = None,
 ) -> Table:
-    """The rows of a table and the sweeps among them, before anything is fitted.
+    """Return the rows of a table and the sweeps among them, before any fit.
 
-    With ``only`` a setting, all rows are its sweep. ``waiting`` says by role why a column that reads like it is unused.
-    Runs of different data sets are never one sweep; of several that have a sweep of one setting ``data_set`` is used,
-    else the largest. Raises PlannerError where the table lacks the column of ``only``, and where runs cannot be sorted
-    before a column is converted.
+    If ``only`` is a setting, all rows are its sweep. ``waiting`` states by role why a column with a matching name is
+    not used. A sweep never contains runs of different datasets. If several datasets have a sweep of one setting,
+    ``data_set`` is used, or else the largest. Raises PlannerError if the table lacks the column of ``only``, or if runs
+    cannot be sorted before a column is converted.
     """
     waiting = dict(waiting or {})
     runs = replace(_assemble(read, columns), withheld=waiting)

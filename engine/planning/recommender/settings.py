@@ -68,7 +68,7 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
 
 
 def said_off(far: float) -> str:
-    """What is added to where a setting is from when the budget lies ``far`` decades beyond its sweeps."""
+    """Return a supplement to the source of a setting if the budget lies ``far`` decades beyond its sweeps, else ""."""
     return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
@@ -131,7 +131,7 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
 
 
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
-    """Why a setting has no value: what the paper does not print, and what to give instead."""
+    """Return why a setting has no value: the table that the paper does not print, and the runs to give instead."""
     printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
     return f"{printed or f'No curve says it for {metric}.'} Give {what} that measures {metric}."
 

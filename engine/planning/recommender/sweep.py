@@ -1,9 +1,9 @@
-"""The optimum of a setting that was swept at several budgets: where it is for each metric, and if inside the sweep.
+"""The optimum of a setting that was swept at several budgets: its place for each metric, relative to the sweep.
 
-The intervals contain the counting noise of held-out users: how far other users of the same kind would move an optimum.
-A metric that is a mean over n scored events of values between 0 and 1 has at most the variance m (1 - m) / n, which is
-that of a hit rate. Residuals around a curve through few cells may be smaller by chance. Where they are, the resamples
-are moved by as much as is missing, along the parameters (least squares, linear around the best fit).
+The intervals contain the counting noise of held-out users: the shift of an optimum with other users of the same kind. A
+metric that is a mean over n scored events of values between 0 and 1 has at most the variance m (1 - m) / n, which is
+that of a hit rate. Residuals around a curve through few cells may be smaller by chance. In this case the resamples are
+moved by the missing noise, along the parameters (least squares, linear around the best fit).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NOT_COUNTED = "the counting noise of held-out users is not in this interval"
 class Optimum:
     """The best value ``x`` of a setting for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
 
-    ``place`` says where it lies against the sweep ``low`` to ``high``; x has no value where it was published without
-    one. ``fit`` is the curve behind it, None where the paper prints the optimum alone. ``why`` says why it is missing,
-    ``remark`` what its interval lacks.
+    ``place`` is its position relative to the sweep from ``low`` to ``high``. x has no value if the paper gives only the
+    place. ``fit`` is the curve behind it, None if the paper prints only the optimum. ``why`` is the reason for a
+    missing value, and ``remark`` states what its interval does not include.
     """
 
     budget: float

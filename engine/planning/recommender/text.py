@@ -32,7 +32,7 @@ LABELS: dict[Setting, str] = {
 
 
 def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
-    """The recipe of one metric, a line a setting, and a line for each other choice that is costed."""
+    """Return the recipe of one metric: a line per setting, and a line per alternative whose cost is known."""
     found = []
     for setting in SETTINGS:
         choice = recipe.choices[setting]
@@ -50,7 +50,7 @@ def rows(recipe: Recipe) -> tuple[Row, ...]:
 
 
 def reasons(recipe: Recipe) -> tuple[str, ...]:
-    """A line for each setting whose reason ``rows`` cuts short."""
+    """Return a line for each setting whose note is shortened by ``rows``."""
     return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
 
 
@@ -63,14 +63,17 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Where a setting is from, and why one of its intervals is missing where the other is not."""
+    """Return the source of a setting, and the reason if only one of its two intervals is missing."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
-    """A head of metrics, then a line a setting with its value for each metric; the served one first."""
+    """Return a head of metrics, then a line per setting with its value for each metric, the served one first.
+
+    The last line names the limit on K.
+    """
     metrics = tuple(answer.recipes)
     lines = [tuple(_cell(answer.recipes[m].choices[setting]) for m in metrics) for setting in SETTINGS]
     binds = ("K is bound by", *(answer.recipes[m].binds for m in metrics))

@@ -133,7 +133,11 @@ def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
 
 
 def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
-    """L_inf, B_rep and beta_rep of the best fit and of each resample."""
+    """Return L_inf, B_rep and beta_rep of the best fit and of each resample.
+
+    Raises PlannerError if the law cannot describe repeated samples, or describes a metric whose larger values are
+    better.
+    """
     _of_a_loss(fit)
     read = fit.law.repetition
     if read is None:

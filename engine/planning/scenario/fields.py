@@ -1,4 +1,4 @@
-"""The one table of fields: what people type about loss, limits, machine and prices, on page, terminal and in Python."""
+"""The single table of input fields for loss, limits, machine and prices, on page, in terminal and in Python."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.scenario.limits import LimitName
 
 Place = Literal["page", "terminal", "python"]
-"""Where a field is typed: sentences call it by its label, by ``--name`` or by ``name``."""
+"""Place where a field is typed. It determines the name in sentences: the label, ``--name`` or ``name``."""
 Texts = Mapping[str, str]
-"""What is typed, by the name of its field; empty or absent if it is not given."""
+"""Typed texts by the name of their field; empty or absent if not given."""
 EUR = "EUR"
-"""The currency of money if nobody names one."""
+"""Default currency of money."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One value that people type.
+    """One input value.
 
-    ``name`` is the option in Python, the key in a link, and with hyphens the option of the terminal, where ``help``
-    explains it. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and ``start`` at first; it
-    calls the field ``said`` in a sentence, by default its label. ``default`` is what an option contains that nobody
-    gives. Plain numbers are in ``unit``, or in money if ``per`` names what the money is for. ``read`` turns text into a
-    value in place of these. ``limit`` is the limit that the field sets. On the page ``after`` are the words after it.
+    ``name`` is the option in Python, the key in a link, and with hyphens the option of the terminal, explained by
+    ``help``. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and the initial text
+    ``start``. In a sentence it calls the field ``said``, by default its label. ``default`` is the value of an option
+    that is not given. Plain numbers are in ``unit``, or in money if ``per`` names what the price is for. ``read``
+    converts text to a value in place of these. ``limit`` is the limit that the field sets. On the page ``after`` are
+    the words after the input.
     """
 
     name: str
@@ -50,18 +51,20 @@ class Field:
 
     @property
     def option(self) -> str:
-        """The option of the terminal: --hour-price."""
+        """The option of the terminal, such as --hour-price."""
         return f"--{self.name.replace('_', '-')}"
 
     def called(self, place: Place) -> str:
-        """What sentences call the field at ``place``: the price of a device hour, the option --hour-price."""
+        """Return the name of the field in sentences at ``place``, such as "price of a device hour" or "option
+        --hour-price".
+        """
         if place != "page":
             return f"option {self.option if place == 'terminal' else self.name}"
         label = self.label.partition(" [")[0] or self.name
         return self.said or (label if label[1:2].isupper() else label[0].lower() + label[1:])
 
     def usual(self, place: Place) -> str:
-        """Return what the field contains if nobody types in it."""
+        """Return the initial text of the field at ``place``."""
         return (place == "page" and self.start) or self.default
 
     def value(self, text: str, place: Place, currency: str = EUR) -> Any:
@@ -93,7 +96,7 @@ LIMITS = (
     Field("max_money", "At most so much money for everything that has a price.", "money", per=(), hint="1000",
           said="sum of money", limit="money"),
 )  # fmt: skip
-"""The page shows the label of a limit as a choice, which the link contains as ``limits``."""
+"""Fields of limits. The page offers their labels as choices, which a link contains as ``limits``."""
 MACHINE = (
     Field("device", "What trains: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
           tip="Peaks and power are the vendors'."),
@@ -129,7 +132,7 @@ QUERIES = (
 )  # fmt: skip
 PRICES = (*MACHINE, *SAMPLES, *QUERIES)
 SCENARIO = (*LIMITS, *PRICES)
-"""All that a plan may be limited by and priced with."""
+"""All limits and prices of a plan."""
 FIELDS = {field.name: field for field in (*LOSS, *SCENARIO)}
 
 

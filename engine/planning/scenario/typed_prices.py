@@ -1,4 +1,4 @@
-"""Prices and limits as they are typed: the one reader for the page, the terminal and Python."""
+"""Reader of typed prices and limits, the same for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isoplan.engine.quantities import parse_share
 
 
 def read_prices(texts: Texts, place: Place) -> Prices | None:
-    """The prices in ``texts``; None where nothing is given. Raises PlannerError that names the field.
+    """Return the prices in ``texts``, or None if nothing is given. Raises PlannerError that names a wrong field.
 
-    The fields are those of ``PRICES``. A value that its field has anyway is not given.
+    The fields are those of ``PRICES``. A text that equals the initial text of its field counts as not given.
     """
     given = {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
     simulation, inference = read_simulation(texts, place), read_inference(texts, place)
@@ -64,7 +64,9 @@ def read_simulation(texts: Texts, place: Place) -> Simulation | None:
 
 
 def read_limits(texts: Texts, place: Place) -> Limits:
-    """The limits in ``texts``, memory in GB. Raises PlannerError that names the limit."""
+    """Return the limits in ``texts``; memory is typed in GB and returned in bytes. Raises PlannerError that names a
+    wrong limit.
+    """
     most = {field.limit: x for field in LIMITS if (x := _value(texts, place, field.name)) is not None}
     return Limits(**{str(name): x * GIGABYTE if name == "memory" else x for name, x in most.items()})
 
@@ -84,6 +86,6 @@ def _machine(texts: Texts, place: Place) -> Machine:
 
 
 def _value(texts: Texts, place: Place, name: str) -> Any:
-    """The value of a field, None where it is empty."""
+    """Return the value of a field, or None if it is empty."""
     text = texts.get(name)
     return FIELDS[name].value(text, place, texts.get("currency") or EUR) if text else None

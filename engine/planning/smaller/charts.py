@@ -1,4 +1,4 @@
-"""The charts of "Smaller for longer": what models of one loss cost to train, and what they cost over their lives."""
+"""Charts of "Smaller for longer": training costs, and lifetime costs, of models of the same loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoplan.engine.quantities import count, power10
 MOST = 2.0
 """Largest overhead drawn: three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
-"""Fractions whose overhead stands beside the line."""
+"""Fractions whose overhead is labelled next to the line."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
 INSIDE = 0.005
 """Decades beyond the runs up to which a model counts as within them."""
@@ -40,7 +40,7 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
         texts=tuple(
             f"N  {count(float(N), 3)}<br>D  {count(float(D), 3)}" for N, D in zip(curve.N, curve.D, strict=True)
         ),
-        # No farther than the figure could be moved.
+        # Clipped to the range to which the figure can be moved.
         band=(np.clip(curve.low68, -MOST, 2 * MOST), np.clip(curve.high68, -MOST, 2 * MOST)),
     )
     names = ("fraction", "N", "D", "overhead", "low68", "high68", "within", "beyond")
@@ -103,7 +103,7 @@ def _sizes(N: float, D: float) -> str:
 
 
 def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
-    """The sizes for which no number of samples is enough."""
+    """Return the sizes at which no number of samples reaches the loss, as a shaded range."""
     q = curve.smallest
     if q.value is None or q.value <= low:
         return ()

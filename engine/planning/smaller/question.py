@@ -1,4 +1,4 @@
-"""The declaration of "Smaller for longer"."""
+"""Declaration of the planner question "Smaller for longer"."""
 
 from __future__ import annotations
 

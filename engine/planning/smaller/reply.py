@@ -37,7 +37,7 @@ class Smaller(Answer):
 
 
 def answer(fit: Fit, given: Given) -> Smaller:
-    """Return the models that reach the loss that is asked for. Raises PlannerError as ``same_loss`` does."""
+    """Return the models that reach the requested loss. Raises PlannerError as ``same_loss`` does."""
     curve, served = same_loss(fit, given.loss, given.rule, given.prices), given.queries
     life = None
     if served is not None and curve.plan.answers:
@@ -63,7 +63,7 @@ def _name(curve: SameLoss) -> str:
 
 
 def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
-    """What each size costs to train; nothing where the runs do not support the plan."""
+    """Return the training costs of each size; empty if the runs do not support the plan."""
     if not curve.plan.answers:
         return ()
     head, *rows = size_rows(curve)
@@ -75,7 +75,7 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
 
 
 def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Part, ...]:
-    """What each size costs over its life; nothing where the runs do not support the cheapest."""
+    """Return the lifetime costs of each size; empty if the runs do not support the cheapest."""
     if not life.answers:
         return ()
 

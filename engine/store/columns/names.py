@@ -1,4 +1,4 @@
-"""Names of columns as words, and scores of names for roles. Pure."""
+"""Column names as words, and scores of names for roles, in pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delimited text: encoding, delimiter, header and decimal mark, so that a file reads the same way every time."""
+"""Delimited text: detection of encoding, delimiter, header and decimal mark, the same for every read of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits, plans, actual results and views: JSON under the hash of their inputs, so that equal ones are stored once."""
+"""Fits, plans, actual results and views, stored as JSON under the hash of their inputs, equal ones only once."""
 
 from __future__ import annotations
 

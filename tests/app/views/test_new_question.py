@@ -41,7 +41,7 @@ ASKED = {"question": "A larger budget", "budget": "1e20", "factor": "4"}
 
 @pytest.fixture(autouse=True)
 def _question(tmp_path: Path) -> Iterator[None]:
-    """Put a copy of the folder of the question into a folder of ``isoplan.engine.planning``."""
+    """Add a copy of the question's folder to the path of ``isoplan.engine.planning`` for a test."""
     folder = tmp_path / "planning"
     shutil.copytree(Path(doubled.__file__).parent, folder / "doubled")
     planning.__path__.append(str(folder))
@@ -62,7 +62,7 @@ def fit() -> Fit:
 
 
 def losses(fit: Fit) -> list[float | None]:
-    """What the question must answer for a budget of 1e20 FLOPs and a factor of 4."""
+    """Return the losses that the question must give for a budget of 1e20 FLOPs and a factor of 4."""
     return [plan_budget(fit, C).allocation["loss"].value for C in (1e20, 4e20)]
 
 

@@ -311,7 +311,7 @@ def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def beside(at: AppTest) -> dict[str, list[str]]:
-    """The lines of the table beside our own cells, by setting."""
+    """Return the rows of the table that compares the recipe with Isoplan's cells, by setting."""
     table = next(t.value for t in at.table if any(shown(c).startswith("Our cells") for c in t.value.columns))
     assert [shown(c) for c in table.columns[:3]] == ["Setting", "This recipe, 10¹⁸ FLOPs", "Our cells, 10¹² FLOPs"]
     return {shown(row[0]): [shown(cell) for cell in row[1:]] for row in table.to_numpy().tolist()}

@@ -1,4 +1,4 @@
-"""The table of fields: unique names, what sentences call a field at each place, and how it is read there."""
+"""The table of fields: unique names, the names in sentences at each place, and how texts are read there."""
 
 from __future__ import annotations
 

@@ -128,7 +128,10 @@ def test_a_deaf_program_is_ended(root: Path) -> None:
 
 
 def programs(runner: int) -> list[psutil.Process]:
-    """The counters below the process ``runner``. Where a worker is ended, the system ends its program after it."""
+    """Return the running programs ``counter.py`` below the process ``runner``.
+
+    After a worker is ended, the system ends its program.
+    """
     found = []
     for child in psutil.Process(runner).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):

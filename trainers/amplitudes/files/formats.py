@@ -1,4 +1,4 @@
-"""Formats of event files: names of columns, which format a file has, and the memory that its events take."""
+"""Formats of event files: column names, detection of the format, and the memory that the events need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events read from and written to files: checked before they are loaded, and written whole or not at all."""
+"""Files of events: they are checked before they are loaded, and written completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""RAMBO: flat phase space of any number of particles with its exact weight, and a check of the mapping by it.
+"""RAMBO: flat phase space of any number of particles with its exact weight, and a check of the mapping with it.
 
-R. Kleiss, W. J. Stirling, S. D. Ellis, Comput. Phys. Commun. 40 (1986) 359; equation numbers are theirs.
+R. Kleiss, W. J. Stirling, S. D. Ellis, Comput. Phys. Commun. 40 (1986) 359. Equation numbers refer to this paper.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Which currents a process needs, in which order, and how each vertex combines currents.
+"""Currents that a process needs, their order, and the rules by which each vertex combines currents.
 
-A current is all that some legs can combine to, seen as one off-shell line. Its coloured legs are a stretch of the
-colour order (psibar, gluons, psi), its colourless ones any set, so that one recursion serves gluons on a quark line
-(F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams (A. Kanaki, C. G. Papadopoulos,
-Comput. Phys. Commun. 132 (2000) 306), and all colour orders share their currents. The last leg, the root, is
-left out and contracted at the end: the amplitude is its wave function times the current of all the others.
+A current is the sum of all combinations of a set of legs into one off-shell line. Its coloured legs are neighbours in
+the colour order (psibar, gluons, psi), and its colourless legs are any set. One recursion therefore computes gluons on
+a quark line (F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams (A. Kanaki, C. G.
+Papadopoulos, Comput. Phys. Commun. 132 (2000) 306), and all colour orders share their currents. The last leg, the root,
+is left out and contracted at the end: the amplitude is its wave function times the current of all other legs.
 """
 
 from __future__ import annotations

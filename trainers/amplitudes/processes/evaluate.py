@@ -1,7 +1,8 @@
-"""Amplitudes on numbers: wave functions and the plan of a process, node by node, on blocks of points.
+"""Numerical amplitudes: wave functions and the plan of a process, node by node, on blocks of points.
 
-Spinors: Peskin and Schroeder, eqs. 3.50 and 3.62, in the basis of helicities; polarisation vectors: transverse ones
-(-+ e1 - i e2) / sqrt 2 with e1 in the plane of p and the z axis, and (|p|, E p/|p|) / M.
+Spinors are those of Peskin and Schroeder, eqs. 3.50 and 3.62, in the helicity basis. The transverse polarisation
+vectors are (-+ e1 - i e2) / sqrt 2, with e1 in the plane of p and the z axis. The longitudinal one is (|p|, E p/|p|) /
+M.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Fields, vertices, masses and couplings as data. A test may leave a vertex out.
+"""Fields, vertices, masses and couplings as data. A test may omit a vertex.
 
-Conventions: L_int gives the Feynman rule i V with real V; covariant derivative D = d - i g T^a A^a (Peskin and
-Schroeder, sec. 16.1). Every leg of a vertex is a field that goes *into* it: ``W+`` brings charge +1 (it is annihilated
-as a W+ or created as a W-), ``u`` is a quark along its arrow (incoming u or outgoing ubar), ``u~`` the other end.
+Conventions: L_int gives the Feynman rule i V with real V. The covariant derivative is D = d - i g T^a A^a (Peskin and
+Schroeder, sec. 16.1). Every leg of a vertex is a field that enters it: ``W+`` adds charge +1 (it is annihilated as a W+
+or created as a W-), ``u`` is a quark along its arrow (incoming u or outgoing ubar), and ``u~`` is the other end.
 
-Measured: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), tables 1.1 (physical constants) and
-the summary tables of gauge and Higgs bosons and quarks. Input scheme: G_F, M_W, M_Z. The weak angle is then
-cos(theta_w) = M_W / M_Z, without which the cancellations between diagrams at high energy would not hold.
+Measured values: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), tables 1.1 (physical constants)
+and the summary tables of gauge and Higgs bosons and quarks. The input scheme is G_F, M_W, M_Z. The weak angle is then
+cos(theta_w) = M_W / M_Z, which the cancellations between diagrams at high energy require.
 
-All widths are zero: the final states hold their W, Z, H and top on their mass shells, so that every unstable particle
-in between is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t + M_H)^2 > m_t^2).
-Quarks but the top are massless and do not mix (CKM = 1). alpha_s does not run.
+All widths are zero. The W, Z, H and top in the final states are on their mass shells, so that every unstable
+intermediate particle is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t + M_H)^2 >
+m_t^2). All quarks except the top are massless and do not mix (CKM = 1). alpha_s does not run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The LLoCa-Transformer on four-momenta, a token a particle, of the package ``lloca``.
+"""The LLoCa-Transformer on four-momenta, with one token per particle, from the package ``lloca``.
 
-J. Spinner, L. Favaro et al., "Lorentz Local Canonicalization" (arXiv:2505.20280, arXiv:2508.14898). All parameters lie
-in one vector, as those of the MLP.
+J. Spinner, L. Favaro et al., "Lorentz Local Canonicalization" (arXiv:2505.20280, arXiv:2508.14898). All parameters are
+in one vector, as for the MLP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sizes of surrogates before they are built: parameters, training FLOPs, width and depth for N, learning rates.
 
-A multiply-add is two FLOPs. Only matrix products are counted, as ``torch.utils.flop_counter.FlopCounterMode`` does:
-forward, gradient of the weights, gradient of the inputs (none for the invariants, which are data). Needs no torch.
+A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted:
+forward, gradient of the weights, gradient of the inputs (not for the invariants, which are data). Torch is not needed.
 """
 
 from __future__ import annotations

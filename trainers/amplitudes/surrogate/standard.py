@@ -1,4 +1,4 @@
-"""Weights of points and weighted statistics, and the standardisation of invariants and targets by them."""
+"""Weights of points, weighted statistics, and the standardisation of invariants and targets with them."""
 
 from __future__ import annotations
 

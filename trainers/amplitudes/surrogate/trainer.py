@@ -1,7 +1,7 @@
 """The surrogate of a cell with its losses, optimiser and standardised points on a device.
 
-Outputs and targets are standardised: (B, 1), and for the heteroscedastic loss (B, 2) outputs, mean and log sigma.
-Where points have weights, ``averaged`` puts them in.
+Outputs and targets are standardised. Outputs are (B, 1), or (B, 2) for the heteroscedastic loss: mean and log sigma. If
+points have weights, ``averaged`` applies them.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
 
 
 def _take_updates(pool: Pool, given: Mapping[str, int], updates: Mapping[str, Any]) -> list[str]:
-    """Write the updates of remote attempts and return the cells that no attempt owns any more."""
+    """Write the updates of remote attempts and return the cells whose earlier process died."""
     dead = []
     for name, news in updates.items():
         folder = pool.root / "cells" / name

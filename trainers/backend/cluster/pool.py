@@ -1,4 +1,4 @@
-"""The workers of a cluster: keys, the checks before a worker gets a cell, and which of them came or went."""
+"""Workers of a cluster: their keys, the checks before a worker receives a cell, and which of them joined or left."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HANDSHAKE_ANSWER = 20.0
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Report of a worker: whether it sees the workspace, and bytes of memory of its GPUs."""
+    """Report of a worker: whether it can read the workspace, and the memory of each of its GPUs in bytes."""
 
     sees: bool
     gpus: tuple[float, ...] = ()
@@ -51,8 +51,8 @@ class WorkerInfo:
 def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
     """Check versions and threads of ``workers`` (by address, as the scheduler describes them).
 
-    Returns what each accepted worker reports, and a sentence if one of them cannot take cells: it has other versions,
-    or several threads in one process. Raises OSError or TimeoutError where the scheduler is gone.
+    Returns the report of each accepted worker, and a sentence if one of them cannot train cells: it has other versions,
+    or several threads in one process. Raises OSError or TimeoutError if the scheduler does not respond.
     """
     ours, scheduler, theirs = _versions(client, workers)
     wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))

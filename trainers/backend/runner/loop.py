@@ -189,7 +189,7 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
 
 
 def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
-    """Hold the sweeps that have reached their cap."""
+    """Hold the sweeps that have reached their cap, at most once per ``CAPS_PERIOD``."""
     if time.monotonic() - shift.caps_checked < CAPS_PERIOD:
         return
     shift.caps_checked = time.monotonic()

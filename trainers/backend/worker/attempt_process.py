@@ -1,4 +1,4 @@
-"""One attempt of one cell in the process of a worker: train the cell, report progress, write the result."""
+"""One attempt of one cell in a worker process: train the cell, report progress, write the result."""
 
 from __future__ import annotations
 

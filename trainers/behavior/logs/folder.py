@@ -1,7 +1,7 @@
-"""A folder with a log: its tables, their columns in ``columns.toml``, and its arrays on disk, mapped by all cells.
+"""A folder with a log: its tables, their columns in ``columns.toml``, and its arrays, memory-mapped by cells.
 
-Each table is a CSV, TSV or Parquet file, ``events`` also lines of ``user item`` (``events.txt``). ``columns.toml`` has
-a part for each, with the fields of ``isoplan.trainers.behavior.logs.columns.Columns``::
+Each table is a CSV, TSV or Parquet file. ``events`` may also be lines of ``user item`` (``events.txt``).
+``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.columns.Columns``::
 
     [events]
     user = "customer"

@@ -1,7 +1,7 @@
 """Features of items and events for the embedder, and groups of items whose features are equal.
 
-Two products of equal vectors may differ in the last digit: the order of a sum depends on the processor and on the place
-in the array. So items are compared before they are scored, not by their scores.
+Scalar products with equal vectors may differ in the last digit, because the order of a sum depends on the processor and
+on the place in the array. Items are therefore compared by their features before scoring, and not by their scores.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Size of a two-part model: its shape, parameters, training FLOPs, and learning rate.
 
-A multiply-add is two FLOPs. Only matrix products are counted, as ``torch.utils.flop_counter.FlopCounterMode`` does:
-forward, gradient of the weights, gradient of the inputs where those are trained. Needs no torch.
+A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted:
+forward, gradient of the weights, and gradient of the inputs if these are trained. Torch is not needed.
 
-C of a cell is this count. What behavioural eq. 1 says of the same cell stands beside it: it leaves attention out, takes
-every text as t tokens, and charges scoring with 18 B L h FLOPs an event, where three products with B L candidates are
-6 B L h.
+C of a cell is this count. The C of behavioural eq. 1 is recorded in addition. Eq. 1 omits attention, assumes t tokens
+in every text, and counts 18 B L h FLOPs per event for scoring. Three products with B L candidates are 6 B L h.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The two-part model of the behavioural paper (Sec. 2): an event embedder in front of a causal Transformer.
 
-Sequences lie one after the other in rectangles with hardly any padding. What is in a batch beside a sequence, and how
-it is packed, changes nothing of it; a position sees itself and what was before it.
+Sequences are laid out one after the other in rectangles with hardly any padding. The result for a sequence does not
+depend on the other sequences of a batch or on the packing. A position attends to itself and to earlier positions.
 
-The words of its text go through a small Transformer and are averaged; categories and hashed ids are rows of tables,
-numbers are mapped; the sum of all goes through one feed-forward layer and a norm. What is known of an event beside its
-item, in the same way, is added where it is read and not where it is a candidate, since nobody knows it before.
+The words of an item's text pass through a small Transformer and are averaged. Categories and hashed ids are rows of
+tables, and numbers pass through a linear map. The sum of all passes through a feed-forward layer and a norm. The
+features of an event are embedded in the same way. They are added to the inputs of the Transformer and not to
+candidates, because they are not known in advance.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ LOOKED = 2_048
 
 
 def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
-    """Return metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
+    """Return metrics over ``windows``. Candidates are the unique targets of a batch of windows, or all items.
 
-    Raises Stopped where the cell was asked to stop, and PlannerError where there is nothing to score.
+    Raises Stopped if the cell was requested to stop, and PlannerError if there is nothing to score.
     """
     catalogue = trainer.embeddings()
     items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
@@ -55,7 +55,7 @@ def score_among_negatives(trainer: Trainer, windows: Windows, rivals: int, strea
 
 
 def check_sampled_negatives(data: Data, rivals: int) -> None:
-    """Raise PlannerError, before training, if so many negatives cannot be drawn for the users that are scored."""
+    """Raise PlannerError, before training, if ``rivals`` negatives cannot be drawn for the users that are scored."""
     if rivals:
         users = np.unique(data.log.owners[data.judged.first])
         draw_unseen(data.log, users[:1], rivals, seed=0)

@@ -1,4 +1,4 @@
-"""The model of a cell with its batches and optimiser: steps of both stages, and checkpoints."""
+"""The model of a cell with its batches and optimiser: training steps of both stages, and checkpoints."""
 
 from __future__ import annotations
 

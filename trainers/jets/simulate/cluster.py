@@ -1,4 +1,4 @@
-"""Reconstructed jets: anti-kt, soft drop and N-subjettiness from FastJet, and jets that contain a whole decay."""
+"""Reconstruction of jets with FastJet: anti-kt, soft drop, N-subjettiness, and jets that contain a whole decay."""
 
 from __future__ import annotations
 

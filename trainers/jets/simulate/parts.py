@@ -1,4 +1,4 @@
-"""Jets simulated in parts: each part is made once, by whichever process takes it first, and all go into one file."""
+"""Simulation of jets in parts: each part is made once, by the first free process, and all go into one file."""
 
 from __future__ import annotations
 

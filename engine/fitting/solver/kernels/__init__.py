@@ -1,9 +1,9 @@
-"""The steps of a fit that take its time: numpy does them, or compiled kernels, some twenty times as fast.
+"""The slow steps of a fit, in numpy or as compiled kernels that are about twenty times as fast.
 
-Both give the same optima. Kernels are compiled for terms, not for laws: any number of amplitudes and exponents, any
-objective of ``objectives``.
-Nothing waits for a compiler. The server calls ``warm_up``, which compiles into the cache in a process of its own and
-then reads the result; until that is done, and wherever nobody warms up, fits run the same algorithm in numpy.
+Both give the same optima. Kernels are compiled for terms, not for laws. They support any number of amplitudes and
+exponents and every objective of ``objectives``. No fit waits for the compiler. The server calls ``warm_up``, which
+compiles the kernels into the cache in a separate process and then loads them. Until then, or if ``warm_up`` is not
+called, fits run the same algorithm in numpy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Refine(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """``draw`` as ``philox.draw``, ``starts`` as ``cold.starts``, ``refine`` as Signature of ``newton.refine``."""
+    """Implementations of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine`` with the same signatures."""
 
     at_once: int  # resamples in a block; independent of the number of threads, on which no digit may depend
     draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]

@@ -1,4 +1,4 @@
-"""The kernels behind the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
+"""Compiled kernels with the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFINE = void(
 
 @cache
 def compile_kernels(where: Path | None) -> None:
-    """Compile the kernels, or read them from the cache in ``where``; a call with other types raises TypeError."""
+    """Compile the kernels, or read them from the cache in ``where``. Later calls with other types raise TypeError."""
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
@@ -55,7 +55,7 @@ def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints)
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """``exponent_grid.starts`` compiled."""
+    """Compute the starts of a fit as ``exponent_grid.starts`` does, with the compiled kernel."""
     p = g.problem
     first, second, place = g.pairs
     term = np.repeat(np.arange(len(g.basis_exponent)), [len(e) for e in g.basis_exponent])

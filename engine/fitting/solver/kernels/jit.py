@@ -22,7 +22,7 @@ LANES = 16
 
 
 def kernel(function: Source) -> Any:
-    """An entry point: compiled for one signature, which ``bindings`` names."""
+    """Compile an entry point, for the one signature that ``bindings`` gives."""
     return jit(nogil=True, error_model="numpy", fastmath=REORDER)(function)
 
 

@@ -1,1 +1,1 @@
-"""A planner question of two modules: what does a multiple of the budget buy?"""
+"""A planner question of two modules: the loss at a multiple of the budget."""

@@ -1,4 +1,4 @@
-"""What a multiple of the budget buys."""
+"""Declaration of a question about the loss at a multiple of the budget."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def answer(fit: Fit, given: Given) -> Answer:
 
 
 def _chart(fit: Fit, C: float, factor: float) -> Chart:
-    """The least loss over the budgets between the two and around them."""
+    """Draw the least loss against the budget, over a range around both budgets."""
     budgets = np.geomspace(C / 2, 2 * factor * C, 9)
     loss = np.array([plan_budget(fit, x).allocation["loss"].value or np.nan for x in budgets])
     star = float(np.interp(factor * C, budgets, loss))
