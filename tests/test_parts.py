@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 def collect(part: Part) -> list[str]:
     """Return the tests of a part by name."""
     command = [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "--part", part, "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     return [line for line in done.stdout.splitlines() if "::" in line]
 
