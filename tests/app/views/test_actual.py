@@ -37,7 +37,7 @@ def fill(at: AppTest, **typed: str) -> None:
 
 
 def send(at: AppTest) -> None:
-    next(b for b in at.button if b.label == "Put it beside the plan").click().run()
+    next(b for b in at.button if b.label == "Save the result").click().run()
 
 
 def test_a_typed_result_stands_beside_its_plan(planned: str, demo: Database, open_page: Open) -> None:

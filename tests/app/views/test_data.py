@@ -22,7 +22,7 @@ def test_the_same_bytes_twice_are_one_table(db: Database, open_page: Open) -> No
     at = upload(at, grid(), "two.csv")
     assert told(at) == ""
     assert [t.name for t in tables.all(db)] == ["one.csv"]
-    assert "were here already, as one" in said(at)
+    assert "This file is already in the workspace, as one" in said(at)
 
 
 def test_a_paste_becomes_a_table(db: Database, open_page: Open) -> None:

@@ -104,8 +104,8 @@ def test_units_are_typed_where_they_belong(jets: str, demo: Database, open_page:
 @pytest.mark.parametrize("query", [{"limits": "hours"}, {"limits": ["hours", "parameters"], "max_params": "5e5"}])
 def test_a_limit_without_a_number_says_so(jets: str, open_page: Open, query: dict[str, Any]) -> None:
     at = open_page("plan", fit=jets, budget="1e16", **query)
-    (warned,) = (str(w.value) for w in at.warning if "limits nothing" in str(w.value))
-    assert warned == "The number of hours is empty and limits nothing: type one, or take the limit away."
+    (warned,) = (str(w.value) for w in at.warning if "remove this limit" in str(w.value))
+    assert warned == "The number of hours is empty. Enter a maximum or remove this limit."
     assert shown(at).question.limits == Limits(parameters=5e5 if "max_params" in query else None)
 
 

@@ -95,7 +95,7 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     found = {line[0] for line in lines(at)}
     assert not any("money" in name or "EUR" in name for name in found)
     assert "Break-even price in one-pass training costs of a sample" in found
-    assert "Give the machine, the price of its hour and the price of a simulated sample" in said(at)
+    assert "Enter a device, its price per hour and the price of a simulated sample" in said(at)
 
 
 def test_it_opens_with_laws_of_one_task(demo: Database, open_page: Open) -> None:
