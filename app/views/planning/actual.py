@@ -54,8 +54,8 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
         N, D, C = (
             st.text_input(label, placeholder=f"as planned: {shown}", max_chars=60)
             for label, shown in (
-                ("Model size N [parameters]", _planned(plan, "N")),
-                ("Training samples D [samples]", _planned(plan, "D")),
+                ("Parameters N", _planned(plan, "N")),
+                ("Samples D", _planned(plan, "D")),
                 ("Compute C [FLOPs]", _planned(plan, "C")),
             )
         )

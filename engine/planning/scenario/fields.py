@@ -97,7 +97,7 @@ LIMITS = (
 MACHINE = (
     Field("device", "What trains: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
           tip="Peaks and power are the vendors'."),
-    Field("devices", "How many of them.", "Number of devices", default="1", kind=int),
+    Field("devices", "Number of devices.", "Number of devices", default="1", kind=int),
     Field("hour_price", "Money for one hour of a device.", "Price of a device hour", per=amounts.AN_HOUR,
           hint="for example 2.50"),
     Field("utilisation", "Share of its peak that training reaches, 0.4 or 40%.", "Utilisation",

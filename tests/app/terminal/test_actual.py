@@ -71,7 +71,7 @@ def test_a_metric_is_held_against_its_map(run: Run, fitted: Path, plans: tuple[P
 
 def test_bad_input_is_one_sentence(run: Run, fitted: Path, plans: tuple[Path, Path], table: Path) -> None:
     asked = ("actual", plans[0], "--fit", fitted)
-    one_sentence(run(*asked), "Say what was measured: give either --loss or --metric")
+    one_sentence(run(*asked), "Measured value: give either --loss or --metric")
     one_sentence(run(*asked, "--loss", 2, "--metric", "R=3"), "give either --loss or --metric")
     one_sentence(run(*asked, "--loss", 2, "--loss", 3), "--loss is given 2 times for 1 plans")
     one_sentence(run(*asked, "--loss", "nought"), "option --loss")

@@ -73,7 +73,7 @@ def test_a_result_that_cannot_be_is_one_sentence(
 
 def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan")
-    next(s for s in at.selectbox if s.label == "What was measured").set_value("R_top")
+    next(s for s in at.selectbox if s.label == "Measured quantity").set_value("R_top")
     fill(at, Result="7000")
     send(at)
     assert told(at) == ""

@@ -73,7 +73,7 @@ def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
         keys.append(results.save_fit(demo, made, table_id=table.id))
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[0])
     assert at.multiselect(key="maps_choice").options == ["R_top (of other runs)"]
-    assert any("was fitted to other runs" in str(c.value) for c in at.caption)
+    assert any("were fitted to different runs" in str(c.value) for c in at.caption)
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[1])
     assert at.multiselect(key="maps_choice").value == []
     assert f"The map {keys[1]} does not go with this law." in said(at)
