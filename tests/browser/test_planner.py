@@ -86,7 +86,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     select(page, "Quantity with a target", "R_top")
     enter(page, "Target R_top", "5000")
     page.get_by_role("button", name="unique samples", exact=True).click()
-    enter(page, "At most so many unique samples", "100 M")
+    enter(page, "Maximum: unique samples", "100 M")
     page.get_by_text("Machine and prices", exact=True).click()
     select(page, "Machine", "RTX4090")
     enter(page, "Price of a device hour", "0.5")

@@ -73,7 +73,7 @@ def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tm
     assert raw["regimes"]["repeat"]["N"]["value"] == pytest.approx(
         40 * raw["regimes"]["repeat"]["unique"]["value"] ** 0.47
     )
-    assert "cannot overfit" in raw["between"]["note"]
+    assert "does not describe overfitting" in raw["between"]["note"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
     )
     ttH = ("amplitude", "--particles", 3, "--process", "ttH")
-    one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH is one of raw amplitudes")
+    one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH describes raw amplitudes")
     assert "Target MSE of the raw amplitude" in run(*ttH, "--target-mse", 1e-4).out
 
 
@@ -212,11 +212,14 @@ def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
         (("--metric", "auc"), "No run measures the metric 'auc'"),
         (("--metric", "val_loss", "--device", "H100"), "add --width"),
         (("--metric", "val_loss", "--instead", "q=3"), "--instead cannot read 'q=3'"),
-        (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is no value to train with: give a positive one"),
-        (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "K=-5"), "K = -5 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "K=0"), "K = 0 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "s=6"), "s = 6 is no fraction of the parameters: write 0.06 for 6 %"),
+        (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is not positive. Give a positive value"),
+        (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is not positive"),
+        (("--metric", "val_loss", "--instead", "K=-5"), "K = -5 is not positive"),
+        (("--metric", "val_loss", "--instead", "K=0"), "K = 0 is not positive"),
+        (
+            ("--metric", "val_loss", "--instead", "s=6"),
+            "s = 6 is not a fraction of the parameters. Write a number below 1, such as 0.06",
+        ),
         (("--metric", "val_loss", "--width", 188), "--width requires --device"),
         (("--metric", "val_loss", "--chunk", 64), "--chunk requires --device"),
         (("--metric", "val_loss", "--devices", 8), "--devices requires --device"),
@@ -249,7 +252,7 @@ def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
         made = plan_budget(read_fit(json.loads(fitted.read_text())), C, prices=PRICES)
         assert one["bill"][total]["ci68"] == list(made.bill[-1].amount.ci68 or ())
     one_sentence(run("plans", *files, "--fit", ONE), "No plan was made with the fits of --fit")
-    one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
+    one_sentence(run("plans", files[0], files[0]), "Two plans have the name 'small'")
     one_sentence(run("plans", *files, "--hour-price", 3), "Give the option --device with the option --hour-price")
     one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")
 

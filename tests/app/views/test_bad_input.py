@@ -155,8 +155,8 @@ def test_a_forbidden_condition_is_one_sentence_and_all_rows_stay(db: Database, o
 
 
 QUESTIONS = {
-    "zero": ("Budget", "0", "buys nothing"),
-    "negative": ("Budget", "-1e20", "buys nothing"),
+    "zero": ("Budget", "0", "is not positive"),
+    "negative": ("Budget", "-1e20", "is not positive"),
     "words": ("Budget", "a lot", "cannot be read"),
     "a rate": ("Budget", "5 PFLOP/s", "rate"),
     "unknown device": ("Budget", "200 Z80 hours", "not in the table"),

@@ -101,7 +101,7 @@ def test_bad_input_is_one_sentence(demo: Database, jets: str, open_page: Open) -
     fit = results.fit(demo, jets)
     for C in (1e17, 1e18):
         results.save_plan(demo, plan_budget(fit, C), "same")
-    assert "Two plans are called 'same': give each a name of its own" in told(open_page("plan", question=ASKED))
+    assert "Two plans have the name 'same'. Give them different names" in told(open_page("plan", question=ASKED))
     at = open_page("plan", question=ASKED, plans="0123456789ab")
     assert "The plan 0123456789ab of this link is not in this workspace, or was deleted" in told(at)
     zero = open_page("plan", question=ASKED, device="H100", hour_price="0")

@@ -201,7 +201,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "epochs over nothing": ({"limits": "epochs", "max_epochs": "4"}, "needs the number of unique samples"),
     "hours without a machine": ({"limits": "hours", "max_hours": "4"}, "needs a machine"),
     "money without a price": ({"limits": "money", "max_money": "4", "device": "H100"}, "has no price"),
-    "limit of zero": ({"limits": "parameters", "max_params": "0"}, "leaves nothing to plan with"),
+    "limit of zero": ({"limits": "parameters", "max_params": "0"}, "is not positive"),
     "limit in words": ({"limits": "parameters", "max_params": "few"}, "number of parameters 'few' cannot be read"),
     "hours in gigabytes": (
         {"limits": "hours", "max_hours": "80 GB", "device": "H100"},

@@ -228,7 +228,7 @@ def test_own_updates_say_the_batch_of_each_metric(demo: Database, open_page: Ope
     ("query", "why"),
     [
         ({"flops": "much"}, "The budget 'much' cannot be read as a number"),
-        ({"flops": "-1"}, "A budget of -1 FLOPs trains nothing"),
+        ({"flops": "-1"}, "The budget of -1 FLOPs is not positive"),
         ({"device": "L40S", "batch": "1e9"}, "is smaller than one candidate row"),
         ({"device": "L40S", "batch": "2000", "chunk": "0"}, "does not hold the 512,000 in-batch candidates"),
         ({"other_s": "x"}, "The other s 'x' cannot be read as a number"),
