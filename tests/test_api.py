@@ -442,7 +442,7 @@ def test_what_is_no_table_is_one_sentence(table: Any, why: str) -> None:
         ({"budget": 1e21, "max_hour": 24}, "Option max_hour: isoplan.plan has no such option. Use max_hours."),
         ({"budgets": 1e21}, "Option budgets: isoplan.plan has no such option. Use budget."),
         ({"budget": 1e21, "device": "H100", "max_hours": "24 EUR"}, "The option max_hours '24 EUR' is in EUR, not"),
-        ({"budget": 1e21, "hour_price": 3}, "Give the option device with the option hour_price: prices need what"),
+        ({"budget": 1e21, "hour_price": 3}, "Give the option device with the option hour_price"),
         ({"budget": 1e21, "runs": ONE_PASS}, "Option runs: only the rule measured reads it. Add rule='measured'"),
         ({"budget": 1e21, "rule": "measured"}, "Option rule: measured needs runs with a column of C. Add runs."),
         ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:FIELD="),

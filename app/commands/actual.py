@@ -23,18 +23,18 @@ Numbers = list[str] | None
 
 
 def actual(
-    files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
+    files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="Output of `isoplan plan --json`.")],
     fit: Annotated[list[str], typer.Option(metavar="FIT.json", help="The fit of the plans; repeat it for several.")],
-    loss: Annotated[Numbers, typer.Option(help="What was measured of what the law describes, one a plan.")] = None,
+    loss: Annotated[Numbers, typer.Option(help="Measured value of the quantity of the law, one per plan.")] = None,
     metric: Annotated[
-        Numbers, typer.Option(metavar="NAME=VALUE", help="What was measured of a metric, through --metric-map.")
+        Numbers, typer.Option(metavar="NAME=VALUE", help="Measured value of a metric of --metric-map.")
     ] = None,
     metric_map: Annotated[
-        str, typer.Option(metavar="MAP.json", help="The fit of the metric on what the law describes.")
+        str, typer.Option(metavar="MAP.json", help="Fit of the metric as a function of the quantity of the law.")
     ] = "",
-    params: Annotated[Numbers, typer.Option(help="Parameters that were trained, where not as planned.")] = None,
-    samples: Annotated[Numbers, typer.Option(help="Samples that were trained on, where not as planned.")] = None,
-    compute: Annotated[Numbers, typer.Option(help="FLOPs that were spent, where not as planned.")] = None,
+    params: Annotated[Numbers, typer.Option(help="Trained parameters N, if different from the plan.")] = None,
+    samples: Annotated[Numbers, typer.Option(help="Training samples D, if different from the plan.")] = None,
+    compute: Annotated[Numbers, typer.Option(help="Compute C in FLOPs, if different from the plan.")] = None,
     group: PlannedGroup = "",
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +54,7 @@ def actual(
 
 def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outcome:
     if plan.fit not in fits:
-        raise PlannerError(f"No --fit is the fit {plan.fit} that a plan was made from: give that of each plan.")
+        raise PlannerError(f"No --fit is the fit {plan.fit} of a plan. Give the fit of each plan.")
     made = fits[plan.fit]
     return outcome(plan, made, result, _map(made, map, result.metric) if map else None)
 
@@ -68,7 +68,7 @@ def _results(
 ) -> list[Actual]:
     """Return one result per plan. Raises PlannerError if an option is not given once for every plan."""
     if bool(loss) == bool(metric):
-        raise PlannerError("Say what was measured: give either --loss or --metric, once for every plan.")
+        raise PlannerError("Measured value: give either --loss or --metric, once for every plan.")
     given = {"loss": loss, "metric": metric, "params": params, "samples": samples, "compute": compute}
     for option, texts in given.items():
         if texts and len(texts) != n:

@@ -31,7 +31,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.schema import RowsOfRun, Runs
 
-WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."
+WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
 WIDTH = 100
 """Line width in characters that fits most terminals."""
@@ -40,14 +40,21 @@ WIDTH = 100
 def agreement(
     table: Annotated[
         Path | None,
-        typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file; without it what the papers print."),
+        typer.Argument(
+            help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file; by default the values of the papers."
+        ),
     ] = None,
     by: Annotated[
-        By | None, typer.Option(help="Compare runs within each; by default budget, without budgets all.")
+        By | None,
+        typer.Option(
+            help="Compare runs with the same value of this column; by default budget, or all runs if no budgets exist."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN[:min|max]", help="A metric to compare, in place of the guessed; may be repeated."),
+        typer.Option(
+            metavar="COLUMN[:min|max]", help="Metric to compare, instead of the suggested ones; may be repeated."
+        ),
     ] = None,
     pair: Annotated[
         list[str] | None,
@@ -70,7 +77,7 @@ def agreement(
                    "--sheet": sheet, "--inner": inner}  # fmt: skip
         given = next((option for option, value in options.items() if value), "")
         if given:
-            raise PlannerError(f"{given} says how a table is read, and none is given: name the file.")
+            raise PlannerError(f"{given} requires a table. Name the file.")
         from isoplan.data.recommender import published_agreement
 
         found: Sequence[Agreement] = published_agreement()

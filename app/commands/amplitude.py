@@ -39,10 +39,10 @@ FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
 def amplitude(
     particles: Annotated[int, typer.Option(help="Final-state particles n_f.")],
     target_mse: Annotated[
-        str, typer.Option(help="MSE to reach: of the standardised log amplitude; by a law of ttH, of the raw one.")
+        str, typer.Option(help="Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.")
     ] = "",
     target_error: Annotated[
-        str, typer.Option(help="Or a relative error, 0.001 or 0.1%; an RMS error needs --sigma.")
+        str, typer.Option(help="Target relative error instead, 0.001 or 0.1%; an RMS error requires --sigma.")
     ] = "",
     error: Annotated[
         str,
@@ -57,27 +57,30 @@ def amplitude(
         list[str] | None,
         typer.Option(
             metavar="D=1e4,loss=1e-3,...",
-            help="A run limited by D (or by C, or N: name it first). Also N, epochs, flops (FLOPs a point) and "
-            "doubled: by how much of itself its loss fell when the other axes were doubled, negative where it rose. "
-            "May be repeated: at two D or more the law of the runs takes the place of the bound.",
+            help="A run limited by D (or by C or N, named first). Optional: N, epochs, flops (FLOPs per point) and "
+            "doubled, the relative decrease of its loss if the other axes are doubled (negative for an increase). May "
+            "be repeated: with two or more D, the law of the runs replaces the bound.",
         ),
     ] = None,
-    process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
+    process: Annotated[
+        str, typer.Option(help="Published process instead: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")
+    ] = "",
     axis: Annotated[str, typer.Option(help="The axis of the published law: D (the usual one), C or N.")] = "",
-    held: Annotated[str, typer.Option(help='What was held in the published law, "N = 1e6".')] = "",
+    held: Annotated[str, typer.Option(help='Value of the other axis in the published law, "N = 1e6".')] = "",
     network: Annotated[
         str,
         typer.Option(help='Its architecture and loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
     ] = "",
     trained: Annotated[
-        str, typer.Option(metavar="PROCESS", help="Or the law of trained cells of a process, in place of the bound.")
+        str, typer.Option(metavar="PROCESS", help="Process of trained cells, whose law replaces the bound.")
     ] = "",
     cells: Annotated[
-        list[Path] | None, typer.Option(help="A table of amplitude cells beside the bundled ones. May be repeated.")
+        list[Path] | None,
+        typer.Option(help="Table of amplitude cells, in addition to the bundled ones; may be repeated."),
     ] = None,
-    floor: Annotated[str, typer.Option(help="MSE of the noise in the amplitudes themselves.")] = "0",
+    floor: Annotated[str, typer.Option(help="Noise of the amplitudes [MSE].")] = "0",
     fixed_energy: Annotated[
-        bool, typer.Option("--fixed-energy", help="At one collision energy: d is one less.")
+        bool, typer.Option("--fixed-energy", help="All points have one collision energy; d decreases by one.")
     ] = False,
     form: Form = "text",
     as_json: AsJson = False,
@@ -85,16 +88,21 @@ def amplitude(
     """Plan N, D and C of an amplitude surrogate before training."""
     alone = next((name for name, given in {"axis": axis, "held": held, "network": network}.items() if given), "")
     if alone and not process:
-        raise PlannerError(f"--{alone} says nothing without --process: add it, or leave --{alone} out.")
+        raise PlannerError(f"--{alone} requires --process. Add it, or leave --{alone} out.")
     if cells and not trained:
-        raise PlannerError("--cells says nothing without --trained: add the process, or leave --cells out.")
+        raise PlannerError("--cells requires --trained. Add the process, or leave --cells out.")
     if sum(map(bool, (trained, anchor, process))) > 1:
-        raise PlannerError("Trained cells, anchors and a published law each fix the scale: give one of the three.")
+        raise PlannerError(
+            "Trained cells, anchors and a published law exclude each other, because each fixes the "
+            "scale. Give one of them."
+        )
     if trained and fixed_energy:
-        raise PlannerError("--fixed-energy says nothing with --trained: the cells say at which energies they are.")
+        raise PlannerError(
+            "--fixed-energy is not possible with --trained, because the cells contain their energies. Leave it out."
+        )
     noise, kind = parse_number(floor, "option --floor"), check_kind(error, "--error")
     if kind != "rms" and not target_error:
-        raise PlannerError("--error: it is the kind of a relative error. Add --target-error, or leave it out.")
+        raise PlannerError("--error requires --target-error. Add it, or leave --error out.")
     if trained:
         every = (*trained_cells(), *(cell for table in cells or [] for cell in of_file(table)))
         found = most_anchors(by_error(every, kind), trained)

@@ -26,12 +26,12 @@ STEP = 64e6
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write, workspace.zip for example.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write, for example workspace.zip.")],
     workspace: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="Folder of the workspace; without it that in your data folder."),
+        typer.Option(file_okay=False, help="Folder of the workspace; by default the one in your data folder."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE where it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a checked copy of a workspace to one file."""

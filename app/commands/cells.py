@@ -24,12 +24,12 @@ SHOWN = 8
 
 
 def cells(
-    action: Annotated[Action, typer.Argument(help="What to do; without it they are listed.")] = "list",
+    action: Annotated[Action, typer.Argument(help="Action; by default list.")] = "list",
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Sweeps, by key or name, or cells by their key.")
     ] = None,
     workspace: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
+        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -149,7 +149,9 @@ def _log(queue: Queue, chosen: Chosen) -> None:
     from isoplan.trainers.backend.store.attempt_curves import log_tail
 
     if chosen.sweeps or len(chosen.cells) != 1:
-        raise PlannerError("A log is that of one cell: name one by its key, as `isoplan cells list SWEEP` shows it.")
+        raise PlannerError(
+            "log: it needs exactly one cell. Name it by its key, which `isoplan cells list SWEEP` shows."
+        )
     (record,) = chosen.cells
     text = log_tail(queue.folder(record.name), record.number)
     say(text.rstrip("\n") if text else "(it printed nothing)")

@@ -62,7 +62,7 @@ def fit(
     from isoplan.engine.fitting.types.suggestion import suggest
 
     if card != "refits" and not as_json:
-        raise PlannerError("Option --card says what the JSON keeps: add --json, or leave it out.")
+        raise PlannerError("Option --card requires --json. Add it, or leave --card out.")
     if each and not group:
         raise PlannerError("Option --each fits one law for each value of a column: add --group COLUMN.")
     if each and (share or curves):

@@ -12,7 +12,7 @@ import typer
 from isoplan.app.commands.shared.output import say, say_json
 from isoplan.engine.laws import CATALOGUE, EXAMPLE, ONE_AXIS, Law, typed_law
 
-TYPED = replace(typed_law(EXAMPLE), summary="Any formula of columns and parameters; this one is an example.")
+TYPED = replace(typed_law(EXAMPLE), summary="Any formula of columns and parameters. Example:")
 
 
 def laws(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:

@@ -30,21 +30,26 @@ from isoplan.engine.quantities import parse_number
 @with_fields(SCENARIO, before="form")
 def plan(
     fit: Annotated[
-        str, typer.Argument(metavar="FIT.json", help="What `isoplan fit --json` printed; - reads it from a pipe.")
+        str, typer.Argument(metavar="FIT.json", help="Output of `isoplan fit --json`; - reads it from standard input.")
     ],
     budget: Annotated[str | None, typer.Option(help=FIELDS["budget"].help)] = None,
     target_loss: Annotated[str | None, typer.Option(help=FIELDS["target_loss"].help)] = None,
     target_metric: Annotated[
-        str | None, typer.Option(metavar="NAME=VALUE", help="A metric must reach this, through --metric-map.")
+        str | None, typer.Option(metavar="NAME=VALUE", help="Target of a metric of --metric-map.")
     ] = None,
     metric_map: Annotated[
         list[str] | None,
-        typer.Option(metavar="MAP.json", help="A fit of a metric on what the law describes; repeat it for a budget."),
+        typer.Option(
+            metavar="MAP.json",
+            help="Fit of a metric as a function of the quantity of the law; may be repeated with --budget.",
+        ),
     ] = None,
     group: PlannedGroup = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
-    second_rule: Annotated[str, typer.Option(metavar=RULES, help="What the plan costs by this rule too.")] = "",
+    second_rule: Annotated[
+        str, typer.Option(metavar=RULES, help="Also give the compute of the plan by this rule.")
+    ] = "",
     runs: RunTable = None,
     map_runs: RunMap = None,
     form: Form = "text",

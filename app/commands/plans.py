@@ -25,15 +25,17 @@ from isoplan.engine.quantities import parse_number, parse_share
 
 @with_fields(PRICES, before="hour_times")
 def plans(
-    files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
+    files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="Output of `isoplan plan --json`.")],
     fit: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FIT.json", help="The fits (and maps) behind plans, so that totals have intervals; may be repeated."
+            metavar="FIT.json", help="Fits and maps of the plans, for the intervals of totals; may be repeated."
         ),
     ] = None,
-    hour_times: Annotated[str, typer.Option(help="Times the price of a device hour: 2 doubles it.")] = "",
-    speed: Annotated[str, typer.Option(help="Times the speed of the simulation: 2 halves its time and price.")] = "",
+    hour_times: Annotated[str, typer.Option(help="Factor of the price of a device hour: 2 doubles it.")] = "",
+    speed: Annotated[
+        str, typer.Option(help="Factor of the speed of the simulation: 2 halves its time and price.")
+    ] = "",
     as_json: AsJson = False,
     **texts: Any,
 ) -> None:
@@ -56,13 +58,13 @@ def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
     option = next((option for option, text in moved.items() if text), "")
     if prices is None:
         if option:
-            raise PlannerError(f"{option} moves the prices of plans and none has any: add --device and --hour-price.")
+            raise PlannerError(f"{option} requires prices, and no plan has any. Add --device and --hour-price.")
         return None
     share, times, speed = moved.values()
     if times and prices.machine.price is None:
-        raise PlannerError("--hour-times moves the price of a device hour and there is none: add --hour-price.")
+        raise PlannerError("--hour-times requires the price of a device hour. Add --hour-price.")
     if speed and prices.simulation is None:
-        raise PlannerError("--speed moves what a simulated sample takes, which nothing says: add --sample-price.")
+        raise PlannerError("--speed requires the price of a simulated sample. Add --sample-price.")
     factor = parse_number(times, "option --hour-times") if times else 1.0
     return scenario(
         prices,
@@ -80,7 +82,7 @@ def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
     known = {one.hash: one for one in fits}
     plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]
     if known and not any(plan.fit in known for _, plan in plans):
-        raise PlannerError("No plan was made with the fits of --fit: give those that `isoplan plan` read.")
+        raise PlannerError("No plan was made with the fits of --fit. Give the fits that `isoplan plan` read.")
     return [
         Saved(
             Path(name).stem,

@@ -32,43 +32,49 @@ from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
 from isoplan.engine.quantities import parse_number, parse_share
 
-Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
+Fits = Annotated[
+    list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="Fit of one metric; may be repeated.")
+]
 
 OwnRuns = Annotated[
     Path | None,
     typer.Option(
         "--runs",
         metavar="TABLE",
-        help="Your runs, with any sweep of N and D, share, batch or negatives; and C for --rule measured.",
+        help="Table of your runs, with sweeps of N and D, share, batch or negatives; with C for --rule measured.",
     ),
 ]
 OwnMap = Annotated[
     list[str] | None,
     typer.Option("--map-runs", metavar="NAME=COLUMN,...", help="Its columns: N=params,K=neg_samples,recall@10=r10."),
 ]
-SweepMap = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of that table, as --map.")]
+SweepMap = Annotated[
+    list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of that table, as in --map.")
+]
 
 
 def recipe(
     budget: Annotated[str, typer.Option(help="FLOPs to spend: 1e18, 3 EFLOP, 200 H200 hours.")],
-    metric: Annotated[str, typer.Option(help="The metric that is served.")],
+    metric: Annotated[str, typer.Option(help="Metric that the model is used for.")],
     allocation: Fits = None,
     batch: Fits = None,
-    share: Annotated[Path | None, typer.Option(help="A table of the share sweep: a row a run.")] = None,
-    share_column: Annotated[str, typer.Option(help="Its column of shares, as fractions.")] = "s",
+    share: Annotated[Path | None, typer.Option(help="Table of the share sweep, one row per run.")] = None,
+    share_column: Annotated[str, typer.Option(help="Column of shares in this table, as fractions.")] = "s",
     map_share: SweepMap = None,
-    negatives: Annotated[Path | None, typer.Option(help="A table of the sweep of extra negatives.")] = None,
-    negatives_column: Annotated[str, typer.Option(help="Its column of negatives.")] = "K",
+    negatives: Annotated[Path | None, typer.Option(help="Table of the sweep of extra negatives.")] = None,
+    negatives_column: Annotated[str, typer.Option(help="Column of extra negatives in this table.")] = "K",
     map_negatives: SweepMap = None,
-    device: Annotated[str, typer.Option(help="What trains stage 2: its memory caps K.")] = "",
-    devices: Annotated[int, typer.Option(help="How many of them.")] = 1,
+    device: Annotated[str, typer.Option(help="Device that trains stage 2; its memory limits K.")] = "",
+    devices: Annotated[int, typer.Option(help="Number of devices.")] = 1,
     width: Annotated[int, typer.Option(help="Joint embedding width h.")] = 0,
     length: Annotated[int, typer.Option(help="Events in a sequence.")] = 256,
-    precision: Annotated[str, typer.Option(help="Of the logits: bf16, fp32, fp16 or fp8.")] = "bf16",
-    chunk: Annotated[int, typer.Option(help="Candidates scored at a time; 0 for all at once.")] = CHUNK,
-    batch_size: Annotated[str, typer.Option(help="A batch in sequences, in place of the critical one.")] = "",
-    rate: Annotated[str, typer.Option(help="Learning rate at --rate-batch; it grows as the root of the batch.")] = "",
-    rate_batch: Annotated[str, typer.Option(help="The batch that --rate is of.")] = "",
+    precision: Annotated[str, typer.Option(help="Precision of the logits: bf16, fp32, fp16 or fp8.")] = "bf16",
+    chunk: Annotated[int, typer.Option(help="Number of candidates scored at a time; 0 scores all at once.")] = CHUNK,
+    batch_size: Annotated[str, typer.Option(help="Batch size in sequences, instead of the critical one.")] = "",
+    rate: Annotated[
+        str, typer.Option(help="Learning rate at --rate-batch; it increases as the square root of the batch.")
+    ] = "",
+    rate_batch: Annotated[str, typer.Option(help="Batch size at which --rate applies.")] = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
     runs: OwnRuns = None,
@@ -80,8 +86,12 @@ def recipe(
     rows: options.RowsOfEachRun = None,
     where: options.Where = "",
     pool: options.Pool = None,
-    instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
-    published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
+    instead: Annotated[
+        str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values whose cost is computed.")
+    ] = "",
+    published: Annotated[
+        bool, typer.Option(help="Use the values of the paper where your runs determine nothing.")
+    ] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,
     form: Form = "text",
@@ -135,7 +145,7 @@ def recipe(
 def _used(option: str, given: bool, other: str, there: object) -> None:
     """Check that ``option`` is only given together with ``other``. Raises PlannerError otherwise."""
     if given and not there:
-        raise PlannerError(f"{option} says nothing without {other}: add it, or leave {option} out.")
+        raise PlannerError(f"{option} requires {other}. Add it, or leave {option} out.")
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:

@@ -46,24 +46,29 @@ MACHINE = pick("device", "hour_price", "utilisation", "precision")
 @with_fields(SAMPLE, before="flop_price")
 @with_fields(MACHINE, before="kappa")
 def repeat(
-    one_pass: Annotated[str, typer.Argument(metavar="ONE_PASS.json", help="A fit of chinchilla to runs of one pass.")],
-    repeated: Annotated[str, typer.Argument(metavar="REPEATED.json", help="A fit of repetition to early stops.")],
-    target_loss: Annotated[str, typer.Option(help="The loss to reach.")],
-    flop_price: Annotated[str, typer.Option(help="Money for one FLOP; or give --device and --hour-price.")] = "",
-    kappa: Annotated[str, typer.Option(help="Compute of repeating over that of one pass; about 10 for jets.")] = "",
+    one_pass: Annotated[str, typer.Argument(metavar="ONE_PASS.json", help="Fit of chinchilla to runs of one pass.")],
+    repeated: Annotated[
+        str, typer.Argument(metavar="REPEATED.json", help="Fit of repetition to runs with early stopping.")
+    ],
+    target_loss: Annotated[str, typer.Option(help="Target loss.")],
+    flop_price: Annotated[str, typer.Option(help="Price of one FLOP; or give --device and --hour-price.")] = "",
+    kappa: Annotated[
+        str,
+        typer.Option(help="kappa: compute of repeated training divided by the compute of one pass; about 10 for jets."),
+    ] = "",
     curves: Annotated[
-        Path | None, typer.Option(help="Training curves that kappa is read from, in place of it.")
+        Path | None, typer.Option(help="Training curves that determine kappa, instead of --kappa.")
     ] = None,
     runs: Annotated[Path | None, typer.Option(help="The runs of --curves, and for --rule measured.")] = None,
     map_curves: Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of curves.")] = None,
     threshold: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of threshold, for N and epochs.")] = "",
     surface: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of data-constrained, for few epochs.")] = "",
     map_runs: RunMap = None,
-    have: Annotated[str, typer.Option(help="Samples that exist already.")] = "0",
+    have: Annotated[str, typer.Option(help="Number of available samples.")] = "0",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
     currency: Annotated[str, typer.Option(help=FIELDS["currency"].help)] = EUR,
-    group: Annotated[str, typer.Option(help="The group of REPEATED.json, where it holds several.")] = "",
+    group: Annotated[str, typer.Option(help="Group of REPEATED.json, if it has several.")] = "",
     form: Form = "text",
     as_json: AsJson = False,
     **texts: Any,
@@ -87,8 +92,8 @@ def repeat(
     said += [worth_text(worth, answer.one_pass.unique.unit)] if worth else []
     asked = "json" if as_json else form
     if costs is None and asked != "text":
-        raise PlannerError("A file of this answer holds what both ways cost: give --sample-price, and --flop-price or "
-                           "--device and --hour-price.")  # fmt: skip
+        raise PlannerError("This format requires prices. Give --sample-price, and --flop-price or --device and "
+        "--hour-price.")  # fmt: skip
     names = Files(one_pass, repeated, group, threshold, surface)
     say_as(asked, "\n\n".join(said), document(answer, factor, names, few, worth), answer.warnings)
 
@@ -102,11 +107,11 @@ def _costs(have: float, flop: str, texts: Mapping[str, str]) -> SampleCosts | No
     if not (flop or machine or any(texts[field.name] for field in SAMPLE)):
         return None
     if bool(flop) == machine:
-        raise PlannerError("What training costs is not clear: give either --flop-price, or --device and --hour-price.")
+        raise PlannerError("Price of training: give either --flop-price, or --device and --hour-price.")
     if flop:
         one = read_simulation(texts, "terminal")
         if one is None or one.price is None:
-            raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
+            raise PlannerError("A simulated sample has no price. Give one to compare simulating with repeating.")
         price = parse_amount(flop, "option --flop-price", money(currency, "flop"))
         return SampleCosts(one.price, price, check_currency(currency), have)
     if texts["device"] and not texts["hour_price"]:

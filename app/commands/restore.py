@@ -22,7 +22,7 @@ def restore(
     ],
     workspace: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="A folder that is new or empty; without it the one in your data folder."),
+        typer.Option(file_okay=False, help="New or empty folder; by default the one in your data folder."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -37,7 +37,7 @@ def restore(
         say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **document(made)})
     else:
         moment = f"{made.manifest.created:%Y-%m-%d %H:%M} UTC"
-        say(f"The workspace {root} is as it was at {moment}: {text(made)}.")
+        say(f"The workspace {root} has its content of {moment}: {text(made)}.")
 
 
 @contextmanager

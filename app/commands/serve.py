@@ -14,16 +14,16 @@ from isoplan.engine.errors import PlannerError
 
 def app(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; another than localhost needs --shared.")
+        str, typer.Option(help="Address to listen on; addresses other than localhost require --shared.")
     ] = "localhost",
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Port to listen on; without it 8501 or the next free one.")
+        int | None, typer.Option(min=1, max=65535, help="Port to listen on; by default 8501 or the next free port.")
     ] = None,
     workspace: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
+        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Let others in by a link with a token; training is off then.")
+        bool, typer.Option("--shared", help="Allow access to others by a link with a token; disables training.")
     ] = False,
     browser: Annotated[bool, typer.Option(help="Open the pages in a browser.")] = True,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,

@@ -17,21 +17,31 @@ INTERRUPTED = 130
 
 
 def simulate(
-    what: Annotated[Literal["jets", "amplitudes"], typer.Argument(help="What is simulated.")],
-    n: Annotated[int, typer.Option("--n", min=1, max=10**9, help="Jets in all, as many of each class, or events.")],
+    what: Annotated[Literal["jets", "amplitudes"], typer.Argument(help="Kind of events to simulate.")],
+    n: Annotated[
+        int,
+        typer.Option("--n", min=1, max=10**9, help="Number of events, or of jets, equally divided over the classes."),
+    ],
     out: Annotated[
         Path,
-        typer.Option(dir_okay=False, help="Jets: a ROOT file as JetClass has it; amplitudes: .npz, .h5 or .parquet."),
+        typer.Option(
+            dir_okay=False,
+            help="Output file. Jets: a ROOT file in the format of JetClass; amplitudes: .npz, .h5 or .parquet.",
+        ),
     ],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random: the same gives the same.")] = 0,
-    classes: Annotated[str, typer.Option(metavar="NAME,...", help="Jets: classes, QCD,Hbb; without it all ten.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same events.")] = 0,
+    classes: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Jets: classes, as QCD,Hbb; by default all ten.")
+    ] = "",
     process: Annotated[str, typer.Option(metavar="NAME", help="Amplitudes: the process, as Zgg or ttH.")] = "",
     sqrt_s: Annotated[
         float | None,
-        typer.Option("--sqrt-s", help="Amplitudes: GeV of the partons; without it as protons of 13 TeV have it."),
+        typer.Option(
+            "--sqrt-s", help="Amplitudes: energy of the partons in GeV; by default as distributed in protons at 13 TeV."
+        ),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(min=1, help="Processes at once; without it one a core of this machine.")
+        int | None, typer.Option(min=1, help="Number of parallel processes; by default one per core of this machine.")
     ] = None,
 ) -> None:
     """Simulate jets, or events with their squared amplitudes."""
@@ -95,6 +105,6 @@ def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None
     heavy = f"{sample.overweights:,} of weights up to {sample.largest:.2f}" if sample.overweights else "all of weight 1"
     say(
         f"{out}: {n:,} events of {process}, {heavy}, {size / 1e6:.1f} MB, in {seconds:.0f} s. "
-        f"{sample.efficiency:.2%} of {sample.passed:,} points were accepted, those above the cap hold "
+        f"{sample.efficiency:.2%} of {sample.passed:,} points were accepted. Points above the cap have "
         f"{sample.above:.2%} of the cross section, {sample.sigma:.4g} +- {sample.error:.2g} pb."
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code after Ctrl+C, the convention of shells."""
-ELSEWHERE = "The cells run elsewhere, where they may take another time."
+ELSEWHERE = "The cells run elsewhere, where their time can differ."
 
 
 def train(
@@ -28,27 +28,37 @@ def train(
         Path,
         typer.Argument(
             metavar="GRID.toml",
-            help="Family, and values or ranges of its fields, - for standard input; or a preset, "
-            "behavior/share-sweep for example.",
+            help="File with the family and values or ranges of its fields, - for standard input; or a preset, for "
+            "example behavior/share-sweep.",
         ),
     ],
     workspace: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
+        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
     ] = None,
-    name: Annotated[str, typer.Option(help="What the sweep is called, in place of the name in the file.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the sweep, instead of the name in the file.")] = "",
     given: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUES", help="Values of a field in place of the grid's, width=8,16."),
+        typer.Option(
+            "--set", metavar="FIELD=VALUES", help="Values of a field, instead of the values in the grid: width=8,16."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of every cell, in place of those in the file.")] = None,
-    cap: Annotated[str, typer.Option(help="What the cells may use at most, 50 EUR or 20 h; then they wait.")] = "",
-    hour_price: Annotated[str, typer.Option(help="Money for one hour of a device: a GPU, or one core.")] = "",
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of every cell, instead of the seeds in the file.")
+    ] = None,
+    cap: Annotated[
+        str, typer.Option(help="Maximum cost or time, 50 EUR or 20 h; the cells wait when it is reached.")
+    ] = "",
+    hour_price: Annotated[str, typer.Option(help="Price of one device hour (a GPU or one core).")] = "",
     scheduler: Annotated[
-        str, typer.Option(help="Where cells run: local, or a Dask scheduler as tls://host:8786; else by cluster.toml.")
+        str,
+        typer.Option(
+            help="Place where cells run: local, or a Dask scheduler as tls://host:8786; by default the "
+            "place in cluster.toml."
+        ),
     ] = "",
     insecure: Annotated[bool, typer.Option("--insecure", help="Allow a scheduler elsewhere without TLS.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the grid would take.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the cells are queued.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and cost of the grid.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Queue the cells without confirmation.")] = False,
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -122,7 +132,7 @@ def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -
     try:
         started = ensure_runner(root, options=options)
         if scheduler and not started and (cluster := runner_status(root).cluster):
-            note([f"A runner is at work already, on {cluster}: it takes these cells too."])
+            note([f"A runner is already active on {cluster}. It also runs these cells."])
         if wait:
             follow(root, sweep, options)
     except KeyboardInterrupt:
@@ -161,6 +171,6 @@ def _queued(sweep: Sweep, root: Path) -> str:
 def _goes_on(sweep: Sweep, root: Path) -> str:
     where = f"--workspace {root}"
     return (
-        f"The cells go on without this terminal: `isoplan cells list {where}` shows them, and "
-        f"`isoplan cells cancel {sweep.key[:8]} {where}` ends them."
+        f"The cells continue without this terminal. `isoplan cells list {where}` shows them, `isoplan cells cancel "
+        f"{sweep.key[:8]} {where}` ends them."
     )

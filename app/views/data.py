@@ -43,7 +43,7 @@ def about(table: TableInfo) -> DeltaGenerator:
     if table.provenance:
         st.caption(escape_markdown(table.provenance))
     if st.session_state.pop("known_table", "") == table.id:
-        st.info(f"The same bytes were here already, as {escape_markdown(table.name)}.", icon=":material/info:")
+        st.info(f"This file is already in the workspace, as {escape_markdown(table.name)}.", icon=":material/info:")
     for note in table.notes:
         st.info(escape_markdown(note), icon=":material/info:")
     return count
@@ -69,7 +69,7 @@ def put_away(db: Database, table_id: str) -> None:
 
 
 db = workspace.current()
-heading("Data", "Upload a table of training runs, check what its columns are, and look at the runs.")
+heading("Data", "Upload a table of training runs, check the roles of its columns and view the runs.")
 left, right = st.columns([2, 1], vertical_alignment="bottom")
 with left:
     table = choose_table(db)

@@ -6,5 +6,5 @@ from isoplan.app import workspace
 from isoplan.app.views.fits.pictures import pictures
 from isoplan.app.views.widgets.parts import heading
 
-heading("Explore", "What the fitted law says between the runs and beyond them.")
+heading("Explore", "Values of the fitted law between and beyond the runs.")
 pictures(workspace.current())

@@ -34,7 +34,7 @@ def open_newest(table: TableInfo) -> None:
 
 
 db = workspace.current()
-heading("Fit", "A scaling law through the runs, with intervals from refits of resampled runs.")
+heading("Fit", "Fit a scaling law to runs, with intervals from refits of resampled runs.")
 with sentences():
     fill_form(db)
 follow_link(db)

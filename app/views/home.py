@@ -23,14 +23,14 @@ from isoplan.engine.store.tables.tables import TableInfo
 T = TypeVar("T")
 
 STEPS = {
-    "Data": "Upload a table of training runs. Isoplan guesses what each column is; change it if it is wrong.",
+    "Data": "Upload a table of training runs. Isoplan suggests a role for each column, which you can change.",
     "Fit": "Fit a scaling law to the runs. Every parameter has intervals from refits.",
     "Explore": "See the loss surface, the iso-FLOP curves and the compute-optimal frontier.",
     "Plan": "Find the best model for a budget, or the cheapest way to a target within your limits.",
 }
 SHORT_WAYS = {
     "recommender": ("Recommender", "Recommended settings for your compute budget and serving metric."),
-    "precision": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
+    "precision": ("Precision", "Data and compute for an amplitude surrogate, planned from small runs."),
 }
 """Pages that can also answer from published sweeps, by address."""
 RECENT = 5
@@ -49,11 +49,11 @@ def next_step() -> None:
         text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
         label, go, query = "Load a run table", "data", dict[str, str]()
     elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
-        fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan what a budget buys or what a target costs."
+        fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan a budget or a target."
         more = f"Continue with **{escape_markdown(fit.name)}**, or upload more runs to narrow its intervals."
         text, label, go, query = more if plans else fresh, "Make a plan", "plan", {"fit": fit.hash}
     else:
-        text = f"**{escape_markdown(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
+        text = f"**{escape_markdown(own[0].name)}** has no fitted law. Check its columns, then fit a law."
         label, go, query = "Fit a law", "fit", {"table": own[0].id}
     icon = None if own else ":material/upload_file:"
     with st.container(border=True):
@@ -144,9 +144,9 @@ for number, (title, text) in enumerate(STEPS.items(), start=1):
     with steps.cell(), st.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {title}**")
         st.caption(text)
-st.caption("Two questions have answers without a table of your own:")
+st.caption("Two pages need no run table:")
 for page, (title, text) in SHORT_WAYS.items():
     way(page, title, "bolt", text)
 st.caption("Too few runs, or none yet?")
-way("train", "Train", "model_training", "Train a grid of models; each finished run becomes a row.")
+way("train", "Train", "model_training", "Train a grid of models. Each finished run becomes a row of a run table.")
 recent()

@@ -149,21 +149,21 @@ def _law(n_f: int) -> PublishedLaw:
         network = named_blank("Network", list(dict.fromkeys(law.network for law in laws)), "network", 250)
         laws = [law for law in laws if law.network == network]
         words("at")
-        held = named_blank("What was held", [law.held for law in laws][::-1], "held", 170)
+        held = named_blank("Value of the other axis", [law.held for law in laws][::-1], "held", 170)
     return published_law(process, axis, held, network)
 
 
 def _anchors() -> list[Anchor]:
     """Return the anchors that are filled in."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
-                            help="Small runs, each limited by D, N or C. The law of those at two D or more takes "
-                            "the place of the bound."))  # fmt: skip
+                            help="Small runs, each limited by D, N or C. A law of runs at two or more D replaces the "
+                            "bound."))  # fmt: skip
     found = [_anchor(i) for i in range(1, n + 1)]
     if not any(found):
         st.info(
-            "Train one small network on at least 1,000 points for as long as its loss falls. Then say how many points "
-            "it had, which loss it reached, and by how much that loss fell when the network and its compute were "
-            "doubled, negative where it rose.",
+            "Train one small network on at least 1,000 points until its loss no longer falls. Then enter its number "
+            "of points, its loss, and the decrease of the loss if the network and its compute are doubled. An "
+            "increase is negative.",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]
@@ -191,9 +191,9 @@ def _anchor(i: int) -> Anchor | None:
 
 
 def _floor() -> float:
-    floor = st.text_input("MSE that the loss levels off to", "0", key="floor", bind="query-params",
-                          help="The noise in the amplitudes: zero for tree level, the accuracy of the integrals for "
-                          "loops. Or what is left of the loss however many points there are.")  # fmt: skip
+    floor = st.text_input("Floor of the loss [MSE]", "0", key="floor", bind="query-params",
+                          help="Noise of the amplitudes: zero at tree level, the accuracy of the integrals for loops. "
+                          "Or the limit of the loss for infinitely many points.")  # fmt: skip
     return parse_number(floor or "0", "floor")
 
 
@@ -217,7 +217,7 @@ def show(db: Database, plan: AmplitudePlan) -> None:
         if need.reached:
             st.caption(f"{need.origin}. A smaller {need.axis} may also reach it.")
         elif need.inside:
-            st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
+            st.caption(f"The target is within the measured range of {need.axis}, so nothing is extrapolated.")
         elif len(need.x):
             draw(partial(exponents.draw_need, need, plan.target), key=f"need_{need.axis}")
 
@@ -231,7 +231,7 @@ def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]
 
 
 db = workspace.current()
-heading("Precision", "What an amplitude surrogate takes, before anything big is trained.")
+heading("Precision", "Data and compute for an amplitude surrogate, planned from small runs.")
 with sentences():
     plan = ask(db)
     if plan is not None:

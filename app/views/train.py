@@ -18,7 +18,7 @@ from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
 
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
-IN_MEMORY = "This workspace is in memory only: start Isoplan with a folder, and its cells are kept there."
+IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
 
 
 def cannot() -> str:
@@ -99,4 +99,4 @@ else:
     if seen.groups:
         cells(seen, not reason)
     elif not reason:
-        st.info("No cells yet: type a grid, or begin with an example, and launch it.", icon=":material/school:")
+        st.info("No cells yet. Enter a grid or start from an example, then launch it.", icon=":material/school:")

@@ -88,8 +88,8 @@ def _sharable(spec: FitSpec, law: Law) -> None:
     for term in law.terms:
         if term.exponent and term.amplitude in spec.share and term.exponent not in (*spec.share, *spec.fixed):
             raise PlannerError(
-                f"{term.amplitude} is shared but {term.exponent} is not, and {term.amplitude} means another thing at "
-                f"every {term.exponent}: share {term.exponent} as well."
+                f"{term.amplitude} is shared but {term.exponent} is not, so {term.amplitude} has a different meaning "
+                f"in each group. Share {term.exponent} as well."
             )
 
 

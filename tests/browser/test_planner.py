@@ -72,7 +72,7 @@ def test_the_papers_own_law_shows_no_rejection(server: Server, page: Page) -> No
     main = page.get_by_test_id("stMain").inner_text()
     assert "This law is published without a map from its loss to a metric (background rejection" in main
     assert "R_" not in main
-    assert not page.get_by_role("combobox", name="What must reach a target").count()
+    assert not page.get_by_role("combobox", name="Quantity with a target").count()
     assert_sound(page, figures=1)
 
 
@@ -83,10 +83,10 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     page = open_page()
     visit(page, server, f"plan?fit={law.hash}")
     pick(page, "Budget or target", "Target")
-    select(page, "What must reach a target", "R_top")
+    select(page, "Quantity with a target", "R_top")
     enter(page, "Target R_top", "5000")
     page.get_by_role("button", name="unique samples", exact=True).click()
-    enter(page, "At most so many unique samples", "100 M")
+    enter(page, "Maximum: unique samples", "100 M")
     page.get_by_text("Machine and prices", exact=True).click()
     select(page, "Machine", "RTX4090")
     enter(page, "Price of a device hour", "0.5")

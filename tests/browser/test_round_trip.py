@@ -26,7 +26,7 @@ def change_data(page: Page) -> None:
     select(page, "Run table", DEMOS[1].name)
     tab(page, "Runs")
     enter(page, "Only rows where", '"budget" > 1e18')
-    expect(page.get_by_text(" runs of 45 rows as the mapping and the filter leave them.")).to_be_visible()
+    expect(page.get_by_text(" runs of 45 rows after mapping and filter.")).to_be_visible()
 
 
 def change_fit(page: Page) -> None:

@@ -39,11 +39,11 @@ def read_object(name: str, command: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise PlannerError(f"There is no file {name}: check the path.") from None
     except IsADirectoryError:
-        raise PlannerError(f"{name} is a folder: name the file that `{command}` wrote.") from None
+        raise PlannerError(f"{name} is a folder. Name the file that `{command}` wrote.") from None
     except OSError as error:
         raise PlannerError(f"{name} cannot be read: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
-        raise PlannerError(f"{shown} is not JSON: give what `{command}` printed.") from None
+        raise PlannerError(f"{shown} is not JSON. Give the output of `{command}`.") from None
     if not isinstance(raw, dict):
-        raise PlannerError(f"{shown} holds no JSON object: give what `{command}` printed.")
+        raise PlannerError(f"{shown} contains no JSON object. Give the output of `{command}`.")
     return raw

@@ -63,7 +63,9 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
         if ensure_runner(root, queue, options):
             starts += 1
             if starts > STARTS:
-                raise PlannerError(f"The runner ended {STARTS} times ({last_words(root)}): {root / LOG} says more.")
+                raise PlannerError(
+                    f"The runner ended {STARTS} times ({last_words(root)}): {root / LOG} has the details."
+                )
         time.sleep(LOOK)
 
 
@@ -152,4 +154,4 @@ def as_rows(root: Path) -> None:
     try:
         ingest_if_free(root)
     except PlannerError as error:
-        note([f"The cells are done, and wait to become rows: {error}"])
+        note([f"The cells are finished but are not yet rows of a table: {error}"])

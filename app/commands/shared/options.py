@@ -15,12 +15,12 @@ Kept = Literal["refits", "covariance", "values"]
 Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
 Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
-LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
+LawName = Annotated[str, typer.Option(help="Name of a law, as listed by `isoplan laws`.")]
 AxisName = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The axis of a law on one axis: N, D, C or another column.")
+    str | None, typer.Option(metavar="COLUMN", help="Axis of a law of one variable: N, D, C or another column.")
 ]
 Realised = Annotated[
-    str, typer.Option(metavar="NUMBER", help="Where runs at 0 on that axis are fitted; without it they are left out.")
+    str, typer.Option(metavar="NUMBER", help="Axis value at which runs at 0 are fitted; by default they are left out.")
 ]
 Mapping = Annotated[
     list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
@@ -28,24 +28,26 @@ Mapping = Annotated[
 MetricName = Annotated[
     str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
 ]
-Where = Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')]
+Where = Annotated[str, typer.Option(help='Use only rows that meet this SQL condition, "budget > 1e19".')]
 Objective = Annotated[
     ObjectiveName | None,
-    typer.Option(help="What is minimised; without it huber-log, or ols-log for few runs.", show_default=False),
+    typer.Option(help="Objective to minimise; by default huber-log, or ols-log for few runs.", show_default=False),
 ]
 Delta = Annotated[str, typer.Option(help="Huber threshold in units of log loss.")]
 Fixed = Annotated[
-    list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
+    list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Fix a parameter; may be repeated.")
 ]
 TypedFormula = Annotated[
     str, typer.Option("--formula", metavar="TEXT", help='For --law formula, as in "E + A/N^alpha + B/D^beta".')
 ]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bound", metavar="NAME=LOW:HIGH,...", help="Keep a parameter of a formula within; E=0: is open."),
+    typer.Option(
+        "--bound", metavar="NAME=LOW:HIGH,...", help="Bounds of a parameter of a formula; E=0: has no upper bound."
+    ),
 ]
 Skew = Annotated[
-    str, typer.Option(help="How much more a run below the law counts than one above it, for the objective asymmetric.")
+    str, typer.Option(help="Weight of a run below the law relative to a run above it, for the objective asymmetric.")
 ]
 Priors = Annotated[
     list[str] | None,
@@ -63,26 +65,32 @@ Pool = Annotated[
 ]
 Weight = Annotated[str, typer.Option(metavar="COLUMN", help="Weight of each run; zero leaves it out.")]
 RelativeError = Annotated[
-    str, typer.Option(metavar="NUMBER|COLUMN", help="Error of y over y, 0.1 or a column; runs weigh by it.")
+    str,
+    typer.Option(metavar="NUMBER|COLUMN", help="Relative error of y, 0.1 or a column; determines the weight of a run."),
 ]
 Bootstrap = Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")]
 Interval = Annotated[
     IntervalName,
     typer.Option(
-        help="bc, percentile: runs are resampled; residual: their noise; profile: likelihood; auto: by their number."
+        help="bc and percentile resample the runs, residual their noise, profile the likelihood; auto chooses by the "
+        "number of runs."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
 RULES = "6ND|6npND|NAME:FIELD=VALUE,...|FORMULA"
 Rule = Annotated[
-    str, typer.Option(metavar=RULES, help="C from N and D where no column gives it: zetaND:zeta=240, or 6*N*D + 1e9*D.")
+    str,
+    typer.Option(
+        metavar=RULES, help="Rule that gives C from N and D if no column does: zetaND:zeta=240, or 6*N*D + 1e9*D."
+    ),
 ]
 OtherRule = Annotated[
     str,
     typer.Option(
         "--rule",
         metavar=RULES,
-        help="Compute rule in place of that of the runs: zetaND:zeta=240, per-epoch:epochs=10, powers:zeta=6,a=1,b=1, "
+        help="Compute rule, instead of the rule of the runs: zetaND:zeta=240, per-epoch:epochs=10, "
+        "powers:zeta=6,a=1,b=1, "
         "step:s=2%,h=188,B=512,L=256,t=24, stage2:s=2%,h=188,B=512,L=256,K=1e5, 6*N*D + 1e9*D, or fitted to the C of "
         "--runs: measured (zeta N D), measured:powers (zeta N^a D^b).",
     ),
@@ -92,11 +100,16 @@ RunTable = Annotated[
 ]
 RunMap = Annotated[
     list[str] | None,
-    typer.Option("--map-runs", metavar="ROLE=COLUMN,...", help="As --map, for --runs: C=flops; else as the fit has."),
+    typer.Option(
+        "--map-runs",
+        metavar="ROLE=COLUMN,...",
+        help="Like --map, for --runs: C=flops; by default the columns of the fit.",
+    ),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[
-    Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean; once: exact copies count once.")
+    Repeats,
+    typer.Option(help="Rows that differ only in the seed: all of them, or their mean; once: ignore exact copies."),
 ]
 Convert = Annotated[
     list[str] | None,
@@ -115,7 +128,7 @@ Derive = Annotated[
 ]
 RowsOfEachRun = Annotated[
     RowsOfRun | None,
-    typer.Option("--rows", help="Which rows of a run count where it has several: the last, the best, or all of them."),
+    typer.Option("--rows", help="Rows to use of a run with several rows: the last, the best, or all of them."),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
@@ -123,25 +136,29 @@ CurveFile = Annotated[
     Path | None, typer.Option("--curves", help="Training curves, for the laws envelope, critical-batch and threshold.")
 ]
 CurveMap = Annotated[
-    list[str] | None, typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="As --map, for the curves: step=it.")
+    list[str] | None,
+    typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="Like --map, for the curves: step=it."),
 ]
 Smoothing = Annotated[
     str,
     typer.Option(
-        help="Smoothing of a curve, 0 (none) to 1: what a point at 5 % fewer training steps weighs for critical-batch, "
-        "what the point before weighs for envelope."
+        help="Smoothing of a curve, 0 (none) to 1: the weight of a point at 5 % fewer training steps "
+        "(critical-batch), or of the previous point (envelope)."
     ),
 ]
-Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
-PlannedGroup = Annotated[str, typer.Option("--group", help="The group to plan for, where the fit holds several.")]
+Target = Annotated[
+    str,
+    typer.Option(help="Target value for counting training steps; by default the best value that every run reaches."),
+]
+PlannedGroup = Annotated[str, typer.Option("--group", help="Group to plan for, if the fit has several.")]
 Form = Annotated[
-    Format, typer.Option("--format", help="How to print the answer; python is what makes it again from its files.")
+    Format, typer.Option("--format", help="Format of the answer; python prints a script that computes it again.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
 Card = Annotated[
     Kept,
     typer.Option(
-        help="What --json keeps of the uncertainty: every refit; their covariance, from which `isoplan plan` draws; "
-        "or values and intervals alone, with which it plans at the best fit."
+        help="Uncertainty in the output of --json: all refits; their covariance, from which `isoplan plan` draws "
+        "parameters; or only values and intervals, with which it plans at the best fit."
     ),
 ]

@@ -204,7 +204,7 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
     tokens = parse_number(n_p, "option --n-p") if n_p else 1.0
     if rule in ("", "6ND", "6npND"):
         if rule == "6ND" and n_p:
-            raise PlannerError("--n-p says nothing under --rule 6ND: use --rule 6npND, or leave --n-p out.")
+            raise PlannerError("--n-p requires --rule 6npND. Add it, or leave --n-p out.")
         if rule == "6npND" and not n_p:
             raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
         return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)

@@ -41,7 +41,7 @@ def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> Co
     if name != MEASURED:
         return reading.read_rule(rule, n_p) if rule or n_p else None
     if n_p:
-        raise PlannerError(f"--n-p says nothing under {option} measured: leave it out.")
+        raise PlannerError(f"--n-p has no effect with {option} measured. Leave it out.")
     if behind.table is None:
         raise PlannerError(f"{option} measured needs the runs whose C was measured: add --runs TABLE.")
     found = measured_rule(form or "zetaND", _columns(behind, behind.table))
@@ -60,7 +60,7 @@ def check_runs(behind: Behind, *rules: str) -> None:
     """Check that runs are only given if one of the ``rules`` needs them. Raises PlannerError otherwise."""
     if (behind.table is not None or behind.roles) and MEASURED not in (rule.partition(":")[0] for rule in rules):
         option = "--runs" if behind.table is not None else "--map-runs"
-        raise PlannerError(f"{option} says nothing without --rule measured: add it, or leave {option} out.")
+        raise PlannerError(f"{option} requires --rule measured. Add it, or leave {option} out.")
 
 
 def _columns(behind: Behind, table: Path) -> dict[str, Floats]:

@@ -185,7 +185,7 @@ def draw_pulls(pulls: Pulls, theme: Theme = WEB) -> Drawing:
         },
         lines.line(theme, middle, pulls.expected, PLAN, 1.8, name="unit Gaussian"),
     ]  # fmt: skip
-    far = f"{100 * pulls.ends:.2g} % in the outermost bars,<br>which hold all beyond"
+    far = f"{100 * pulls.ends:.2g} % in the outermost bars,<br>which include larger pulls"
     notes = [lines.corner(theme, far)] if pulls.ends >= OFTEN else []
     learned = TARGETS[pulls.target]
     top = 1.06 * max(float(pulls.density.max()), float(pulls.expected.max()))
@@ -209,6 +209,6 @@ def _pull_table(pulls: Pulls) -> pd.DataFrame:
 def _pull_alt(pulls: Pulls) -> str:
     peak = float(pulls.density.max() / pulls.expected.max())
     return (
-        f"Histogram of pulls beside the unit Gaussian: its peak is {peak:.2g} times as high, and its outermost bars, "
-        f"which hold all beyond {pulls.edges[-1]:g}, have {100 * pulls.ends:.2g} % of the points."
+        f"Histogram of pulls compared with the unit Gaussian. Its peak is {peak:.2g} times as high. Its outermost "
+        f"bars include pulls beyond {pulls.edges[-1]:g} and contain {100 * pulls.ends:.2g} % of the points."
     )

@@ -101,7 +101,7 @@ def _table(found: Sequence[Slice]) -> pd.DataFrame:
 
 def _alt(found: Sequence[Slice], y: str) -> str:
     lines = [f"{one.axis} from {one.x[0]:.2g} to {one.x[-1]:.2g}: {one.y[0]:.4g} to {one.y[-1]:.4g}" for one in found]
-    return f"{y} by the law along each axis, the others held in the middle of the runs; {'; '.join(lines)}."
+    return f"{y} of the law along each axis, with the other axes at the middle of the runs; {'; '.join(lines)}."
 
 
 def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme: Theme = WEB) -> Drawing:

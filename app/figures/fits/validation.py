@@ -149,5 +149,5 @@ def _alt(found: Validation, laws: list[str], targets: Targets) -> str:
     errors = ", ".join(f"{m} {found.error(m, targets):.2%}" for m in (*laws[:4], *BASELINES))
     return (
         f"Predicted against observed {found.y} of runs that were left out, up to {found.furthest:.1f} decades beyond "
-        f"what was fitted; mean relative errors: {errors}."
+        f"the fitted runs; mean relative errors: {errors}."
     )

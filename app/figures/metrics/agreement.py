@@ -154,7 +154,7 @@ def _alt(found: Sequence[Agreement]) -> str:
     said = " ".join(flip.sentence for flip in marked[:3]) or "No pair changes its sign between them."
     return (
         f"Rank correlations of {', '.join(found[0].metrics)} over {', '.join(a.name for a in found)}; "
-        f"1 where two metrics rank the runs alike. {said}"
+        f"1 means the same order of runs. {said}"
     )
 
 

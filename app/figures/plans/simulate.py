@@ -153,6 +153,6 @@ def _alt(answer: SimulateOrRepeat) -> str:
     even = answer.break_even
     cross = f"They cross at {number(even)} {even.unit} a sample." if even.value else "They do not cross."
     return (
-        f"What one pass and repeated samples cost to reach {answer.y} {answer.target:g}, against the price of a "
+        f"Cost of one pass and of repeated samples to reach {answer.y} {answer.target:g}, against the price of a "
         f"sample. {cross} At {price:.3g} {money} a sample {_known(answer)[1].name} is cheaper."
     )

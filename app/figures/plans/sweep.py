@@ -166,7 +166,7 @@ def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tup
         return [], []
     words = f"memory holds {count(cap, 3)}"
     if not window[0] <= cap <= window[1]:
-        return [], [lines.corner(theme, f"{words}, beyond this picture", top=not top)]
+        return [], [lines.corner(theme, f"{words}, outside this figure", top=not top)]
     line = {"color": FLOOR, "width": theme.line(1.8), "dash": "dash"}
     at = {"x0": cap, "x1": cap, "y0": 0, "y1": 1, "yref": "y domain"}
     right = lines.position(cap, window) > 0.8

@@ -128,8 +128,8 @@ def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
     )  # fmt: skip
     exponent = float(fit.values["lambda"])
     alt = (
-        f"{int((~over).sum())} cells that underfit and {int(over.sum())} that overfit over samples and model size, "
-        f"parted by N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
+        f"{int((~over).sum())} cells that underfit and {int(over.sum())} that overfit, against samples and model "
+        f"size. The threshold is N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
     )
     table = pd.DataFrame({**cells.labels, "N": N, "D": D, "overfits": over})
     return Drawing(figure, alt, "overfitting-threshold", lambda: table)
@@ -166,7 +166,7 @@ def _side(theme: Theme, name: str, cells: Runs, there: Bools, colour: str, symbo
 
 
 BATCH_HEIGHT = 460
-TITLE = "Updates to the target <i>S</i>"
+TITLE = "Training steps to the target <i>S</i>"
 
 
 def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Theme = WEB) -> Drawing:
@@ -216,15 +216,19 @@ def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[
 
 
 def _without(theme: Theme) -> Part:
-    return lines.note(theme, "no plateau: a larger batch keeps saving updates, so there is no critical batch here")
+    return lines.note(
+        theme, "no plateau: the training steps decrease up to the largest batch, so no critical batch is determined"
+    )
 
 
 def _alt(found: Updates, rows: Runs | None) -> str:
     axis, seen = found.curve.axis, "" if rows is None else f" of {len(rows):,} runs"
     says = "no plateau"
     if found.levels_off:
-        says = f"a plateau of {found.least.value:.4g} updates and a critical {axis} of {found.critical.value:.4g}"
-    return f"Updates to the target{seen} against {axis}: {says}."
+        says = (
+            f"a plateau of {found.least.value:.4g} training steps and a critical {axis} of {found.critical.value:.4g}"
+        )
+    return f"Training steps to the target{seen} against {axis}: {says}."
 
 
 def _table(found: Updates, rows: Runs | None, y: str) -> pd.DataFrame:

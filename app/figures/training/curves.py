@@ -236,7 +236,7 @@ def _word(x: str) -> str:
 def _notes(theme: Theme, drawn: int, begun: int) -> list[Part]:
     if drawn:
         return [lines.note(theme, f"{drawn:,} of {begun:,} cells drawn")] if begun > drawn == MOST else []
-    text = "The curves appear here once the cells say how they go."
+    text = "Curves appear here when the cells report progress."
     return [lines.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle", xshift=0, yshift=0)]
 
 

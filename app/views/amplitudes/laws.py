@@ -44,21 +44,21 @@ def show(db: Database) -> None:
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
         draw(partial(exponents_figure.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
-            "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
-            "trained cells that D limits, with losses known to 10 %, or as well as they scatter around the law. Above "
-            "the line the bound 4/d is on the safe side."
+            "Exponent of D in K + (X_c / D)^α, for a network of 10⁵ parameters (amplitudes, Fig. 10) and for trained "
+            "cells that D limits. Their losses have an error of 10 %, or their scatter around the law if it is "
+            "larger. Above the line, the bound 4/d is conservative."
         )
     with st.expander("Laws of all processes", icon=":material/table:"):
         found = _laws(cells)
         numbers = {name: st.column_config.NumberColumn(format="%.3f" if name.startswith("α") else "%.2e")
                    for name in map(str, found) if "," in name}  # fmt: skip
         st.dataframe(found, hide_index=True, column_config=numbers, height=420, placeholder="",
-                     alt="Published laws and those of trained cells.")  # fmt: skip
+                     alt="Published laws and laws of trained cells.")  # fmt: skip
         st.caption(
-            "K + (X_c / X)^α against X with the other axis held (amplitudes, Tables 2 to 15), and of trained cells "
-            "where there are some, with 68 % intervals for losses known to 10 %, or as well as they scatter around "
-            "the law. The paper seems to count one FLOP for a parameter and a point where we count six, so X_c in C "
-            "differs by about that factor."
+            "Laws K + (X_c / X)^α of X at a fixed value of the other axis, from the paper (amplitudes, Tables 2 to "
+            "15) and from trained cells. The 68 % intervals assume losses with an error of 10 %, or their scatter "
+            "around the law if it is larger. The paper seems to count one FLOP per parameter and point and Isoplan "
+            "counts six, so X_c in C differs by about a factor of six."
         )
 
 

@@ -95,14 +95,14 @@ def show(db: Database, table: TableInfo | None) -> None:
     fits = {f.hash: f for f in results.fits(db)}
     st.header("Saved fits", anchor=False)
     if fits:
-        only = table is not None and st.toggle("Only of this table", key="only_this", bind="query-params")
+        only = table is not None and st.toggle("Only fits of this table", key="only_this", bind="query-params")
         shown = [h for h, f in fits.items() if not only or (table and f.table_id == table.id)][:MOST_SHOWN]
         opened = _choose(fits, shown)
         if opened:
             _chosen(db, fits[opened])
         _list(fits, shown)
     else:
-        st.caption("Every fit is saved here under the hash of its specification and its runs.")
+        st.caption("Every fit is saved here. Its key is the hash of its specification and runs.")
     deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
     with st.expander("Load a fit or a published law (JSON)", icon=":material/upload_file:"):
         _load(db)
@@ -119,8 +119,8 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
         index=None,
         format_func=names.__getitem__,
         key="history",
-        placeholder=f"{len(shown)} to choose from" if shown else "None of this table",
-        help="Opens its table too, and fills the form above with how it was made.",
+        placeholder=f"{len(shown)} saved fits" if shown else "No fit of this table",
+        help="Also opens the table of the fit, and fills the form above with its settings.",
         on_change=_open,
     )
     return opened or ""
@@ -137,7 +137,7 @@ def _open() -> None:
 
 def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
     """Show the fits in a table, newest first, each with its notes."""
-    with st.expander(f"All of them ({len(shown)})", icon=":material/history:"):
+    with st.expander(f"All fits ({len(shown)})", icon=":material/history:"):
         st.dataframe(
             {
                 "Name": [fits[h].name for h in shown],
@@ -170,7 +170,7 @@ def _note(db: Database, one: results.SavedFit) -> None:
 
     st.text_area(
         "Notes", one.note, key=key, max_chars=MOST_NOTES, height=80, on_change=keep,
-        placeholder="Why this fit was made, what was left out, who looked at it",
+        placeholder="Purpose of this fit, runs that were left out, reviewers",
     )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def _delete(db: Database, fit_hash: str) -> None:
 
 
 def _load(db: Database) -> None:
-    sent = st.file_uploader(f"What `isoplan fit --json` printed, at most {MAX_CARD_MB} MB", type=["json"],
+    sent = st.file_uploader(f"Output of `isoplan fit --json`, at most {MAX_CARD_MB} MB", type=["json"],
                             max_upload_size=MAX_CARD_MB, key="card")  # fmt: skip
     if sent is None:
         return
@@ -189,9 +189,11 @@ def _load(db: Database) -> None:
         try:
             raw = json.loads(sent.getvalue())
         except ValueError as error:
-            raise PlannerError(f"{sent.name} is not JSON ({error}): choose what isoplan fit --json wrote.") from None
+            raise PlannerError(
+                f"{sent.name} is not JSON ({error}). Choose a file that isoplan fit --json wrote."
+            ) from None
         if not isinstance(raw, dict):
-            raise PlannerError(f"{sent.name} holds no JSON object: choose what isoplan fit --json wrote.")
+            raise PlannerError(f"{sent.name} contains no JSON object. Choose a file that isoplan fit --json wrote.")
         saved = results.save_fit(db, read_fit(raw), name=sent.name.removesuffix(".json"))
         if st.button(f"Open {escape_markdown(sent.name)}", type="primary"):
             remember("fit", saved)

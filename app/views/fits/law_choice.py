@@ -90,7 +90,7 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
     """Return what each law needs, and why the others are not offered."""
     lines = [f"- **{_name(law)}**: {escape_markdown(law.needs)}" for law in laws]
-    lines.append(f"- **{TYPED}**: a law of your own, such as `{EXAMPLE}`.")
+    lines.append(f"- **{TYPED}**: your own law, such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {_name(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
@@ -126,8 +126,8 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
             law.names,
             share,
             key=f"share_{table_id}_{law.key}",
-            placeholder="Nothing: the groups are fitted as one",
-            help="Every group gets its own fit; these parameters have one value in all of them.",
+            placeholder="None: all groups are fitted as one",
+            help="Each group has its own fit. These parameters have one value in all groups.",
         )
     return choices
 
@@ -144,6 +144,6 @@ def read_known(text: str, name: str, *, bounded: bool = False) -> tuple[str, Any
     if not to:
         return "fixed", parse_number(text, f"value of {name}")
     if not bounded:
-        raise PlannerError(f"{name} has bounds of its own: give a number such as 0.32, or 0.34 ± 0.02.")
+        raise PlannerError(f"{name} already has bounds. Enter a number such as 0.32, or 0.34 ± 0.02.")
     ends = (parse_number(end, f"bound of {name}") if end.strip() else None for end in (low, high))
     return "bounds", tuple(ends)

@@ -63,11 +63,14 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     with st.popover("Law card", icon=":material/id_card:", key="law_card"):
-        st.caption("Where the law came from, its parameters and intervals. `isoplan plan` and every page read it.")
-        whole = st.toggle("With every refit", key="card_resamples", help="Plans keep their exact intervals; largest.")
+        st.caption("Source, parameters and intervals of the law. `isoplan plan` and every page can read it.")
+        whole = st.toggle(
+            "With every refit", key="card_resamples", help="Plans have exact intervals. The file is the largest."
+        )
         around = st.toggle(
             "With the covariance", True, key="card_covariance",
-            help="Small; a plan draws from a Gaussian. Without refits and covariance it plans at the central values.",
+            help="The file is small and a plan draws parameters from a Gaussian. Without refits and covariance, a "
+            "plan uses the central values.",
         )  # fmt: skip
         st.download_button(
             "Save the card",
@@ -110,7 +113,7 @@ def _parameters(fit: Fit) -> None:
         [_row(row, symbols) for row in fit.rows],
         border="horizontal",
         hide_index=True,
-        alt="Parameters and derived numbers with their standard errors and intervals.",
+        alt="Parameters and derived numbers with standard errors and intervals.",
     )
 
 

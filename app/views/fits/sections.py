@@ -46,7 +46,7 @@ def show_overlay(db: Database, fit: Fit) -> None:
     own = names.pop(fit.hash, fit.law.title)
     names = distinct(names)
     chosen = st.selectbox(
-        "Beside it",
+        "Second law",
         list(names),
         index=None,
         format_func=names.__getitem__,
@@ -54,17 +54,18 @@ def show_overlay(db: Database, fit: Fit) -> None:
         placeholder="Choose a saved fit or a published law",
     )
     if chosen is None:
-        st.caption(
-            "Both laws are drawn with their bands and their runs, over compute or over the axis that they share."
-        )
+        st.caption("Draws both laws, with bands and runs, over compute or their common axis.")
         return
     other = fit_of(db, chosen)
     if other.spec.y != fit.spec.y:
-        raise PlannerError(f"This fit describes {fit.spec.y} and the other {other.spec.y}: choose one of {fit.spec.y}.")
+        raise PlannerError(
+            f"This fit describes {fit.spec.y} and the second fit {other.spec.y}. Choose a fit of {fit.spec.y}."
+        )
     first, second = _line(db, fit), _line(db, other)
     if first.axis != second.axis:
         raise PlannerError(
-            f"This fit is drawn over {first.axis} and the other over {second.axis}: choose one over {first.axis}."
+            f"This fit is drawn over {first.axis} and the second fit over {second.axis}. Choose a fit over "
+            f"{first.axis}."
         )
     named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
     draw(lambda theme: slices.draw_overlay(named, theme), key="overlay")
@@ -81,7 +82,7 @@ def _line(db: Database, fit: Fit) -> Along:
         return of_frontier(curves("frontier", fit.hash, folder, fit), runs, fit.spec.y, None)
     if fit.law.axis is not None:
         return of_axis(curves("axis", fit.hash, folder, fit), runs, fit.spec.y)
-    raise PlannerError(f"The law {fit.law.name} has no line of its own to draw: choose another fit.")
+    raise PlannerError(f"The law {fit.law.name} cannot be drawn as one line. Choose another fit.")
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
@@ -204,8 +205,9 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
         hide_index=True,
     )
     st.caption(
-        "A curve of loss over log N is no parabola. The bias is what parabolas find on the chinchilla surface through "
-        "these runs, at the same N and C, over what the surface itself says; noise is not part of it."
+        "The loss is not exactly a parabola in log N. Parabolas are fitted to the chinchilla surface through these "
+        "runs, at the same N and C. The bias is the difference of their optima from the optima of the surface. Noise "
+        "is not included."
     )
 
 
@@ -216,21 +218,23 @@ def _law(db: Database, fit: Fit) -> None:
         return
     panels = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     bands = "The best fit with 68 % and 95 % bands of its refits."
-    moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
+    moved = "Dots are runs, moved along the law to the values in each panel title."
     st.caption(f"{bands} {moved}" if len(panels) > 1 else bands)
     draw(lambda theme: slices.draw_slices(panels, fit.spec.y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:
     if resamples.draw_correlations(fit) is None:
-        st.caption(f"{plural(len(fit.resamples), 'refit')}: correlations need refits in which two parameters vary.")
+        st.caption(
+            f"{plural(len(fit.resamples), 'refit')}: correlations need refits in which at least two parameters vary."
+        )
         return
     left, right = st.columns([2, 3])
     with left:
-        st.caption("Rank correlations over the refits. Near ±1 only a combination of the two is known.")
+        st.caption("Rank correlations over the refits. Near ±1, only a combination of both parameters is determined.")
         draw(lambda theme: _known(resamples.draw_correlations(fit, theme)), key="correlations")
     with right:
-        st.caption("Every pair of parameters over the refits, the best fit as a star.")
+        st.caption("Pairs of parameters over the refits. The star is the best fit.")
         draw(lambda theme: _known(resamples.draw_pairs(fit, theme)), key="resamples")
 
 

@@ -22,17 +22,17 @@ from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 OBJECTIVES = {
-    "huber-log": "Huber loss of log residuals: a few outliers hardly move it. The field's default.",
-    "ols": "Least squares of the residuals as they are.",
-    "lad": "Absolute log residuals: outliers move it least, the runs in the middle decide.",
-    "asymmetric": "Absolute residuals, ten times as heavy below the law: an envelope for under-tuned runs.",
-    "ols-log": "Least squares of log residuals: every relative error counts alike.",
+    "huber-log": "Huber loss of log residuals: a few outliers hardly change the fit. The usual choice.",
+    "ols": "Least squares of the residuals.",
+    "lad": "Absolute log residuals: outliers change the fit least.",
+    "asymmetric": "Absolute residuals with ten times the weight below the law: an envelope of under-tuned runs.",
+    "ols-log": "Least squares of log residuals: all relative errors have the same weight.",
 }
 INTERVALS = {
-    "auto": "bc for many runs, residual for few and around iso-FLOP curves",
+    "auto": "bc for many runs, residual for few runs and for iso-FLOP curves",
     "bc": "refits of resampled runs, percentiles corrected for their bias",
-    "percentile": "the same refits, plain percentiles: often too wide",
-    "residual": "refits of the same runs with noise drawn anew from the residuals",
+    "percentile": "the same refits, percentiles without correction: often too wide",
+    "residual": "refits of the same runs with new noise, drawn from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
 SUGGESTED = "suggested_objective"
@@ -103,7 +103,14 @@ def _begin(table_id: str, start: FitSpec) -> None:
 def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, start: FitSpec) -> FitSpec:
     left, middle, right, far = st.columns(4)
     refits = left.number_input(
-        "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
+        "Refits",
+        0,
+        20_000,
+        1000,
+        step=100,
+        key="refits",
+        bind="query-params",
+        help="Number of resamples of the runs to fit.",
     )
     seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
     interval = right.selectbox(
@@ -122,13 +129,14 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
     if objective == "asymmetric":
         skew = far.number_input(
             "Weight below the law", 0.01, 1000.0, 10.0, format="%g", key="skew", bind="query-params",
-            help="How much more a run below the law counts than one above it.",
+            help="Weight of a run below the law, divided by the weight of a run above it.",
         )  # fmt: skip
     error = read_error(
         st.text_input(
             f"Relative error of {escape_markdown(y)}", how(start)["relative_error"], placeholder="not stated",
             key="relative_error", bind="query-params",
-            help="0.1, 10%, or the name of a column that holds it for each run: runs weigh by its inverse square.",
+            help="0.1, 10%, or a column with the error of each run. The weight of a run is the inverse square of its "
+            "error.",
         )
         or ""
     )  # fmt: skip
@@ -150,7 +158,7 @@ def _realised(law: Law, runs: Runs) -> float | None:
         return None
     return st.number_input(
         f"Fit runs at {escape_markdown(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
-        key="realised", bind="query-params", help="The value that zero really gave; empty leaves them out.",
+        key="realised", bind="query-params", help="Effective value of these runs. If empty, they are left out.",
     ) or None  # fmt: skip
 
 
@@ -166,7 +174,7 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
     left, right = st.columns(2, vertical_alignment="bottom")
     read = left.segmented_control(
         "Read", READ, default=READ[0], required=True, key="read", bind="query-params",
-        help="One row a run, or the training curves: envelope, critical batch and overfitting threshold read these.",
+        help="One row per run, or training curves (for envelope, critical batch and overfitting threshold).",
     )  # fmt: skip
     if read == READ[0]:
         return None
@@ -185,19 +193,19 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
     grid = st.grid(3, min_column_width=200)
     with grid.cell():
         y = choose_y("Read off", measures, "The loss or a metric of the curves.")
-        st.caption(plural(int((curves.marks == "").sum()), "sound curve"))
+        st.caption(plural(int((curves.marks == "").sum()), "usable curve"))
     with grid.cell():
         law = _law(curves)
     with grid.cell():
         smoothing = st.slider(
             "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-            help="What a point at 5 % fewer training steps weighs (critical batch), or the point before (envelope).",
+            help="Weight of a point at 5 % fewer training steps (critical batch), or of the previous point (envelope).",
         )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(
         f"Target {escape_markdown(y)}", value=None, format="%g", key="aim",
-        placeholder="the hardest that every run reaches",
-        help="Updates are counted until the smoothed curve gets there.",
+        placeholder="best value that every run reaches",
+        help="Training steps are counted until the smoothed curve reaches this value.",
     ) if counted else None  # fmt: skip
     left, right = st.columns(2)
     refits = left.number_input("Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params")

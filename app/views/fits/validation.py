@@ -20,11 +20,11 @@ MOST_DRAWN = 5
 """Maximum number of laws in the figure of a comparison; more are not distinguishable."""
 
 LEFT_OUT = {
-    "": "The largest budgets are left out in turn, the law is fitted to the rest and predicts them.",
-    "envelope": "The part of every curve with the largest compute is left out in turn, the envelope of the rest "
-    "predicts the least loss there. The surface law is asked the same.",
-    "critical-batch": "The runs with the largest batches are left out in turn, the law is fitted to the rest and "
-    "predicts their updates. It says nothing of other targets, so none is left out.",
+    "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts them.",
+    "envelope": "The part of every curve with the largest compute is left out in turn. The envelope of the rest "
+    "predicts the least loss there. The surface law is tested in the same way.",
+    "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "
+    "and predicts their training steps. It does not describe other targets, so no target is left out.",
 }
 """Description of the held-out runs, by law."""
 
@@ -32,8 +32,7 @@ LEFT_OUT = {
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
     """Predict held-out largest budgets with the law of ``fit``."""
     st.caption(
-        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
-        "A law that does no better than its baselines has learned nothing that carries beyond the data."
+        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} A law that is no better than its baselines does not extrapolate."
     )
     result = compute_on_demand(
         ("validation", fit.hash, str(db.folder)),
@@ -46,15 +45,14 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
         st.markdown(escape_markdown(result.sentence))
         _errors(result)
         targets = result.targets(result.laws[:1])
-        called = "updates to the target" if fit.law.name == "critical-batch" else ""
+        called = "training steps to the target" if fit.law.name == "critical-batch" else ""
         draw(lambda theme: picture.draw(result, targets, theme, called), key="validation")
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:
     """Rank every law that the runs of ``fit`` allow."""
     st.caption(
-        "Every law that these runs allow, under the options of this fit, ranked by its error on the largest runs and "
-        "then by AIC."
+        "All laws that fit these columns, with the options of this fit. Order: error on the largest runs, then AIC."
     )
     ranking = compute_on_demand(
         ("comparison", fit.hash, str(db.folder)),
@@ -67,9 +65,8 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         return
     st.table(_ranking(ranking), border="horizontal", hide_index=True)
     st.caption(
-        f"{escape_markdown(ranking.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise "
-        "for which the "
-        "objective is the best one (Gaussian for least squares, exponential tails beyond δ for Huber)."
+        f"{escape_markdown(ranking.sentence)} Smaller AIC and BIC are better. The likelihood assumes the noise for "
+        f"which the objective is optimal (Gaussian for least squares, exponential tails beyond δ for Huber)."
     )
     notes = [f"- {one.key}: {escape_markdown(one.note)}" for one in ranking.ranked if one.note]
     notes += [f"- {law}: {escape_markdown(why)}" for law, why in ranking.refused]

@@ -42,7 +42,7 @@ def form(db: Database, key: str, plan: Plan) -> None:
             if found is not None:
                 _check(db, plan, found)
                 results.save_actual(db, key, found)
-                st.toast("The result stands beside its plan.")
+                st.toast("The result is saved with its plan.")
                 st.rerun()
 
 
@@ -50,18 +50,18 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
     """Show the form to type a result; return None until it is sent."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
-        value = st.text_input("Result", placeholder="what the run reached", max_chars=60)
+        value = st.text_input("Result", placeholder="for example 2.0", max_chars=60)
         N, D, C = (
             st.text_input(label, placeholder=f"as planned: {shown}", max_chars=60)
             for label, shown in (
-                ("Parameters that were trained", _planned(plan, "N")),
-                ("Samples that were trained on", _planned(plan, "D")),
-                ("FLOPs that were spent", _planned(plan, "C")),
+                ("Parameters N", _planned(plan, "N")),
+                ("Samples D", _planned(plan, "D")),
+                ("Compute C [FLOPs]", _planned(plan, "C")),
             )
         )
         note = st.text_input("Note", placeholder="seed 1", max_chars=120)
         when = st.date_input("When", None, max_value=date.today())
-        if not st.form_submit_button("Put it beside the plan", type="primary"):
+        if not st.form_submit_button("Save the result", type="primary"):
             return None
     return Actual(
         parse_number(value or "", "result"),
@@ -89,7 +89,7 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
         format_func=lambda i: _named(runs, i, plan.y), key=f"run_{key}_{chosen}",
     )  # fmt: skip
     metric = _metric(key, plan, measured)
-    if place is None or not st.button("Put it beside the plan", type="primary", key=f"take_{key}"):
+    if place is None or not st.button("Save the result", type="primary", key=f"take_{key}"):
         return None
     return of_run(runs, place, plan.y, metric)
 
@@ -97,11 +97,11 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
 def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
     """Return the measured metric, "" for the law's own quantity."""
     if len(measured) == 1:
-        st.caption(f"What the run reached in {escape_markdown(plan.y)}.")
+        st.caption(f"Measured value of {escape_markdown(plan.y)}.")
         return ""
     start = measured.index(plan.question.metric) if plan.question.metric in measured else 0
     return str(
-        st.selectbox("What was measured", measured, index=start, format_func=lambda m: m or plan.y, key=f"what_{key}")
+        st.selectbox("Measured quantity", measured, index=start, format_func=lambda m: m or plan.y, key=f"what_{key}")
     )
 
 
@@ -132,11 +132,11 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
         _, *lines = table(found)
         st.table(
             [{h: escape_markdown(cell) for h, cell in zip(HEAD, line, strict=True)} for line in lines],
-            border="horizontal", hide_index=True, alt="Actual results beside their predictions.",
+            border="horizontal", hide_index=True, alt="Actual results compared with their predictions.",
         )  # fmt: skip
         st.caption(
-            "Dots are results, tints the 68 % and 95 % intervals of a single run of the N and D that were trained: the "
-            "law's own interval and the scatter of runs around it."
+            "Dots are results. Bands are the 68 % and 95 % intervals of one run with the trained N and D. They "
+            "include the interval of the law and the scatter of runs."
         )
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:

@@ -36,7 +36,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         show_table(map(cells, rows(plan)), "The plan in numbers.")
     if plan.bill and plan.prices is not None:
         st.subheader("What it costs", anchor=False)
-        show_table(map(cells, bill_rows(plan)), "The plan's bill.")
+        show_table(map(cells, bill_rows(plan)), "Cost of the plan by part.")
         st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
     _rules(plan)
     _picture(db, fit, plan)

@@ -26,7 +26,7 @@ MOST = 12
 """Number of plans that are compared if none are chosen."""
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Positions of the sliders of prices and speed."""
-UNPRICED = "Give a machine and the price of its hour under Machine and prices to compare what the plans cost."
+UNPRICED = "Enter a device and its price per hour under Machine and prices to compare the costs of plans."
 
 
 def show(db: Database) -> None:
@@ -34,7 +34,7 @@ def show(db: Database) -> None:
     kept = {one.hash: one.name for one in results.plans(db)}
     with sentences():
         if not kept:
-            raise PlannerError("There is no plan to compare: save one under Budget or target first.")
+            raise PlannerError("No saved plan exists. Save a plan under Budget or target.")
         chosen = _choose(kept)
         prices = pricing.ask()
         plans = {key: results.plan(db, key) for key in chosen}
@@ -126,19 +126,19 @@ def _show(found: Comparison, unknown: list[str]) -> None:
         st.info(UNPRICED, icon=":material/payments:")
     else:
         st.caption(
-            escape_markdown(
-                f"All priced on {found.prices.machine.text}, as each plan was saved: nothing is planned anew."
-            )
+            escape_markdown(f"All costs are for {found.prices.machine.text}. Saved plans are not computed again.")
         )
         if unknown:
             named = ", ".join(unknown)
             st.caption(
-                escape_markdown(f"Totals without an interval, for want of the fit or the map behind the plan: {named}.")
+                escape_markdown(
+                    f"Totals without an interval, because the fit or the map of the plan is missing: {named}."
+                )
             )
     head, *lines = lines_of(found)
     body = [dict(zip(("Quantity", *head[1:]), line, strict=True)) for line in lines]
     show_table(
-        [{key: powers(text) for key, text in line.items()} for line in body], "The plans side by side in numbers."
+        [{key: powers(text) for key, text in line.items()} for line in body], "Numbers of the plans, side by side."
     )
     for side in found.sides:
         for text in side.risk.warnings:

@@ -31,7 +31,7 @@ def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
     for i, limit in enumerate(chosen):
         what = escape_markdown(after.get(str(limit.limit), limit.label))
         words("and at most" if i else first)
-        typed[limit.name] = blank(f"At most so many {what}", "", limit.name, 100, hint=limit.hint)
+        typed[limit.name] = blank(f"Maximum: {what}", "", limit.name, 100, hint=limit.hint)
         words(what)
     return typed
 
@@ -39,7 +39,7 @@ def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
 def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
     """Return the limits that are filled in, and warn about the others."""
     for name in (name for name, text in typed.items() if not text.strip()):
-        st.warning(f"The {FIELDS[name].said} is empty and limits nothing: type one, or take the limit away.",
+        st.warning(f"The {FIELDS[name].said} is empty. Enter a maximum or remove this limit.",
                    icon=":material/block:")  # fmt: skip
     return {name: text for name, text in typed.items() if text.strip()}
 

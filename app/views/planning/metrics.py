@@ -122,8 +122,8 @@ def offer_law(db: Database, map: Fit) -> None:
     """Show that the table of a map has no law, with a link to the page that fits one."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
     x_name, y_name = escape_markdown(x), escape_markdown(y)
-    st.info(f"This fit maps {x_name} to {y_name} and has no cost. No law of {x_name} is fitted to its table. "
-            "Fit one to plan.", icon=":material/alt_route:")  # fmt: skip
+    st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to its "
+    f"table.", icon=":material/alt_route:")  # fmt: skip
     query = {"table": table, "y": x} if table else {}
     st.page_link(
         "views/fit.py", label=f"Fit a law of {escape_markdown(x)}", query_params=query, icon=":material/show_chart:"
@@ -166,7 +166,7 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
     names = {"": y, **maps}
     st.session_state["map_choice"] = asked
     chosen = st.selectbox(
-        "What must reach a target", list(names), format_func=names.__getitem__, key="map_choice", width=200,
+        "Quantity with a target", list(names), format_func=names.__getitem__, key="map_choice", width=200,
         label_visibility="collapsed", on_change=lambda: remember("map", st.session_state["map_choice"]),
     )  # fmt: skip
     remember("map", str(chosen))
@@ -235,15 +235,15 @@ def why(fit: Fit) -> str:
     if published(fit):
         return (
             f"This law is published without a map from its {y} to a metric (background rejection, recall@10, ...), so "
-            "no number of one is shown: fit runs of your own, and a metric-map to them."
+            f"no metric is shown. Fit a law and a metric-map to your own runs."
         )
-    return f"No such map is saved: fit a metric-map of the metric on {y} on the Fit page."
+    return f"No map of this metric is saved. Fit a metric-map of the metric on {y} on the Fit page."
 
 
 def foreign(fit: Fit, maps: Iterable[Through]) -> list[str]:
     """Return a sentence for each map that was fitted to other runs than the law."""
     return [
-        f"The map to {one.map.spec.y} was fitted to other runs ({one.map.data.source}) than the law."
+        f"The map to {one.map.spec.y} and the law were fitted to different runs (map: {one.map.data.source})."
         for one in maps
         if (one.map.data.snapshot or one.map.data.sha256) != (fit.data.snapshot or fit.data.sha256)
     ]

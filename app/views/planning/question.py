@@ -73,7 +73,7 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     if metrics.published(fit):
         notes.caption(metrics.why(fit))
     if not typed.value:
-        notes.caption("Type a number to see its plan.")
+        notes.caption("Enter a number to see its plan.")
         return None
     maps = tuple(metrics.open_map(db, fit, name) for name in typed.maps)
     for foreign in metrics.foreign(fit, maps):

@@ -76,8 +76,8 @@ ABOVE = 1.5
 SAME_FLOOR = 0.1
 """Maximum relative difference of the floors of a single-pass and a repeated law of the same task."""
 UNFITTED = (
-    "No law of repeated samples is fitted for this task. Fit repetition to a table of repeated runs, or choose another "
-    "law of samples seen once."
+    "This task has no law of repeated samples. Fit repetition to a table of repeated runs, or choose another law of "
+    "samples seen once."
 )
 UNKNOWN = (
     "The task of this law is not known. Choose the law of repeated samples that was fitted to runs of the same task."
@@ -85,8 +85,8 @@ UNKNOWN = (
 OF_ONE_PASS = ("repeated", "threshold", "few_epochs", "reach", "have")
 """Values that belong to the task of the single-pass law."""
 UNPRICED = (
-    "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
-    "either way costs and where your price lies."
+    "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
+    "costs of both ways."
 )
 
 
@@ -229,9 +229,9 @@ def _more(db: Database) -> tuple[str, Fit | None, Fit | None]:
             names = distinct({c.id: c.name for _, c in _curve_tables(db)})
             options = [GIVEN, *names]
             keep_possible("kappa_from", options)
-            source = st.selectbox("Where kappa is from", options, format_func=lambda key: names.get(key, key),
+            source = st.selectbox("Source of kappa", options, format_func=lambda key: names.get(key, key),
                                   key="kappa_from", bind="query-params",
-                                  help="Read off curves that repeat their samples.")  # fmt: skip
+                                  help="Computed from training curves with repeated samples.")  # fmt: skip
         with grid.cell():
             line = choose_fit(db, "threshold", "Overfitting threshold", ("threshold",), free=True)
         with grid.cell():
@@ -269,7 +269,7 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
             st.markdown(powers(readable(text)))
     body = [cells(row) for row in (rows(answer) if priced else unpriced_rows(answer))]
     if body:
-        show_table([_brief(line, answer) for line in body], "Both ways in numbers.")
+        show_table([_brief(line, answer) for line in body], "Numbers of both ways.")
     st.caption(escape_markdown(f"Compute is counted by {answer.compute.text}."))
     if priced and answer.cheaper is not None and answer.cheaper.total.value is not None:
         draw(partial(picture.draw, answer), key="simulate_picture")

@@ -26,11 +26,14 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 
-PRINTED = "What the papers print"
+PRINTED = "Values from the papers"
 ABOVE = "Your runs above, else the papers"
 ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "s": {"over": ("s", "Column of the share, as a fraction")},
-    "B": {"over": ("B", "Column of the batch size"), "updates": ("updates", "Column of the updates to the target")},
+    "B": {
+        "over": ("B", "Column of the batch size"),
+        "updates": ("updates", "Column of the training steps to the target"),
+    },
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }

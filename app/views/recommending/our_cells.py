@@ -38,7 +38,7 @@ def read(metric: str) -> tuple[Ours, ...]:
     return tuple(one for one in found if one is not None)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Fitting our own cells")
+@st.cache_resource(max_entries=16, show_spinner="Fitting runs trained by Isoplan")
 def _read(log: str, folder: str, metric: str) -> Ours | None:
     place = Path(folder)
     found, budget = trained.evidence(place, metric), trained.budget(place)
@@ -55,7 +55,7 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
     """Show a table per log with a line per setting: the ``answer`` of the page and the result of Isoplan's cells."""
     if not ours:
         return
-    st.header("Beside cells of our own", anchor=False)
+    st.header("Compared with runs trained by Isoplan", anchor=False)
     page = f"This recipe, {power10(answer.budget)} FLOPs"
     for one in ours:
         mine = f"Our cells, {power10(one.answer.budget)} FLOPs"
@@ -66,11 +66,16 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
             for setting in SHOWN
         ]
         st.markdown(f"On {one.log}:")
-        st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
+        st.table(
+            lines,
+            border="horizontal",
+            hide_index=True,
+            alt=f"The recipe compared with runs trained by Isoplan on {one.log}.",
+        )
         _reasons(one)
     st.caption(
-        "Small cells that Isoplan trained, at other budgets and with other catalogues than the paper's: what all say "
-        "alike is likely to hold for yours, what they do not depends on log and scale."
+        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. Settings on which all agree "
+        "probably apply to your log. The others depend on log and scale."
     )
 
 

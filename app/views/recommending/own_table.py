@@ -29,7 +29,7 @@ Chosen = tuple[tuple[str, str], ...]
 NONE = "None"
 ASKED: Mapping[Field, str] = {
     "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
-    "B": "Batch size B", "K": "Extra negatives K", "updates": "Updates to the target",
+    "B": "Batch size B", "K": "Extra negatives K", "updates": "Training steps to the target",
 }  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def _describe(found: Table, table: str, db: Database) -> None:
         st.markdown(escape_markdown(found.sentence))
     else:
         st.warning(
-            "No runs of this table vary N, the share, the batch or K while the rest is equal. Choose its columns.",
+            "No runs of this table vary N, the share, the batch or K at fixed other settings. Choose the columns.",
             icon=":material/table:",
         )
     if found.rivals is not None:
@@ -207,8 +207,8 @@ def _choose_data_set(rivals: Rivals) -> None:
         format_func=lambda value: f"{value or 'empty'} ({plural(rivals.question.counts[value], 'run')})",
         key="data_set_choice",
         on_change=lambda: remember("data_set", st.session_state["data_set_choice"]),
-        help=f"{escape_markdown(rivals.question.text)} A recipe reads one of them. To read all as one, answer on "
-        "the Data page.",
+        help=f"{escape_markdown(rivals.question.text)} A recipe uses one of them. To use all as one, answer the "
+        f"question on the Data page.",
     )
 
 

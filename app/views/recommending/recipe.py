@@ -115,7 +115,9 @@ def _changes(answer: Recommendation) -> str:
         return "No other metric determines the same settings."
     _, x, setting, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
-    return escape_markdown(f"Most changes in {setting}: {metric} asks for {times} what {answer.served} does.")
+    return escape_markdown(
+        f"The largest difference is in {setting}: its value for {metric} is {times} the value for {answer.served}."
+    )
 
 
 def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -28,7 +28,7 @@ def show(db: Database) -> None:
     names = {"": PRINTED} | distinct({i: t.name for i, t in known.items()})
     st.session_state["agree_choice"] = chosen if chosen in names else ""
     st.selectbox(
-        "Runs that measure several metrics", list(names), format_func=names.__getitem__, key="agree_choice",
+        "Runs with several metrics", list(names), format_func=names.__getitem__, key="agree_choice",
         on_change=lambda: remember("agree_runs", st.session_state["agree_choice"]),
     )  # fmt: skip
     remember("agree_runs", chosen if chosen in names else "")
@@ -44,10 +44,10 @@ def _printed() -> None:
     parts = [(regime, [a for a in found if a.name.startswith(regime)]) for regime in REGIMES]
     panels = matrices.of_regimes(parts, "loss")
     st.caption(
-        "Spearman's rank correlation of each metric with the loss within a budget, turned so that 1 means that both "
-        "prefer the same runs (behavioural, Tables 16, 17; 85 to 99 runs a budget batch-local, 8 or 9 full "
-        "catalogue). A frame marks metrics whose sign changes. Pairs without the loss are not printed: choose runs of "
-        "yours to see them."
+        "Spearman's rank correlation of each metric with the loss within a budget, with the sign chosen so that 1 "
+        "means the same order of runs (behavioural, Tables 16, 17; 85 to 99 runs per budget batch-local, 8 or 9 full "
+        "catalogue). A frame marks metrics whose sign changes. The paper has no pairs without the loss. Choose your "
+        "own runs to see them."
     )
     draw(lambda theme: matrices.draw_regimes(panels, theme), key="regimes")
     _say(flips(found))
@@ -56,7 +56,7 @@ def _printed() -> None:
 def _own(db: Database, table: TableInfo) -> None:
     _, runs = runs_of(db, table, "")
     found = agreement(runs, usual(runs))
-    st.caption("Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs.")
+    st.caption("Spearman's rank correlation of each pair. 1 means the same order of runs.")
     draw(lambda theme: matrices.draw_agreement(found, theme), key="agreement_own")
     metrics = list(found[0].metrics)
     left, right = st.columns(2)

@@ -35,7 +35,7 @@ Part = Callable[[Evidence, Own, Recommendation, str], None]
 
 def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
     """Show the tabs, with the results of ``ours``; only the open one is drawn."""
-    st.header("What it is read from", anchor=False)
+    st.header("Evidence", anchor=False)
     for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
         if tab.open:
             with tab:
@@ -60,7 +60,7 @@ def _picture(setting: Setting, evidence: Evidence, own: Own, answer: Recommendat
 
 def _beside(setting: Setting, ours: Ours) -> None:
     """Show the same figure for Isoplan's cells."""
-    st.subheader(f"Cells of our own on {ours.log}", anchor=False)
+    st.subheader(f"Runs trained by Isoplan on {ours.log}", anchor=False)
     DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
     _counted(ours.own, setting, ours.log)
 
@@ -70,8 +70,8 @@ def _counted(own: Own, setting: Setting, name: str) -> None:
     if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
-        st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and what counting reaches, {name}.")
-        st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
+        st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and baselines from item counts, {name}.")
+        st.caption("Cells that are no better than item counts are excluded from laws (docs/behavior_laws.md).")
 
 
 def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, setting: Setting) -> None:
@@ -111,7 +111,9 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> 
         return
     if served != answer.served:
         st.caption(
-            escape_markdown(f"The frontier of {served}, which may ask for another model than {answer.served} does.")
+            escape_markdown(
+                f"The frontier of {served}. Its optimal model can differ from the optimal model of {answer.served}."
+            )
         )
     fitted = evidence.allocation[served]
     path, choices = frontier_curve(fitted), answer.recipes[served].choices

@@ -35,7 +35,7 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
     states = [f"{counts[state]:,} {STATES[state]}" for state in TO_COME if counts.get(state)]
     new = tables.get(db, table_id).rows - drawn
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Cells beside the finished ones: {', '.join(states)}." if states else "All its cells are finished."
+        text = f"Cells that are not finished: {', '.join(states)}." if states else "All its cells are finished."
         st.caption(text, width="content")
         if new and (
             st.session_state.get(CHOOSING) != table_id

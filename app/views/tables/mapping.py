@@ -268,7 +268,7 @@ def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
         format_func=names.__getitem__,
         key=rule_key,
         required=True,
-        help="How C follows from N and D where no column holds it, and how a plan splits a budget. "
+        help="Computes C from N and D if no column contains C. Plans use the same rule. "
         "6 N D counts forward and backward passes of a dense model; nₚ is the number of tokens in one sample.",
         disabled=table.read_only,
         on_change=save,
@@ -280,7 +280,7 @@ def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
             key=formula_key,
             placeholder="6*N*D + 2*N*U",
             width=260,
-            help="Of N, D, n_p and any other column; it must grow with D.",
+            help="Formula of N, D, n_p and any other column. It must increase with D.",
             disabled=table.read_only,
             on_change=save,
         )
@@ -306,7 +306,7 @@ def _repeats(db: Database, table: TableInfo, roles: Roles, place: DeltaGenerator
         format_func={"all": "Every row counts", "mean": "Mean of repeats", "once": "Copies once"}.__getitem__,
         key=key,
         required=True,
-        help="Rows that differ in nothing but their seed are repeats; rows that differ in nothing are copies.",
+        help="Repeats are rows that differ only in the seed. Copies are identical rows.",
         disabled=table.read_only,
         on_change=lambda: _save(db, table, repeats=st.session_state[key]),
     )

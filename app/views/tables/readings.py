@@ -64,7 +64,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
     if not proposed:
         return
     with st.container(border=True):
-        st.markdown("**Text and units.** Nothing is converted until you agree.")
+        st.markdown("**Text and units.** Columns are converted only after you confirm.")
         _all_as_proposed(table, roles, proposed, save)
         for column in proposed[:MOST]:
             (_text if column.kind == "text" else _unit)(table, roles, column, save)
@@ -154,7 +154,7 @@ def _placeholder(column: Column, proposal: str) -> str:
     if proposal == LOGARITHM:
         return "Proposed: a logarithm. Choose the base"
     span = _example(column, proposal).partition(" becomes ")[2]
-    return f"Proposed: {read_conversion(proposal, '').about}, {span}" if proposal else "As it stands"
+    return f"Proposed: {read_conversion(proposal, '').about}, {span}" if proposal else "No conversion"
 
 
 def _first(proposal: str) -> list[str]:
@@ -220,7 +220,7 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
             "rows are points of training curves."
         )
         st.segmented_control(
-            "Which row is the run", list(ROWS), format_func=ROWS.__getitem__, key=key, required=True,
+            "Row that represents the run", list(ROWS), format_func=ROWS.__getitem__, key=key, required=True,
             disabled=table.read_only, on_change=lambda: save(rows=st.session_state[key]),
             help="The last row has the largest step, epoch, D or C; the best row has the smallest loss.",
         )  # fmt: skip

@@ -42,7 +42,7 @@ def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) 
         alt=f"Rows of {table.name}.{wide}",
     )
     if wide:
-        st.caption(f"{wide} The exports hold all of them.")
+        st.caption(f"{wide} The exports contain all columns.")
     _exports(db, table, where)
 
 
@@ -67,13 +67,13 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
             on_click="ignore",
         )
         st.download_button(
-            "Runs as a law sees them, CSV",
+            "Runs as used in fits, CSV",
             lambda: export.runs(runs_of(db, table, where)[1]),
             f"{stem}-runs.csv",
             "text/csv",
             icon=icon,
             on_click="ignore",
-            help="Columns by role after conversions, filter and withdrawn rows, with what was derived.",
+            help="Columns by role, with derived columns, after conversions and filter, without withdrawn rows.",
         )
 
 

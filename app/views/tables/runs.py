@@ -20,7 +20,7 @@ MOST_SHOWN = 200
 def show(db: Database, table: TableInfo, where: str) -> None:
     """Show the runs after mapping and filter in the overview figure, notes on them, and the withdrawn ones."""
     snapshot, runs = runs_of(db, table, where)
-    st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
+    st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} after mapping and filter.")
     for note in runs.notes:
         st.info(escape_markdown(note), icon=":material/info:")
     event = draw_selectable(
@@ -37,7 +37,7 @@ def show(db: Database, table: TableInfo, where: str) -> None:
 
 def _withdraw(db: Database, table: TableInfo, rows: list[int]) -> None:
     if not rows:
-        st.caption("Click a run, or draw a box around several, to leave them out of every new fit.")
+        st.caption("Click a run or draw a box around runs to exclude them from new fits.")
         return
     with st.form(f"withdraw_{table.id}"):
         left, right = st.columns([4, 1], vertical_alignment="bottom")
@@ -89,13 +89,12 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
         required=True,
         key="agree_by",
         bind="query-params",
-        help="All runs together compare models of every compute, which moves all metrics; within a budget they "
-        "need not agree.",
+        help="Across all runs, compute changes all metrics together. Within one budget, metrics can disagree.",
     )
     correlations = agreement(runs, by)
     marked = flips(correlations)
     st.caption(
-        "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs. "
+        "Spearman's rank correlation of each pair. 1 means the same order of runs. "
         + ("A frame marks pairs whose sign changes." if marked else "")
     )
     draw(lambda theme: draw_agreement(correlations, theme), key="agreement")

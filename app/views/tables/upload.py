@@ -31,15 +31,15 @@ def add_table(db: Database, key: str) -> None:
     with file:
         file_box(
             f"{key}_{st.session_state['uploads']}",
-            "A file with one row a training run",
+            "A file with one row per training run",
             lambda sent, name, part=None: _import(db, lambda: tables.add(db, sent, name, sheet=part, inner=part)),
         )
     with paste:
         _paste(db, key)
     with template:
         st.markdown(
-            "One row a training run, one column a quantity. Only the columns that you have are needed: "
-            "a law of the loss surface reads **N** (parameters), **D** (samples seen) and **loss**."
+            "One row per training run, one column per quantity. A law of the loss surface needs **N** (parameters), "
+            "**D** (samples seen) and **loss**. Other columns can be missing."
         )
         st.download_button(
             "Download the template", export.template(), "runs.csv", "text/csv", icon=":material/download:"
@@ -55,7 +55,7 @@ def add_curves(db: Database, table: tables.TableInfo) -> None:
         st.session_state["uploads"] += 1
         st.rerun()
 
-    file_box(f"curves_{table.id}_{st.session_state['uploads']}", "A file with one row a point of a curve", take)
+    file_box(f"curves_{table.id}_{st.session_state['uploads']}", "A file with one row per point of a curve", take)
 
 
 def file_box(key: str, label: str, take: Callable[..., None]) -> None:
@@ -66,7 +66,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         type=FORMATS,
         key=f"file_{key}",
         max_upload_size=limit,
-        help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The bytes are kept as they came.",
+        help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The original file is kept.",
     )
     if sent is None:
         return
@@ -86,7 +86,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         refuse(str(error))
     if len(parts) > 1:
         part = st.selectbox(
-            f"{escape_markdown(sent.name)} holds {len(parts)} tables: which one?", parts, key=f"part_{key}"
+            f"{escape_markdown(sent.name)} contains {len(parts)} tables. Choose one.", parts, key=f"part_{key}"
         )
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
@@ -99,7 +99,7 @@ def _paste(db: Database, key: str) -> None:
             "Cells with their header row",
             height=160,
             placeholder="N\tD\tloss\n1.0M\t20M\t3.41\n16M\t80M\t2.87",
-            help="Copy the cells in the spreadsheet and paste them here; commas work as well as tabs.",
+            help="Copy the cells in the spreadsheet and paste them here. Columns are separated by tabs or commas.",
         )
         name = st.text_input("Name of the table", "Pasted runs")
         if st.form_submit_button("Add these cells", type="primary"):
@@ -131,8 +131,8 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
             st.rerun()
     if not uploaded:
         st.info(
-            "Envelope, critical batch and overfitting threshold read training curves: one row a point, with the name "
-            "of its run, the step and the loss.",
+            "The laws envelope, critical batch and overfitting threshold need training curves: one row per point, "
+            "with run, step and loss.",
             icon=":material/info:",
         )
         return
@@ -142,7 +142,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
     with right.container(horizontal=True, horizontal_alignment="right"):
         rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
         manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))
-    with st.expander("What its columns mean", icon=":material/table_chart:"):
+    with st.expander("Roles of its columns", icon=":material/table_chart:"):
         edit_mapping(db, chosen, tables.columns(db, chosen.id))
     with sentences():
         snapshot, runs = runs_of(db, table, where)
@@ -166,5 +166,5 @@ def _about(found: Curves, table: TableInfo) -> None:
         st.dataframe(
             [{"Run": name, "Left out": why} for name, why in named],
             hide_index=True,
-            alt="Curves that are left out, and why.",
+            alt="Curves that are left out, with the reason.",
         )

@@ -56,7 +56,7 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
                     _again(f"{action.said}: {plural(len(apt), 'cell')}.")
         _priority(queue.root, "cells", not names, lambda priority: queue.put_first(names, priority), kind="secondary")
         _delete(queue, "cells", names_in(look, names, DELETABLE))
-        st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to do something with them.")
+        st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to change their cells.")
 
 
 def of_sweep(queue: Queue, look: Look, group: Group) -> None:
@@ -69,10 +69,10 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
         if asked.waits:
             if _button("Resume the sweep", "play_arrow", key):
                 sweep.hold(root, key, False)
-                _again("The sweep goes on.")
+                _again("The sweep is resumed.")
         elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, ("queued", "waiting", "running"))):
             sweep.hold(root, key)
-            _again("The sweep waits.")
+            _again("The sweep is on hold.")
         open_cells = names_in(look, group.names, ("queued", "waiting", "running", "held"))
         if _button("Cancel the sweep", "cancel", key, not open_cells):
             sweep.cancel(root, key)
@@ -92,7 +92,7 @@ def _cap(queue: Queue, asked: Sweep) -> None:
     cap = asked.order.cap
     with st.popover("Cap", icon=":material/payments:", key=f"cap_{asked.key}", type="tertiary", width="stretch"):
         typed = st.text_input(
-            "Spend at most", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
+            "Maximum cost or time", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
         )
         if st.button("Set", key=f"set_cap_{asked.key}"):
             with sentences(), writing(queue.root):
@@ -125,7 +125,7 @@ def _priority(
     )  # fmt: skip
     with place:
         given = st.number_input(
-            "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher one start first."
+            "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher priority start first."
         )
         if st.button("Set", key=f"set_{key}"):
             with sentences(), writing(root):
@@ -149,7 +149,9 @@ def _delete(
         return
     with place, sentences(), writing(queue.root):
         freed = sum(size_of(queue.folder(name)) for name in names)
-        st.markdown(f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. What they learnt is gone.")
+        st.markdown(
+            f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. Their results and checkpoints are lost."
+        )
         if st.button("Delete", type="primary", key=f"sure_{key}"):
             ingest.delete(workspace.current(), queue, names)
             after()

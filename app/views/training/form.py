@@ -42,13 +42,15 @@ def show(queue: Queue) -> None:
         with left:
             keep_possible("family", choices)
             family = choices[
-                str(st.selectbox("Family", list(choices), key="family", bind="query-params", help="What is trained."))
+                str(
+                    st.selectbox(
+                        "Family", list(choices), key="family", bind="query-params", help="Type of model to train."
+                    )
+                )
             ]
         enter_family(family)
         with right:
-            name = st.text_input(
-                "Name", key="grid_name", bind="query-params", max_chars=100, placeholder="of the sweep, if you like"
-            )
+            name = st.text_input("Name", key="grid_name", bind="query-params", max_chars=100, placeholder="optional")
         with top:
             _files(queue.root, family)
         parts.show_refusal("grid")
@@ -139,7 +141,7 @@ def _read(root: Path, sent: Any) -> None:
     for field, text in texts.items():
         if len(text) > LONGEST:
             raise PlannerError(
-                f"{sent.name} gives {field} more values than the form takes: run it with `isoplan train`."
+                f"{sent.name} has too many values of {field} for this form. Run it with `isoplan train`."
             )
     _fill(find_family(grid.family, root), {"grid_name": grid.name, **texts})
 
@@ -148,7 +150,7 @@ def _text(sent: Any) -> str:
     try:
         return str(sent.getvalue().decode("utf-8"))
     except UnicodeDecodeError:
-        raise PlannerError(f"{sent.name} is no text: write the grid as TOML in UTF-8.") from None
+        raise PlannerError(f"{sent.name} is not a text file. Write the grid as TOML in UTF-8.") from None
 
 
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
@@ -176,7 +178,7 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
     repeated = sum(name in before for name in made.cells)
     standing.changed()
-    again = f" {plural(repeated, 'cell')} of it were here already." if repeated else ""
+    again = f" {plural(repeated, 'cell')} of it exist already." if repeated else ""
     st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
     st.session_state["grid_launched"] = True
     remember("sweep", made.key)

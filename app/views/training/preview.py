@@ -107,11 +107,11 @@ def ask_cap() -> Cap:
     grid = st.grid(2, min_column_width=210)
     price = grid.text_input(
         "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
-        help="Of a GPU, or of one core where a cell runs on cores.",
+        help="Price of one GPU, or of one core for cells that run on cores.",
     )  # fmt: skip
     spend = grid.text_input(
-        "Spend at most", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
-        help="Once the sweep has used so much, its cells wait until you raise it.",
+        "Maximum cost or time", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
+        help="At this cost or time, the cells of the sweep wait until you increase it.",
     )  # fmt: skip
     return read_cap(spend or "", price or "", CALLED)
 
@@ -138,7 +138,7 @@ def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found:
 def costs_text(found: Estimate, cap: Cap) -> str:
     """Return ``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
     left = found.cells - found.done
-    done = f"{found.done:,} of {found.cells:,} cells are done already. " if found.done and left else ""
+    done = f"{found.done:,} of {found.cells:,} cells are already finished. " if found.done and left else ""
     if not left or found.seconds is None or found.hours is None:
         return done.strip()
     cost = found.money(cap.price)
@@ -146,7 +146,7 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
     longest = f"; the longest cell takes {duration(found.longest)}" if found.longest and left > 1 else ""
     over = cap.hours is not None and found.hours > cap.hours
-    more = f" That is more than the {cap.text} that it may spend: it will wait there." if over else ""
+    more = f" This exceeds the maximum of {cap.text}: the sweep waits when it is reached." if over else ""
     return (
         f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
         f"{more}"

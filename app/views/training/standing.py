@@ -163,7 +163,9 @@ def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> 
         return Line("A runner is about to start." if working else "Nothing runs.")
     silent = now - float(status.get("beat", 0.0))
     if silent > SILENT and working:
-        return Line(f"The runner has said nothing for {silent:.0f} s: another one takes over if it is gone.", True)
+        return Line(
+            f"The runner has sent no heartbeat for {silent:.0f} s. If it has ended, another one replaces it.", True
+        )
     if silent > SILENT:
         return Line("Nothing runs.")
     message, where = str(status.get("message", "")), status.get("cluster") or "this machine"

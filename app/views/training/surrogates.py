@@ -161,8 +161,8 @@ def _dimensions(found: Sequence[Measured]) -> None:
         )
     draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
     st.caption(
-        "Two-NN of the last hidden layer on test points, with its spread over five subsets; open: of what it reads. "
-        "Dashed: the dimension *d* of the phase space."
+        "Two-NN of the last hidden layer on test points, with its spread over five subsets. Open symbols: inputs of "
+        "the network. Dashed: dimension *d* of the phase space."
     )
 
 
@@ -201,12 +201,12 @@ def show_event_files(root: Path) -> None:
         st.pills(
             "Train on", offered, format_func=escape_markdown, selection_mode="multi", key="events_chosen",
             on_change=_choose, args=(offered,),
-            help="Puts the name into the field Data; of several each is trained on.",
+            help="Enters the name in the field Data. With several files, each one is a value of the grid.",
         )  # fmt: skip
         parts.receive_file(
             "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
             ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root),
-            f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
+            f"NPZ, HDF5 or Parquet. A file with events is kept in {FOLDER}/ of the workspace.",
         )  # fmt: skip
         parts.show_refusal("events")
 

@@ -182,7 +182,7 @@ def _log(queue: Queue, record: Record) -> None:
         if reason := why(record):
             st.error(escape_markdown(reason), icon=":material/error:")
         with st.container(height=240, autoscroll=True, border=False):
-            st.code(text or "It has printed nothing.", language=None, wrap_lines=True)
+            st.code(text or "The log is empty.", language=None, wrap_lines=True)
 
 
 def whole_log(queue: Queue, record: Record) -> bytes:

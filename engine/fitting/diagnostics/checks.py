@@ -70,8 +70,8 @@ def _few(s: Sample) -> Iterator[FitWarning]:
     if s.law.is_pointwise and n < 3 * p:
         yield FitWarning(
             "few-runs",
-            f"{n} runs for {p} free parameters: intervals are wide, and right only if all runs scatter alike around "
-            f"the law. {3 * p} runs or more show whether they do.",
+            f"{n} runs for {p} free parameters: intervals are wide, and valid only if all runs have the same scatter "
+            f"around the law. Use {3 * p} or more runs to test this.",
         )
 
 
@@ -217,8 +217,8 @@ def _unplaced(s: Sample) -> Iterator[FitWarning]:
         runs = "run has" if s.unplaced == 1 else "runs have"
         yield FitWarning(
             "at-zero",
-            f"{s.unplaced} {runs} {s.law.axis} = 0, which has no place in this law: drawn and not fitted; "
-            f"state the {s.law.axis} that such a run realises to fit it there.",
+            f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow: shown but not fitted. Give the "
+            f"effective {s.law.axis} of such runs to fit them.",
         )
 
 
@@ -289,7 +289,7 @@ def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
         for d in s.law.derived:
             if not np.isfinite(d.value(values)):
                 yield FitWarning(
-                    "not-defined", f"{d.name} is no number here: {d.absent} within these runs ({d.meaning})."
+                    "not-defined", f"{d.name} is not defined here: {d.absent} within these runs ({d.meaning})."
                 )
 
 

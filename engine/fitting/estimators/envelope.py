@@ -192,9 +192,9 @@ def _about(bias: SelectionBias, corrected: float, read: float) -> FitWarning:
     size = f"{bias.size:.2%}" if bias.log else f"{bias.size:.2g}"
     return FitWarning(
         "envelope-luck",
-        f"At each compute the luckiest curve wins. The curves scatter by {size} about a smooth surface; what that does "
-        f"to an envelope was simulated and taken off: the exponent of N* is {corrected:.4g}, read off as it stands it "
-        f"would be {read:.4g}.",
+        f"The lowest of several noisy curves defines the envelope at each compute. The curves scatter by {size} "
+        f"around a smooth surface. The resulting bias was simulated and subtracted: the exponent of N* is "
+        f"{corrected:.4g}, without the correction {read:.4g}.",
     )
 
 
@@ -203,8 +203,8 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
         low, high = (power10(float(x), 2) for x in (found.C[found.on[0]].min(), found.C[found.on[0]].max()))
         yield FitWarning(
             "envelope-ends",
-            f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, which "
-            "shows the ends of the sweep and not the optimum: the power laws leave these stretches out.",
+            f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, because "
+            f"the sweep ends there. The power laws leave these ranges out.",
         )
     if not floor:
         yield FitWarning(

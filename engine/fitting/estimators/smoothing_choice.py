@@ -54,4 +54,4 @@ def _or_none(refit: Callable[[float, int], Fit], smoothing: float, r: int) -> Fi
 
 def _said(fits: Sequence[Fit]) -> str:
     shown = ", ".join(f"{s:g}" for s in sorted(fit.spec.smoothing for fit in fits))
-    return f"The intervals hold the choice of smoothing: resamples are drawn at {shown} alike."
+    return f"The intervals include the choice of smoothing: equal numbers of resamples use {shown}."

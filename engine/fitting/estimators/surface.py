@@ -103,7 +103,7 @@ def _draw(
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
         if p.penalty:
-            raise PlannerError("The interval profile knows no priors: choose auto, residual, bc or percentile.")
+            raise PlannerError("The interval profile does not support priors. Choose auto, residual, bc or percentile.")
         return likelihood_draws(p, best, seed, first, which.stop)
     if s.spec.prior:
         p = redrawn(p, s.spec.prior, normals(seed, which.stop, len(s.spec.prior))).of(which)

@@ -33,7 +33,7 @@ LARGEST_STEP = 2.0
 def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
     """Fit c and lambda, with one refit for each resample; NaN if larger models do not overfit more in a resample."""
     if s.spec.fixed:
-        raise PlannerError("The law threshold holds no parameter fixed: leave them free.")
+        raise PlannerError("The law threshold does not support fixed parameters. Leave them free.")
     over = _labels(s)
     x, centre, scale = _basis(s)
     best = logistic(x, over, s.weight[None])
@@ -137,7 +137,7 @@ def _notes(s: Sample, over: Floats, log_odds: Floats) -> Iterator[FitWarning]:
     across = int(np.sum((log_odds > 0) != (over == 1)))
     if across:
         yield FitWarning(
-            "across", f"{across} of {len(s)} cells lie on the other side of the threshold: it is no sharp line."
+            "across", f"{across} of {len(s)} cells are on the wrong side of the threshold: it is not sharp."
         )
     sides = {int(over.sum()), len(s) - int(over.sum())}
     if min(sides) < 3:

@@ -107,7 +107,10 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
     steps = np.array([_crossing(seen[a:b], loss[a:b], target) for a, b in spans])
     values = {axis: curves[axis][curves.starts[:-1]][there], spec.y: steps}
     rows = _runs(curves, values, np.flatnonzero(there), _less(spec.y))
-    notes = (f"Updates until the smoothed {spec.y} is {turn * target:.4g}.", *left_out(~there, "that never got there"))
+    notes = (
+        f"Training steps until the smoothed {spec.y} is {turn * target:.4g}.",
+        *left_out(~there, "that do not reach it"),
+    )
     return replace(rows, notes=(*rows.notes, *notes))
 
 

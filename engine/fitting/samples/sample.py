@@ -169,7 +169,9 @@ def row(runs: Runs, i: int) -> str:
 
 def _known(spec: FitSpec, law: Law) -> None:
     if spec.y in law.axes:
-        raise PlannerError(f"{spec.y!r} is both what law {law.name} describes and its axis: choose another for one.")
+        raise PlannerError(
+            f"{spec.y!r} is both the quantity and the axis of law {law.name}. Choose another column for one of them."
+        )
     for name, value in spec.fixed.items():
         law.param(name)
         if not np.isfinite(value):

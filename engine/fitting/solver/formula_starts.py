@@ -62,8 +62,8 @@ def starts(e: Expression, seed: int) -> Floats:
     inert = [n for n, m in zip(e.names, moves, strict=True) if n in e.free and m <= INERT]
     if inert and np.isfinite(worth).any():
         raise PlannerError(
-            f"The parameter {inert[0]} does nothing: the formula gives the same numbers whatever it is; "
-            "leave it out or fix it."
+            f"The parameter {inert[0]} has no effect: the formula gives the same numbers for all its values. Leave it "
+            f"out or fix it."
         )
     groups = worth.reshape(STARTS, -1)
     best = np.argmin(groups, axis=1) + groups.shape[1] * np.arange(STARTS)

@@ -63,7 +63,7 @@ class Comparison:
         counts = ", ".join(str(len(c.held) if self.targets == "runs" else int(c.best.sum())) for c in v.cuts)
         return (
             f"Error: mean relative error of {v.y} on the {what}, {counts} of "
-            f"{len(v.runs)} runs left out in turn, up to {v.furthest:.1f} decades beyond what was fitted."
+            f"{len(v.runs)} runs left out in turn, up to {v.furthest:.1f} decades beyond the fitted runs."
         )
 
 

@@ -41,8 +41,8 @@ RIVALS = ("isoflop", "chinchilla")
 MOST_POINTS = 2000
 """Largest number of points of the curves to which the surface law, compared with the envelope, is fitted."""
 NOT_OF_CELLS = (
-    "A threshold says which cells overfit and predicts no loss, so there is nothing to leave out and predict: see "
-    "among the cells how many lie on its other side."
+    "A threshold separates cells and predicts no loss, so its extrapolation cannot be tested. See how many cells are "
+    "on its wrong side."
 )
 
 Targets = Literal["runs", "best"]
@@ -116,7 +116,7 @@ class Validation:
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
         counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
-        said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond what was fitted: "
+        said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond the fitted runs: "
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
         return f"{said}{law} is off by {error:.2%} on average, the best baseline ({baseline}) by " + (
             f"{self.error(baseline, targets):.2%}."
@@ -210,7 +210,7 @@ def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
             return "budget", np.where(np.isnan(budget), runs["C"], budget)
     role = next((name for name in ("C", *axes) if name in runs), None)
     if role is None:
-        raise PlannerError("Nothing says which runs are the largest: map a column to C, or to N and D.")
+        raise PlannerError("The size of the runs is not known. Map a column to C, or columns to N and D.")
     return role, runs[role]
 
 
@@ -222,8 +222,8 @@ def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
     levels = np.unique(size)
     if len(levels) < 3:
         raise PlannerError(
-            f"Leaving out the largest runs takes three values of {column(runs, role)}, and these runs have "
-            f"{len(levels)}: add a budget, or map the column that says how large a run was."
+            f"Leaving out the largest runs requires three values of {column(runs, role)}, and these runs have "
+            f"{len(levels)}: add a budget, or map the column with the size of the runs."
         )
     if role == "budget":
         levels = np.unique(runs["budget"][~np.isnan(runs["budget"])])

@@ -53,11 +53,13 @@ class Actual:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
-            raise PlannerError(f"An actual result of {self.value:g} is no number: give what the run measured.")
+            raise PlannerError(f"The result {self.value:g} is not a finite number. Give the measured value.")
         for name in ("N", "D", "C"):
             size = getattr(self, name)
             if size is not None and not (math.isfinite(size) and size > 0):
-                raise PlannerError(f"A run with {name} = {size:g} cannot be: give what was trained, or leave it out.")
+                raise PlannerError(
+                    f"{name} = {size:g} of the run is not positive. Give the trained value, or leave it out."
+                )
 
     def to_json(self) -> dict[str, Any]:
         """Return the result for JSON, without empty fields."""
@@ -147,7 +149,7 @@ def _positive(measured: Fit, value: float) -> None:
         if span
         else ""
     )
-    raise PlannerError(f"A {y} of {value:g} cannot stand beside {why}: give a positive one.")
+    raise PlannerError(f"A {y} of {value:g} cannot be compared with {why}. Give a positive value.")
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
@@ -163,8 +165,8 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
     missing = [name for name in fit.law.axes if name not in (*at, "U")]
     if missing:
         raise PlannerError(
-            f"Neither the plan nor the result says {' and '.join(missing)}, which the law {fit.law.name} reads: "
-            "give what was trained."
+            f"Neither the plan nor the result contains {' and '.join(missing)}, which the law {fit.law.name} needs. "
+            f"Give the trained values."
         )
     return at
 

@@ -42,7 +42,7 @@ class Tally:
     def sentence(self) -> str:
         """The count and its interpretation as a sentence."""
         if not self.total:
-            return "No result has a prediction interval to be held against."
+            return "No result has a prediction interval to compare with."
         what = "actual result lies" if self.total == 1 else "actual results lie"
         text = f"{self.inside} of {self.total} {what} inside the {100 * self.level:.0f} % prediction interval"
         text += f", where {self.expected:.1f} are expected"
@@ -73,7 +73,9 @@ def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
 
 def shared(found: Tally) -> str:
     """Return a sentence if results share a fit and so are not independent, else an empty string."""
-    return "Results of one fit share its error, so they weigh less than as many independent ones." * found.shared
+    return (
+        "Results of one fit share its error, so they count less than the same number of independent results."
+    ) * found.shared
 
 
 def _percent(p: float) -> str:

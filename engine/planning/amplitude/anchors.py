@@ -63,7 +63,10 @@ def _unconverged(axis: Axis, x: float, fell: float) -> str:
     """Return why an anchor whose loss ``fell`` by this fraction is refused, and what to do."""
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
-        return f"doubled: {fell:g} is no change of a loss. Give the part by which it fell, such as 3 %, or -3 %."
+        return (
+            f"doubled: {fell:g} is not a relative change of a loss. Give its decrease, such as 3 %, or -3 % for an "
+            "increase."
+        )
     if fell > 0:
         return (
             f"The anchor at {axis} = {x:g} is not limited by {axis}: doubling {others} lowered its loss by "

@@ -94,7 +94,7 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
     if anchors and law is not None:
         raise PlannerError("Anchors and a published law each fix the scale: give one of the two.")
     if law is not None and floor:
-        raise PlannerError("A published law has a floor of its own: leave the floor out, or give an anchor.")
+        raise PlannerError("A published law already has a floor. Leave the floor out, or give an anchor.")
     if law is not None and law.n_f != n_f:
         raise PlannerError(
             f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law of the same "
@@ -102,12 +102,12 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         )
     if law is not None and law.raw and target.sigma is not None:
         raise PlannerError(
-            f"The law of {law.process} is one of raw amplitudes, of which sigma(log A) makes no relative error: give a "
-            "target MSE of the raw amplitude, without sigma."
+            f"The law of {law.process} describes raw amplitudes, so sigma(log A) does not convert its MSE to a "
+            f"relative error. Give a target MSE of the raw amplitude, without sigma."
         )
     check_worth(replace(target, raw=law is not None and law.raw))
     if not floor >= 0:
-        raise PlannerError(f"A floor of {floor:g} is no MSE: give zero or a positive number.")
+        raise PlannerError(f"The floor {floor:g} is not an MSE. Give zero or a positive number.")
     if target.mse <= floor:
         raise PlannerError(f"A target MSE of {target.mse:g} is below the floor {floor:g}: ask for a higher one.")
 
@@ -132,8 +132,8 @@ def _notes(
         notes.append(FitWarning(RAW, RAW_TARGETS))
     if law is not None and len(found) > 1:
         text = (
-            f"{' and '.join(found)} each come from a published law of their own, measured with plenty of the others: "
-            "all of them at their least together reach a higher loss."
+            f"{' and '.join(found)} each come from a separate published law, measured at large values of the other "
+            f"axes. The least values of all axes together reach a higher loss."
         )
         notes.append(FitWarning(ONE_BY_ONE, text))
     return [*notes, *unchecked(anchors), *said_of(n_f, found, anchors)]
@@ -142,8 +142,8 @@ def _notes(
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
     """Return a note for each anchor that was not tested to be limited by its axis."""
     text = (
-        "Nobody checked that {axis} limits the anchor at {axis} = {x:g}: double the other axes and see that its loss "
-        "changes by less than 10 %."
+        "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: its loss must "
+        "change by less than 10 %."
     )
     return [FitWarning(UNCHECKED, text.format(axis=a.axis, x=a.x)) for a in anchors if a.doubled is None]
 

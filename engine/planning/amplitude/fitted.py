@@ -121,7 +121,7 @@ def _scatter(line: Line) -> list[FitWarning]:
     if line.error <= LOSS_ERROR:
         return []
     text = (
-        f"The losses scatter by {100 * line.error:.0f} % around the law, more than the {100 * LOSS_ERROR:.0f} % to "
-        "which they are taken to be known: the range is as wide as the scatter makes it."
+        f"The losses scatter by {100 * line.error:.0f} % around the law, more than the assumed error of "
+        f"{100 * LOSS_ERROR:.0f} %. The range includes this scatter."
     )
     return [FitWarning(SCATTER, text)]

@@ -78,8 +78,8 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
     alpha = -float((x - x.mean()) @ y) / lever
     if alpha <= 0:
         raise PlannerError(
-            f"The loss of the runs does not fall with {axis}, so that {axis} does not limit it: raise what else limits "
-            "it, or give other runs."
+            f"The loss of the runs does not decrease with {axis}, so {axis} does not limit it. Increase the other "
+            f"axes, or give other runs."
         )
     left = y - y.mean() + alpha * (x - x.mean())
     scatter = math.sqrt(float(left @ left) / (len(anchors) - 2)) if len(anchors) > 2 else 0.0

@@ -8,8 +8,8 @@ from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.planning.amplitude.anchors import Axis
 
 RAW_TARGETS = (
-    "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is no "
-    "relative error and does not compare with that of other processes."
+    "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is not "
+    "a relative error and cannot be compared with the MSE of other processes."
 )
 
 

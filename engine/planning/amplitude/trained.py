@@ -164,7 +164,7 @@ def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWar
         return []
     K, near, far = (power10(x, 2) for x in (law.value("K"), low, high))
     text = (
-        f"With a floor of its own the law of these cells levels off at K = {K} ({near} to {far}), and the plan takes "
-        f"{floor:.2g}: train one with twice the N at the largest D, and where its loss is no lower give K as the floor."
+        f"A fit of these cells with a free floor gives K = {K} ({near} to {far}), but the plan uses {floor:.2g}. "
+        f"Train a cell with twice the N at the largest D. If its loss is not lower, give K as the floor."
     )
     return [FitWarning(LEVELS_OFF, text)]

@@ -45,7 +45,7 @@ def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
         fit, task = pair.law, replace(task, goal=pair.goal(plan.question.value))
     found = Answer(fit, task.best(fit), task.draws(fit))
     if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
-        raise PlannerError("The fit of this plan answers differently today: ask for the plan again and save that one.")
+        raise PlannerError("The fit of this plan now gives a different answer. Compute the plan again and save it.")
     return found
 
 

@@ -98,7 +98,7 @@ def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Compar
     names = [one.name for one in saved]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise PlannerError(f"Two plans are called {twice!r}: give each a name of its own.")
+        raise PlannerError(f"Two plans have the name {twice!r}. Give them different names.")
     return Comparison(tuple(_side(one, prices) for one in saved), prices)
 
 
@@ -110,7 +110,7 @@ def scenario(
     ``speed`` divides the CPU time and the price of a sample. Raises PlannerError for a number that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
-        raise PlannerError(f"A simulation {speed:g} times as fast makes no sense: give a positive factor.")
+        raise PlannerError(f"The speed factor {speed:g} of the simulation is not positive. Give a positive factor.")
     machine = replace(
         prices.machine,
         price=prices.machine.price if hour is None else hour,

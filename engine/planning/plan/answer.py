@@ -275,7 +275,7 @@ def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
     else:
         uses = f"uses {count(float(D))} of the {count(limits.unique)} unique {unit}, each once"
     text = (
-        f"The law {fit.law.name} says nothing of repeated {unit}, so epochs after the first are not credited: the plan "
-        f"{uses}; fit data-constrained to plan with more epochs."
+        f"The law {fit.law.name} does not describe repeated {unit}, so epochs after the first have no effect: the "
+        f"plan {uses}. Fit data-constrained to plan with more epochs."
     )
     return (FitWarning(UNCREDITED, text),)

@@ -54,7 +54,7 @@ def plan_budget(
     frontier, and for limits that cannot be applied.
     """
     if not (math.isfinite(C) and C > 0):
-        raise PlannerError(f"A budget of {C:g} FLOPs buys nothing: give a positive number, such as 1e20.")
+        raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
     rule = rule or fit.compute
     task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
     best, draws = task.best(fit), task.draws(fit)

@@ -63,8 +63,8 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
     """
     if not (np.isfinite(best.N) and np.isfinite(best.D)):
         raise PlannerError(
-            f"The answer has no N and D that {other.text} could cost: ask for a law over N and D, or leave the second "
-            "rule out."
+            f"The answer has no N and D, so its compute by {other.text} is not known. Use a law over N and D, or "
+            f"leave the second rule out."
         )
     one = recost(best.N, best.D, rule, other)
     there = np.isfinite(draws.N) & np.isfinite(draws.D)

@@ -131,7 +131,7 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
         return ()
     total = count(float(task.cost(at)), 3)
     text = (
-        f"The plan takes least money, not least compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
+        f"The plan minimises money, not compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
         f"parameters on {count(float(at.D), 3)} {sample_unit(fit)} it would cost {total} {task.prices.currency}."
     )
     return (FitWarning(LEAST_MONEY, text),)
@@ -160,7 +160,7 @@ def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity
 
 def _check(fit: Fit, target: float, map: Through | None) -> None:
     if not math.isfinite(target):
-        raise PlannerError(f"A target of {target:g} is no number: give one such as 2.0.")
+        raise PlannerError(f"The target {target:g} is not a finite number. Give a number such as 2.0.")
     asked = map.map if map is not None else fit
     low, high = possible(asked)
     if not low < target <= high:

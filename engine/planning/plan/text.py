@@ -88,9 +88,11 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
     """Return a sentence on one limit: whether it is active, and the gain of ten per cent more of it."""
     limit = named(worth.limit, worth.most, plan.prices)
     if not worth.binds:
-        return f"The limit of {limit} is slack: the plan uses {100 * worth.used / worth.most:.2g} % of it."
+        return f"The limit of {limit} is not reached: the plan uses {100 * worth.used / worth.most:.2g} % of it."
     if not worth.ten.value:
-        return f"The limit of {limit} binds, but more of it alone buys nothing: another limit binds with it."
+        return (
+            f"The limit of {limit} is reached, but increasing it alone has no effect: another limit is reached with it."
+        )
     spread = f" (68 %: {between(worth.ten, worth.ten.ci68)})" if worth.ten.ci68 else ""
     if plan.question.kind == "target":
         all_of_it = worth.ten.unit == "FLOPs" or (plan.prices is not None and plan.prices.aim.weighs)
@@ -98,8 +100,8 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
         gain = f"saves {number(worth.ten)} {worth.ten.unit}{of}{spread}"
     else:
         gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
-    kink = "; another limit begins to bind right there, so less of it costs at another rate" if worth.one_sided else ""
-    return f"The limit of {limit} binds: ten per cent more {gain}{kink}."
+    kink = "; another limit is reached at the same point, so a decrease has another rate" if worth.one_sided else ""
+    return f"The limit of {limit} is reached: ten per cent more {gain}{kink}."
 
 
 def flatness(plan: Plan) -> list[str]:

@@ -41,7 +41,7 @@ class Stage2:
     def candidates(self, B: float) -> Candidates:
         """Return the candidates on one device for a batch of ``B`` sequences, divided evenly."""
         if not self.devices >= 1:
-            raise PlannerError(f"{self.devices:g} devices train nothing: give at least 1.")
+            raise PlannerError(f"The number of devices, {self.devices:g}, is too small. Give at least 1.")
         each = max(math.ceil(B / self.devices), 1)
         return Candidates(each, self.length, self.width, self.precision, max(round(B), each), self.chunk)
 

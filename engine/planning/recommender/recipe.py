@@ -116,14 +116,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.batch is not None and not (math.isfinite(self.batch) and self.batch >= 1):
-            raise PlannerError(f"A batch of {self.batch:g} sequences is none: give at least 1.")
+            raise PlannerError(f"The batch size of {self.batch:g} sequences is too small. Give at least 1.")
         for setting, values in self.otherwise.items():
             wrong = next((x for x in values if not (math.isfinite(x) and x > 0)), None)
             if wrong is not None:
-                raise PlannerError(f"{setting} = {wrong:g} is no value to train with: give a positive one.")
+                raise PlannerError(f"{setting} = {wrong:g} is not positive. Give a positive value.")
             if setting == "s" and max(values, default=0.0) >= 1:
                 raise PlannerError(
-                    f"s = {max(values):g} is no fraction of the parameters: write 0.06 for 6 %, below 1."
+                    f"s = {max(values):g} is not a fraction of the parameters. Write a number below 1, such as 0.06 "
+                    f"for 6 %."
                 )
 
 
@@ -136,7 +137,7 @@ def recommend(
     that is not a positive number, a metric that no run measures, and devices with too little memory.
     """
     if not (math.isfinite(C) and C > 0):
-        raise PlannerError(f"A budget of {C:g} FLOPs trains nothing: give a positive number, such as 1e18.")
+        raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e18.")
     served = evidence.known(served)
     settings = settings or Settings()
     names = (served, *(metric for metric in evidence.metrics if metric != served))
@@ -252,7 +253,7 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
     if choices["K"].withheld:
         return notes
     if settings.stage2 is None:
-        text = "Nothing says what the devices hold, so K is not capped: give a device and the embedding width."
+        text = "The memory of the devices is not known, so it does not limit K. Give a device and the embedding width."
         notes.append(FitWarning(NO_MEMORY, text))
     elif cap is None:
         text = "K is not capped by memory, because the batch or the model size is not known."

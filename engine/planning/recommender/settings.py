@@ -133,7 +133,7 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
     """Return why a setting has no value: the table that the paper does not print, and the runs to give instead."""
     printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
-    return f"{printed or f'No curve says it for {metric}.'} Give {what} that measures {metric}."
+    return f"{printed or f'No curve determines it for {metric}.'} Give {what} that measures {metric}."
 
 
 def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:

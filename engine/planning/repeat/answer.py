@@ -239,7 +239,7 @@ def _solve(
 def _reachable(laws: Laws, target: float) -> None:
     """Raise PlannerError unless the best fit or at least one resample of each law reaches the target."""
     if not math.isfinite(target):
-        raise PlannerError(f"A target of {target:g} is no number: give one such as 0.5.")
+        raise PlannerError(f"The target {target:g} is not a finite number. Give a number such as 0.5.")
     for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):
         floor = float(laws.best[name])
         if target <= floor and not np.any(laws.draws[name] < target):

@@ -29,7 +29,9 @@ SMALLEST, LARGEST = 1e-2, 1e4
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 NARROWED = 40
 """Number of golden sections. They reduce the bracket around the best size to 4e-9 of its width."""
-NOTE = "The data-constrained law cannot overfit: where models are large or passes are many it is too hopeful."
+NOTE = (
+    "The data-constrained law does not describe overfitting, so it is too optimistic for large models or many passes."
+)
 
 
 @dataclass(frozen=True, eq=False)

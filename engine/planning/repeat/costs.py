@@ -34,7 +34,9 @@ class SampleCosts:
         positive(self.sample, "price of one simulated sample", "ask for a plan, which needs no price")
         positive(self.flop, "price of one FLOP", "ask for a plan, which needs no price")
         if not (math.isfinite(self.have) and self.have >= 0):
-            raise PlannerError(f"{self.have:g} samples cannot be at hand: give zero or a positive number.")
+            raise PlannerError(
+                f"The number of available samples, {self.have:g}, is not possible. Give zero or a positive number."
+            )
 
     def simulation(self, unique: Floats) -> Floats:
         """Return the money for ``unique`` samples in total, of which the existing ones are free; any shape."""
@@ -67,6 +69,6 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
     Raises PlannerError if the machine or the simulation has no price.
     """
     if prices.simulation is None or prices.simulation.price is None:
-        raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
+        raise PlannerError("A simulated sample has no price. Give one to compare simulating with repeating.")
     machine = prices.machine
     return SampleCosts(prices.simulation.price, float(machine.money(1.0)), prices.currency, have, machine)

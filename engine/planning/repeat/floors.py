@@ -150,7 +150,9 @@ def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
 
 def _of_a_loss(fit: Fit) -> None:
     if fit.sign < 0:
-        raise PlannerError(f"Simulate or repeat weighs a loss and {fit.spec.y} grows when it improves: fit the loss.")
+        raise PlannerError(
+            f"Simulate or repeat needs a loss, but larger values of {fit.spec.y} are better. Fit the loss."
+        )
 
 
 def _reading(one: Resampling, other: Resampling) -> Resampling:

@@ -42,7 +42,7 @@ def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     On the frontier L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
     """
     if not (math.isfinite(U) and U > 0):
-        raise PlannerError(f"{U:g} samples are worth nothing: give a positive number, such as 2M.")
+        raise PlannerError(f"The number of samples, {U:g}, is not positive. Give a positive number, such as 2M.")
     laws = together(one_pass, repeated)
     carrier = replace(one_pass, resamples=one_pass.resamples[: laws.resamples], resampling=laws.how)
     spans, numbers = plans.spans(one_pass), []

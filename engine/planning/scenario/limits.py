@@ -52,9 +52,7 @@ class Limits:
         for name, most in self.given.items():
             if not (math.isfinite(most) and most > 0):
                 what = f"{most:g} bytes of memory" if name == "memory" else f"{most:g} {WORDS[name]}"
-                raise PlannerError(
-                    f"A limit of {what} leaves nothing to plan with: give a positive number, or leave it out."
-                )
+                raise PlannerError(f"A limit of {what} is not positive. Give a positive number, or leave it out.")
         for name, most in self.given.items():
             if name in ("unique", "parameters") and most < 1:
                 raise PlannerError(f"A limit of {most:g} {WORDS[name]} is less than one: give at least 1.")
@@ -141,12 +139,13 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
     if law.frontier is None:
         over = " and ".join(law.axes)
         raise PlannerError(
-            f"A law on {over} alone does not say what training takes, so it keeps no limit: fit chinchilla."
+            f"A law on {over} alone does not determine the cost of training, so limits are not possible. Fit "
+            f"chinchilla."
         )
     if asked:
         raise PlannerError(
-            f"The law {law.name} knows only the best model of each budget, so it keeps no limit on "
-            f"{WORDS[asked[0]]}: fit a surface over N and D, such as chinchilla."
+            f"The law {law.name} describes only the best model of each budget, so a limit on {WORDS[asked[0]]} is not "
+            f"possible. Fit a surface over N and D, such as chinchilla."
         )
 
 

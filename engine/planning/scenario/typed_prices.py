@@ -22,7 +22,7 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
     if "device" not in given:
         if given:
             device, first = (FIELDS[name].called(place) for name in ("device", next(iter(given))))
-            raise PlannerError(f"Give the {device} with the {first}: prices need what trains.")
+            raise PlannerError(f"Prices require a device. Give the {device} with the {first}.")
         return None
     more: dict[str, Any] = {name: given[name] for name in ("currency",) if name in given}
     pue = _value(texts, place, "pue")

@@ -115,8 +115,8 @@ def _overhead_alt(curve: SameLoss) -> str:
     half = float(np.interp(0.5, curve.fraction, curve.overhead))
     said = f"Half of it takes {100 * half:.2g} % more. " if curve.fraction[0] < 0.5 else ""
     return (
-        f"How much more compute models of other sizes take to reach the same loss {float(abs(curve.best.loss)):.4g}; "
-        f"the best has {count(float(curve.best.N))} parameters. {said}Below {number(curve.smallest)} of it no "
+        f"Additional compute of models of other sizes at the same loss {float(abs(curve.best.loss)):.4g}; the best "
+        f"has {count(float(curve.best.N))} parameters. {said}Below {number(curve.smallest)} of it no "
         "number of samples is enough."
     )
 
@@ -125,6 +125,6 @@ def _lifetime_alt(curve: LifetimeCurve, least: float) -> str:
     plain = curve.unit != "FLOPs" and 1e-3 <= least < 1e4
     cost = f"{float(f'{least:.3g}'):.12g}" if plain else power10(least)
     return (
-        f"What models of one loss cost over their lives against their size: least, {cost} {curve.unit}, at "
+        f"Cost of models of the same loss over their lives, against their size: the minimum is {cost} {curve.unit}, at "
         f"{count(curve.best)} parameters; the best for training alone has {count(curve.first)}."
     )

@@ -131,10 +131,10 @@ def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]
 def _check(fit: Fit, question: Question) -> None:
     if question.kind == "budget" and not (np.isfinite(question.value) and question.value > 0):
         raise PlannerError(
-            f"A budget of {question.value:g} FLOPs reaches no loss: give a positive number, such as 1e20."
+            f"The budget of {question.value:g} FLOPs is not positive. Give a positive number, such as 1e20."
         )
     if question.kind == "target" and not np.isfinite(question.value):
-        raise PlannerError(f"A target of {question.value:g} is no number: give one such as 2.0.")
+        raise PlannerError(f"The target {question.value:g} is not a finite number. Give a number such as 2.0.")
     if question.metric:
         raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
     if not fit.law.is_surface:

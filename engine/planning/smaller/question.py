@@ -17,9 +17,9 @@ QUESTION = PlannerQuestion(
     fit="A fit of a surface over N and D; - reads a pipe.",
     fields=(
         replace(
-            BUDGET, help="The loss that so many FLOPs reach at best: 1e20, 3 ZFLOP, ...", after="FLOPs at its best"
+            BUDGET, help="Compute budget whose lowest loss is the target: 1e20, 3 ZFLOP, ...", after="FLOPs at its best"
         ),
-        replace(TARGET, help="Or this loss."),
+        replace(TARGET, help="Target loss, instead of a budget."),
         *QUERIES,
         *pick("device", "devices", "hour_price", "utilisation", "precision", "currency"),
         *pick("sample_price", "sample_seconds", "cpu_price"),

@@ -60,7 +60,7 @@ def test_of_very_many_cells_so_many_are_drawn_with_fewer_points_and_their_ends()
 
 
 def test_without_a_curve_the_figure_says_when_there_will_be_one() -> None:
-    assert "once the cells say how they go" in texts(draw_live([], end=65536))
+    assert "when the cells report progress" in texts(draw_live([], end=65536))
     assert len(draw_live([]).data) == 0
 
 

@@ -41,8 +41,8 @@ def test_a_row_holds_interval_and_result_in_per_cent(theme: Theme) -> None:
     assert "2.02" in texts(drawing)
     assert list(drawing.data.columns) == list(HEAD)
     assert drawing.alt == (
-        "3 actual results beside their predictions: of 2 with an interval 1 lie inside that at 68 % and 1 inside that "
-        "at 95 %."
+        "3 actual results compared with their predictions: of 2 with an interval 1 are inside the 68 % interval and 1 "
+        "inside the 95 % interval."
     )
 
 

@@ -52,7 +52,7 @@ def test_a_sweep_of_ones_own_is_drawn_with_its_runs_and_optima(swept: Runs) -> N
     stars = traces(drawing, name="optimum")
     assert [star.x[0] for star in stars] == [one.x.value for one in optima]
     assert sum(len(t.x) for t in traces(drawing, name="runs")) == len(swept)
-    assert "memory holds 1.00 B, beyond this picture" in texts(drawing)
+    assert "memory holds 1.00 B, outside this figure" in texts(drawing)
     assert set(drawing.data["budget"]) == {1e17, 1e18}
 
 

@@ -30,8 +30,8 @@ def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> N
     beyond = 200 * ndtr(-2.9)
     assert f"{beyond:.2g} % in the outermost bars" in texts(drawing)
     assert drawing.alt == (
-        "Histogram of pulls beside the unit Gaussian: its peak is 0.5 times as high, and its outermost bars, which "
-        f"hold all beyond 6, have {beyond:.2g} % of the points."
+        "Histogram of pulls compared with the unit Gaussian. Its peak is 0.5 times as high. Its outermost bars include "
+        f"pulls beyond 6 and contain {beyond:.2g} % of the points."
     )
     assert list(drawing.data.columns) == ["low", "high", "points", "density", "gaussian"]
     assert drawing.data["points"].sum() == pytest.approx(500)

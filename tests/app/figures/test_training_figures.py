@@ -70,7 +70,7 @@ def test_the_critical_batch_has_its_asymptotes_and_says_where_there_is_none() ->
     drawing = curve_points.draw_batches(updates(found), shaped(BATCHES, NOBODY, curves), "loss")
     assert "least updates 1200" in texts(drawing)
     assert "critical B 550<br>68 %: 550 to 550" in texts(drawing)
-    assert "Updates" in drawing.figure.layout.yaxis.title.text
+    assert "Training steps" in drawing.figure.layout.yaxis.title.text
     assert drawing.data["updates"].iloc[0] == pytest.approx(1200 * (1 + 550 / 64))
     rows = Runs(np.arange(3), {"B": np.array([64.0, 128, 256]), "loss": np.array([7650.0, 2100, 850])}, Roles(), {})
     none = fit(BATCHES, rows)

@@ -71,14 +71,14 @@ def test_a_metric_is_held_against_its_map(run: Run, fitted: Path, plans: tuple[P
 
 def test_bad_input_is_one_sentence(run: Run, fitted: Path, plans: tuple[Path, Path], table: Path) -> None:
     asked = ("actual", plans[0], "--fit", fitted)
-    one_sentence(run(*asked), "Say what was measured: give either --loss or --metric")
+    one_sentence(run(*asked), "Measured value: give either --loss or --metric")
     one_sentence(run(*asked, "--loss", 2, "--metric", "R=3"), "give either --loss or --metric")
     one_sentence(run(*asked, "--loss", 2, "--loss", 3), "--loss is given 2 times for 1 plans")
     one_sentence(run(*asked, "--loss", "nought"), "option --loss")
     one_sentence(run(*asked, "--metric", "R"), "--metric cannot read 'R'")
     one_sentence(run(*asked, "--metric", "R=20"), "A result in R needs the map from loss to R")
-    one_sentence(run(*asked, "--loss", -2.1), "A loss of -2.1 cannot stand beside a fit of its logarithm")
-    one_sentence(run(*asked, "--loss", 2, "--params", -1), "A run with N = -1 cannot be")
+    one_sentence(run(*asked, "--loss", -2.1), "A loss of -2.1 cannot be compared with a fit of its logarithm")
+    one_sentence(run(*asked, "--loss", 2, "--params", -1), "N = -1 of the run is not positive")
     one_sentence(run("actual", fitted, "--fit", fitted, "--loss", 2), "not a plan that Isoplan wrote")
 
 

@@ -98,7 +98,7 @@ def test_without_a_table_stands_what_the_papers_print(run: Run) -> None:
     (part,) = (part for part in found["parts"] if part["name"] == "full catalogue 10¹⁵")
     assert part["rho"][0][found["metrics"].index("recall@10")] == pytest.approx(-0.93, abs=0.005)
     assert part["rho"][1][2] is None
-    one_sentence(run("agreement", "--by", "budget"), "--by says how a table is read, and none is given: name the file.")
+    one_sentence(run("agreement", "--by", "budget"), "--by requires a table. Name the file.")
 
 
 def test_bad_input_is_one_sentence(run: Run, turning: Path) -> None:

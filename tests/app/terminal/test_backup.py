@@ -81,7 +81,7 @@ def test_a_backup_is_restored_as_it_was(run: Run, space: Path, tmp_path: Path) -
     assert (answer.code, answer.err) == (0, "")
     moment = f"{record.created:%Y-%m-%d %H:%M} UTC"
     assert answer.out.startswith(
-        f"The workspace {new} is as it was at {moment}: 1 table with 16 rows, 1 fit and 3 cells"
+        f"The workspace {new} has its content of {moment}: 1 table with 16 rows, 1 fit and 3 cells"
     )
     restored = tree(new)
     unlike = {FILE, BACKUP_FILE}

@@ -41,7 +41,7 @@ def test_what_cannot_be_fitted_says_why(run: Run, table: Path) -> None:
 
 def test_every_refusal_names_its_law_once(run: Run) -> None:
     shown = run("compare", ONE_PASS).out
-    assert "\ndata-constrained: The parameter R_D does nothing: the formula gives the same numbers" in shown
+    assert "\ndata-constrained: The parameter R_D has no effect: the formula gives the same numbers" in shown
     assert "\nLaw isoflop needs at least two budgets" in shown
     assert "isoflop: Law isoflop" not in shown
 

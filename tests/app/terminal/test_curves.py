@@ -41,7 +41,7 @@ def test_updates_to_a_target_give_the_critical_batch(files: tuple[Path, Path], r
     assert fitted["parameters"]["S_min"]["value"] == pytest.approx(1000, rel=1e-6)
     assert fitted["n"] == 18
     assert len(fitted["data"]["curves"]) == 16
-    assert "isoplan: Updates until the smoothed q is 3." in answer.err
+    assert "isoplan: Training steps until the smoothed q is 3." in answer.err
 
 
 def test_the_direction_of_the_metric_is_that_of_the_option(files: tuple[Path, Path], run: Run) -> None:

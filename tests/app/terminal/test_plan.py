@@ -55,7 +55,7 @@ def test_every_price_and_limit_is_an_option(run: Run, fitted: Path) -> None:
 
 def test_a_plan_for_people_says_what_binds(run: Run, fitted: Path) -> None:
     shown = run("plan", fitted, "--target-loss", 2.55, *MACHINE, "--max-unique", "6e9").out
-    assert "The limit of 6.00 B unique samples binds: ten per cent more saves " in shown
+    assert "The limit of 6.00 B unique samples is reached: ten per cent more saves " in shown
     assert "Training, money" in shown
     assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet, SXM" in shown
 
@@ -89,7 +89,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--max-hours", "10"), "A limit on hours needs a machine: name the device that trains"),
         (
             ("--budget", "1e20", "--hour-price", "3"),
-            "Give the option --device with the option --hour-price: prices need what trains",
+            "Give the option --device with the option --hour-price",
         ),
         (("--budget", "1e20", "--device", "abacus"), "The device 'abacus' is not in the catalogue"),
         (("--budget", "1e20", "--device", "H200", "--hour-price", "0"), "The price of one hour of H200 is 0"),
@@ -117,7 +117,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--max-params", "1e-30"), "A limit of 1e-30 parameters is less than one"),
         (("--budget", "1e20", "--max-epochs", "4"), "A limit on epochs needs the number of unique samples"),
         (("--budget", "1e20", "--max-unique", "none"), "The option --max-unique 'none' cannot be read"),
-        (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters leaves nothing to plan with"),
+        (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters is not positive"),
         (
             ("--target-loss", "2.0", "--max-unique", "1e6"),
             "contradicts the limit of 1.00 M unique samples: it allows loss",
@@ -242,7 +242,7 @@ def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
     ("arguments", "why"),
     [
         ((), "Ask for one loss: give either --budget or --target-loss"),
-        (("--budget", "0"), "A budget of 0 FLOPs reaches no loss"),
+        (("--budget", "0"), "The budget of 0 FLOPs is not positive"),
         (("--target-loss", "1.0"), "A target loss of 1 is out of reach"),
         (("--budget", "1e20", "--queries", "9", "--query-tokens", "0"), "The number of tokens in a query is 0"),
         (("--budget", "1e20", "--query-flops", "5"), "Give the option --queries with the option --query-flops"),

@@ -51,8 +51,8 @@ def test_bad_tables_are_refused_in_one_sentence(run: Run, tmp_path: Path) -> Non
     (tmp_path / "plain.csv").write_text("alpha,beta\n1,2\n3,4\n")
     one_sentence(run(*ASKED, "--runs", tmp_path / "plain.csv"), "no runs of plain.csv vary N, s, B or K")
     one_sentence(run(*ASKED, "--share", tmp_path / "plain.csv"), "--share: no column of plain.csv has a name of s")
-    one_sentence(run(*ASKED, "--map-runs", "K=x"), "--map-runs says nothing without --runs")
-    one_sentence(run(*ASKED, "--curves", "x.csv"), "--curves says nothing without --runs")
+    one_sentence(run(*ASKED, "--map-runs", "K=x"), "--map-runs requires --runs")
+    one_sentence(run(*ASKED, "--curves", "x.csv"), "--curves requires --runs")
     one_sentence(
         run(*ASKED, "--runs", GAMES_SHARE, "--map-runs", "K=nothing"), "K: the table has no numeric column 'nothing'"
     )
@@ -93,8 +93,8 @@ def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path:
     assert "isoplan: 26 runs: 15 vary N and D, 11 vary K." in answer.err
     choices = object_in(answer.out)["recipes"]["recall@10"]["choices"]
     assert choices["D"]["value"] == pytest.approx(1e18 / 6 / N_STAR, rel=0.05)
-    one_sentence(run(*ASKED, "--where", "budget < 2e18"), "--where says nothing without --runs")
-    one_sentence(run(*ASKED, "--convert", "x"), "--convert says nothing without --runs")
+    one_sentence(run(*ASKED, "--where", "budget < 2e18"), "--where requires --runs")
+    one_sentence(run(*ASKED, "--convert", "x"), "--convert requires --runs")
 
 
 def test_a_measured_rule_reads_the_runs_as_their_sweeps_are_read(run: Run, tmp_path: Path) -> None:

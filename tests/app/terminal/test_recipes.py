@@ -73,7 +73,7 @@ def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tm
     assert raw["regimes"]["repeat"]["N"]["value"] == pytest.approx(
         40 * raw["regimes"]["repeat"]["unique"]["value"] ** 0.47
     )
-    assert "cannot overfit" in raw["between"]["note"]
+    assert "does not describe overfitting" in raw["between"]["note"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
     )
     ttH = ("amplitude", "--particles", 3, "--process", "ttH")
-    one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH is one of raw amplitudes")
+    one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH describes raw amplitudes")
     assert "Target MSE of the raw amplitude" in run(*ttH, "--target-mse", 1e-4).out
 
 
@@ -135,10 +135,10 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         (("--target-error", 0.1), "give either --target-mse or --target-error"),
         ((), "The scale of the law is not known"),
         (("--anchor", "D=1e4,loss=1e-3,doubled=20%"), "lowered its loss by 20 %"),
-        (("--anchor", CHEAP, "--axis", "C"), "--axis says nothing without --process"),
-        (("--anchor", CHEAP, "--held", "N = 1e6"), "--held says nothing without --process"),
+        (("--anchor", CHEAP, "--axis", "C"), "--axis requires --process"),
+        (("--anchor", CHEAP, "--held", "N = 1e6"), "--held requires --process"),
         (("--process", "Zggg", "--target-mse", 0), "The target MSE is 0"),
-        (("--process", "Zggg", "--anchor", CHEAP), "each fix the scale: give one of the three"),
+        (("--process", "Zggg", "--anchor", CHEAP), "because each fixes the scale. Give one of them"),
     ],
 )
 def test_amplitude_refuses_in_one_sentence(run: Run, options: tuple[object, ...], why: str) -> None:
@@ -212,17 +212,20 @@ def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
         (("--metric", "auc"), "No run measures the metric 'auc'"),
         (("--metric", "val_loss", "--device", "H100"), "add --width"),
         (("--metric", "val_loss", "--instead", "q=3"), "--instead cannot read 'q=3'"),
-        (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is no value to train with: give a positive one"),
-        (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "K=-5"), "K = -5 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "K=0"), "K = 0 is no value to train with"),
-        (("--metric", "val_loss", "--instead", "s=6"), "s = 6 is no fraction of the parameters: write 0.06 for 6 %"),
-        (("--metric", "val_loss", "--width", 188), "--width says nothing without --device"),
-        (("--metric", "val_loss", "--chunk", 64), "--chunk says nothing without --device"),
-        (("--metric", "val_loss", "--devices", 8), "--devices says nothing without --device"),
-        (("--metric", "val_loss", "--length", 64), "--length says nothing without --device"),
-        (("--metric", "val_loss", "--share-column", "x"), "--share-column says nothing without --share"),
-        (("--metric", "val_loss", "--negatives-column", "x"), "--negatives-column says nothing without --negatives"),
+        (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is not positive. Give a positive value"),
+        (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is not positive"),
+        (("--metric", "val_loss", "--instead", "K=-5"), "K = -5 is not positive"),
+        (("--metric", "val_loss", "--instead", "K=0"), "K = 0 is not positive"),
+        (
+            ("--metric", "val_loss", "--instead", "s=6"),
+            "s = 6 is not a fraction of the parameters. Write a number below 1, such as 0.06",
+        ),
+        (("--metric", "val_loss", "--width", 188), "--width requires --device"),
+        (("--metric", "val_loss", "--chunk", 64), "--chunk requires --device"),
+        (("--metric", "val_loss", "--devices", 8), "--devices requires --device"),
+        (("--metric", "val_loss", "--length", 64), "--length requires --device"),
+        (("--metric", "val_loss", "--share-column", "x"), "--share-column requires --share"),
+        (("--metric", "val_loss", "--negatives-column", "x"), "--negatives-column requires --negatives"),
         (("--metric", "val_loss", "--bootstrap", -5), "Invalid value for '--bootstrap'"),
         (("--metric", "val_loss", "--device", "L40S", "--width", 188, "--batch-size", 1e9), "one candidate row"),
     ],
@@ -249,7 +252,7 @@ def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
         made = plan_budget(read_fit(json.loads(fitted.read_text())), C, prices=PRICES)
         assert one["bill"][total]["ci68"] == list(made.bill[-1].amount.ci68 or ())
     one_sentence(run("plans", *files, "--fit", ONE), "No plan was made with the fits of --fit")
-    one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
+    one_sentence(run("plans", files[0], files[0]), "Two plans have the name 'small'")
     one_sentence(run("plans", *files, "--hour-price", 3), "Give the option --device with the option --hour-price")
     one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")
 
@@ -311,7 +314,7 @@ def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
     assert "repeating is cheaper where simulating a sample costs more than 9.55 times training on it once" in shown.out
     assert "Your 2.00 M samples reach loss" in shown.out
     assert "EUR" not in shown.out
-    one_sentence(run(*asked, "--json"), "A file of this answer holds what both ways cost: give --sample-price")
+    one_sentence(run(*asked, "--json"), "This format requires prices. Give --sample-price")
     one_sentence(run(*asked, "--flop-price", 1e-18), "A simulated sample has no price")
 
 
@@ -350,7 +353,7 @@ def test_recipe_takes_the_precision_of_logits_a_learning_rate_and_a_rule(run: Ru
     assert usual["lr"]["value"] == pytest.approx(2e-3 * (B / 512) ** 0.5)
     assert other["lr"]["value"] == pytest.approx(1e-3 * (B / 256) ** 0.5)
     assert less < cap / 1.9  # fp32: twice the bytes of each logit, plus the in-batch candidates
-    one_sentence(run(*asked[:5], "--precision", "fp32"), "--precision says nothing without --device")
+    one_sentence(run(*asked[:5], "--precision", "fp32"), "--precision requires --device")
     one_sentence(run(*asked, "--precision", "fp1"), "Precision 'fp1' of the logits is unknown")
     one_sentence(run(*asked, "--rate", 0), "The learning rate is 0")
 
@@ -363,7 +366,7 @@ def test_amplitude_reads_the_law_of_a_network(run: Run) -> None:
     assert shown.code == 0, shown.err
     assert shown.out != run(*asked, PLAIN).out
     one_sentence(run(*asked, "abacus"), "with abacus is published: choose")
-    one_sentence(run(*asked[:5], "--network", law.network), "--network says nothing without --process")
+    one_sentence(run(*asked[:5], "--network", law.network), "--network requires --process")
     percent = run("amplitude", "--particles", 4, "--target-error", "0.1%", "--sigma", 1.5, "--anchor", CHEAP)
     assert (
         percent.out
@@ -394,9 +397,7 @@ def test_plans_are_compared_as_the_first_was_priced_and_moved_like_the_sliders(
     )
     bare = tmp_path / "bare.json"
     bare.write_text(run("plan", fitted, "--budget", 1e20, "--json").out)
-    one_sentence(run("plans", bare, "--speed", 2), "--speed moves the prices of plans and none has any")
+    one_sentence(run("plans", bare, "--speed", 2), "--speed requires prices, and no plan has any")
     bare.write_text(run("plan", fitted, "--budget", 1e20, "--device", "H100", "--json").out)
-    one_sentence(
-        run("plans", bare, "--hour-times", 2), "--hour-times moves the price of a device hour and there is none"
-    )
-    one_sentence(run("plans", bare, "--speed", 2), "--speed moves what a simulated sample takes")
+    one_sentence(run("plans", bare, "--hour-times", 2), "--hour-times requires the price of a device hour")
+    one_sentence(run("plans", bare, "--speed", 2), "--speed requires the price of a simulated sample")

@@ -310,7 +310,7 @@ def test_a_small_card_still_plans(run: Run, table: Path, tmp_path: Path) -> None
     assert plans["covariance"]["ci68"] == pytest.approx(plans["refits"]["ci68"], rel=0.2)
     assert plans["values"]["ci68"] is None
     refused = run("fit", table, *LAW, *MAP, "--card", "values")
-    assert (refused.code, "add --json" in refused.err) == (2, True)
+    assert (refused.code, "Add it, or leave --card out" in refused.err) == (2, True)
 
 
 def test_a_metric_map_weighs_each_run_by_its_own_error(run: Run, tmp_path: Path) -> None:

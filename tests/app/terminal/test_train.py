@@ -136,7 +136,7 @@ def test_a_scheduler_that_is_not_safe_or_none_is_one_sentence(run: Run, root: Pa
     far = ("--scheduler", "tcp://10.0.0.9:8786")
     one_sentence(run("train", path, "--workspace", root, *far), "is beyond this machine and not encrypted")
     dry = run("train", path, "--workspace", root, *far, "--insecure", "--dry-run")
-    assert dry.out.endswith("The cells run elsewhere, where they may take another time.\n")
+    assert dry.out.endswith("The cells run elsewhere, where their time can differ.\n")
     (root / "cluster.toml").write_text('kind = "address"\nscheduler = "tcp://10.0.0.9:8786"\ninsecure = true\n')
     local = process("train", path, "--workspace", root, "--scheduler", "local", "--yes")
     assert (local.returncode, "1 of 1 cells are done." in local.stdout) == (0, True), local.stderr
@@ -296,7 +296,7 @@ def test_retry_and_resume_start_a_runner_and_a_log_is_read(run: Run, root: Path)
         (("cancel", "nothing"), "'nothing' names no sweep or cell here"),
         (("hold", ""), "'' names no sweep or cell here"),
         (("hold", "Twice"), "'Twice' names more than one sweep or cell here"),
-        (("log", "Once"), "A log is that of one cell"),
+        (("log", "Once"), "log: it needs exactly one cell"),
         (("explode", "Once"), "explode"),
     ],
 )

@@ -39,11 +39,14 @@ def test_the_law_of_a_table_answers(run: Run, cells: Path) -> None:
     ("options", "why"),
     [
         (("--trained", "Zgg"), "no trained cells of 'Zgg': choose one of none yet"),
-        (("--cells", "CELLS"), "--cells says nothing without --trained"),
-        (("--trained", "Zgg", "--process", "Zgg"), "each fix the scale: give one of the three"),
-        (("--trained", "Zgg", "--fixed-energy"), "--fixed-energy says nothing with --trained"),
+        (("--cells", "CELLS"), "--cells requires --trained"),
+        (("--trained", "Zgg", "--process", "Zgg"), "because each fixes the scale. Give one of them"),
+        (("--trained", "Zgg", "--fixed-energy"), "--fixed-energy is not possible with --trained"),
         (("--trained", "Zg", "--cells", "CELLS"), "Zg has 2 final-state particles and the plan is for 3"),
-        (("--trained", "Zgg", "--cells", "ZERO"), "Row 1 of zero.csv is no cell: give positive numbers in N, D, C"),
+        (
+            ("--trained", "Zgg", "--cells", "ZERO"),
+            "Row 1 of zero.csv is not a valid cell. Give positive numbers in N, D, C",
+        ),
         (("--trained", "Zgg", "--cells", "OTHER"), "other.csv has no column d: give a table of amplitude cells"),
         (("--trained", "Zgg", "--cells", "nowhere.csv"), "There is no file nowhere.csv"),
     ],

@@ -37,7 +37,7 @@ def fill(at: AppTest, **typed: str) -> None:
 
 
 def send(at: AppTest) -> None:
-    next(b for b in at.button if b.label == "Put it beside the plan").click().run()
+    next(b for b in at.button if b.label == "Save the result").click().run()
 
 
 def test_a_typed_result_stands_beside_its_plan(planned: str, demo: Database, open_page: Open) -> None:
@@ -57,9 +57,9 @@ def test_a_typed_result_stands_beside_its_plan(planned: str, demo: Database, ope
 
 
 @pytest.mark.parametrize(("field", "text", "why"), [
-    ("Result", "0", "A loss of 0 cannot stand beside a fit of its logarithm: give a positive one."),
-    ("Result", "-0.4", "A loss of -0.4 cannot stand beside a fit of its logarithm: give a positive one."),
-    ("Parameters", "-2", "A run with N = -2 cannot be: give what was trained, or leave it out."),
+    ("Result", "0", "A loss of 0 cannot be compared with a fit of its logarithm. Give a positive value."),
+    ("Result", "-0.4", "A loss of -0.4 cannot be compared with a fit of its logarithm. Give a positive value."),
+    ("Parameters", "-2", "N = -2 of the run is not positive. Give the trained value, or leave it out."),
 ])  # fmt: skip
 def test_a_result_that_cannot_be_is_one_sentence(
     planned: str, demo: Database, open_page: Open, field: str, text: str, why: str
@@ -73,7 +73,7 @@ def test_a_result_that_cannot_be_is_one_sentence(
 
 def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan")
-    next(s for s in at.selectbox if s.label == "What was measured").set_value("R_top")
+    next(s for s in at.selectbox if s.label == "Measured quantity").set_value("R_top")
     fill(at, Result="7000")
     send(at)
     assert told(at) == ""
@@ -103,7 +103,7 @@ def test_bad_results_are_one_sentence(planned: str, demo: Database, open_page: O
     assert "result" in told(at)
     fill(at, Result="0.41", Parameters="-3")
     send(at)
-    assert "A run with N = -3 cannot be" in told(at)
+    assert "N = -3 of the run is not positive" in told(at)
     assert results.actuals(demo) == []
 
 

@@ -95,7 +95,7 @@ def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, op
         ({"scale": "a run of mine", "x1": "1e4", "loss1": "2", "floor": "1"}, "is below the floor 1"),
         (
             {"n_f": "3", "process": "ttH", "stated": "a typical relative error of", "reach": "0.1%", "sigma": "1"},
-            "The law of ttH is one of raw amplitudes",
+            "The law of ttH describes raw amplitudes",
         ),
         (RUN | {"x1": "10"}, "lies before the onset of the power law"),
         (RUN | {"doubled1": "30 %"}, "is not limited by D"),

@@ -98,7 +98,10 @@ NOTED = {
         b"params,D,loss\n70,1e9,3\n410,1e9,2.9\n7e7,1e9,2.8\n4.1e8,1e9,2.7\n1e9,1e9,2.6\n",
         "may mix units",
     ),
-    "mixed suffixes": (b"N,D,loss\n1.2M,1e8,3\n3B,2e8,2.9\n5000000,3e8,2.8\n", "Nothing is converted until you agree"),
+    "mixed suffixes": (
+        b"N,D,loss\n1.2M,1e8,3\n3B,2e8,2.9\n5000000,3e8,2.8\n",
+        "Columns are converted only after you confirm",
+    ),
 }
 
 
@@ -152,8 +155,8 @@ def test_a_forbidden_condition_is_one_sentence_and_all_rows_stay(db: Database, o
 
 
 QUESTIONS = {
-    "zero": ("Budget", "0", "buys nothing"),
-    "negative": ("Budget", "-1e20", "buys nothing"),
+    "zero": ("Budget", "0", "is not positive"),
+    "negative": ("Budget", "-1e20", "is not positive"),
     "words": ("Budget", "a lot", "cannot be read"),
     "a rate": ("Budget", "5 PFLOP/s", "rate"),
     "unknown device": ("Budget", "200 Z80 hours", "not in the table"),

@@ -44,7 +44,7 @@ def test_plans_with_the_prices_they_were_saved_with(demo: Database, kept: Kept, 
     for label in ("N", "D", "Training, money", "Total, money", "Beyond the runs"):
         assert tuple(cell.replace("×", "x") for cell in rows[label]) == tuple(table[label])
     assert all(side.bill["Total, money"].ci68 is not None for side in found.sides)
-    assert "nothing is planned anew" in " ".join(shown(c.value) for c in at.caption)
+    assert "Saved plans are not computed again" in " ".join(shown(c.value) for c in at.caption)
 
 
 def test_the_newest_plans_are_compared_unasked(demo: Database, kept: Kept, open_page: Open) -> None:
@@ -84,7 +84,7 @@ def test_a_plan_whose_fit_is_gone_has_totals_without_interval(demo: Database, op
     results.save_plan(demo, plan_budget(fit, 1e18, prices=PRICES), "foreign")
     at = open_page("plan", question=ASKED)
     assert told(at) == ""
-    assert "for want of the fit or the map behind the plan: foreign" in " ".join(shown(c.value) for c in at.caption)
+    assert "because the fit or the map of the plan is missing: foreign" in " ".join(shown(c.value) for c in at.caption)
 
 
 def test_without_prices_sizes_are_compared(demo: Database, jets: str, open_page: Open) -> None:
@@ -92,18 +92,16 @@ def test_without_prices_sizes_are_compared(demo: Database, jets: str, open_page:
         results.save_plan(demo, plan_budget(results.fit(demo, jets), C), f"{C:g}")
     at = open_page("plan", question=ASKED)
     assert told(at) == ""
-    assert "Give a machine and the price of its hour" in said(at)
+    assert "Enter a device and its price per hour" in said(at)
     assert not at.select_slider
 
 
 def test_bad_input_is_one_sentence(demo: Database, jets: str, open_page: Open) -> None:
-    assert "There is no plan to compare: save one under Budget or target first" in told(
-        open_page("plan", question=ASKED)
-    )
+    assert "No saved plan exists. Save a plan under Budget or target" in told(open_page("plan", question=ASKED))
     fit = results.fit(demo, jets)
     for C in (1e17, 1e18):
         results.save_plan(demo, plan_budget(fit, C), "same")
-    assert "Two plans are called 'same': give each a name of its own" in told(open_page("plan", question=ASKED))
+    assert "Two plans have the name 'same'. Give them different names" in told(open_page("plan", question=ASKED))
     at = open_page("plan", question=ASKED, plans="0123456789ab")
     assert "The plan 0123456789ab of this link is not in this workspace, or was deleted" in told(at)
     zero = open_page("plan", question=ASKED, device="H100", hour_price="0")

@@ -44,8 +44,8 @@ def tied(db: Database) -> tuple[TableInfo, TableInfo]:
 def test_curves_are_uploaded_to_their_runs(db: Database, open_page: Open) -> None:
     table = tables.add(db, run_table(), "runs.csv")
     at = open_page("data", table=table.id, show="Curves")
-    assert "read training curves: one row a point" in said(at)
-    box = next(u for u in at.file_uploader if "one row a point" in u.label)
+    assert "need training curves: one row per point" in said(at)
+    box = next(u for u in at.file_uploader if "one row per point" in u.label)
     box.upload("curves.csv", curve_table(), "text/csv").run()
     assert told(at) == ""
     (info,) = tables.curves_of(db, table.id)

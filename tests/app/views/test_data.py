@@ -22,7 +22,7 @@ def test_the_same_bytes_twice_are_one_table(db: Database, open_page: Open) -> No
     at = upload(at, grid(), "two.csv")
     assert told(at) == ""
     assert [t.name for t in tables.all(db)] == ["one.csv"]
-    assert "were here already, as one" in said(at)
+    assert "This file is already in the workspace, as one" in said(at)
 
 
 def test_a_paste_becomes_a_table(db: Database, open_page: Open) -> None:
@@ -47,7 +47,7 @@ def test_a_workbook_with_two_sheets_asks_which(db: Database, open_page: Open) ->
     at = upload(open_page("data"), workbook("first", "second"), "book.xlsx")
     assert told(at) == ""
     assert tables.all(db) == []
-    choice = next(s for s in at.selectbox if "which one" in s.label)
+    choice = next(s for s in at.selectbox if "tables. Choose one" in s.label)
     choice.select("second").run()
     next(b for b in at.button if b.label == "Add this table").click().run()
     assert [t.name for t in tables.all(db)] == ["book.xlsx · second"]

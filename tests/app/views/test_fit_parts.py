@@ -81,7 +81,7 @@ def test_fits_of_different_things_are_not_drawn_together(jets: str, demo: Databa
     other = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), name="R")
     at = open_page("fit", fit=jets, part="Another fit")
     at.selectbox(key=f"beside_{jets}").select(other).run()
-    assert "describes loss and the other R_top" in told(at)
+    assert "describes loss and the second fit R_top" in told(at)
 
 
 def test_a_table_too_small_to_validate_says_so(db: Database, open_page: Open) -> None:

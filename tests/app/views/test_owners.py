@@ -79,7 +79,7 @@ def test_a_repeated_law_belongs_to_the_task_of_the_law_of_samples_seen_once(demo
     at.text_input(key="reach").set_value("0.5").run()
     at.selectbox(key="one_pass_choice").set_value(by_name("Recommender")).run()
     assert told(at) == ""
-    assert "No law of repeated samples is fitted for this task." in said(at)
+    assert "This task has no law of repeated samples." in said(at)
     assert at.selectbox(key="repeated_choice").value is None
     assert not [h for h in at.header if "repeated" in str(h.value)]
     at.selectbox(key="one_pass_choice").set_value(students).run()
@@ -140,7 +140,7 @@ def test_home_offers_what_its_sentence_is_about(demo: Database, open_page: Open)
     of_students(demo)
     mine = tables.add(demo, grid(), "swap.csv").id
     at = open_page("home")
-    assert any("**swap.csv** has no law to plan with yet" in str(m.value) for m in at.markdown)
+    assert any("**swap.csv** has no fitted law" in str(m.value) for m in at.markdown)
     assert "Make a plan" not in [b.label for b in at.button]
     next(b for b in at.button if b.label == "Fit a law").click().run()
     assert at.query_params["table"] == mine

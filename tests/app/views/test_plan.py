@@ -104,8 +104,8 @@ def test_units_are_typed_where_they_belong(jets: str, demo: Database, open_page:
 @pytest.mark.parametrize("query", [{"limits": "hours"}, {"limits": ["hours", "parameters"], "max_params": "5e5"}])
 def test_a_limit_without_a_number_says_so(jets: str, open_page: Open, query: dict[str, Any]) -> None:
     at = open_page("plan", fit=jets, budget="1e16", **query)
-    (warned,) = (str(w.value) for w in at.warning if "limits nothing" in str(w.value))
-    assert warned == "The number of hours is empty and limits nothing: type one, or take the limit away."
+    (warned,) = (str(w.value) for w in at.warning if "remove this limit" in str(w.value))
+    assert warned == "The number of hours is empty. Enter a maximum or remove this limit."
     assert shown(at).question.limits == Limits(parameters=5e5 if "max_params" in query else None)
 
 
@@ -201,7 +201,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "epochs over nothing": ({"limits": "epochs", "max_epochs": "4"}, "needs the number of unique samples"),
     "hours without a machine": ({"limits": "hours", "max_hours": "4"}, "needs a machine"),
     "money without a price": ({"limits": "money", "max_money": "4", "device": "H100"}, "has no price"),
-    "limit of zero": ({"limits": "parameters", "max_params": "0"}, "leaves nothing to plan with"),
+    "limit of zero": ({"limits": "parameters", "max_params": "0"}, "is not positive"),
     "limit in words": ({"limits": "parameters", "max_params": "few"}, "number of parameters 'few' cannot be read"),
     "hours in gigabytes": (
         {"limits": "hours", "max_hours": "80 GB", "device": "H100"},

@@ -36,7 +36,10 @@ def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Databas
 
 def test_a_metric_that_is_not_here_is_named(jets: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
-    assert "The map 0123456789ab does not go with this fit. The target is loss now. No such map is saved" in said(at)
+    assert (
+        "The map 0123456789ab does not go with this fit. The target is loss now. No map of this metric is saved"
+        in said(at)
+    )
 
 
 def test_a_published_law_says_that_its_map_is_not_and_takes_none(
@@ -70,7 +73,7 @@ def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
         keys.append(results.save_fit(demo, made, table_id=table.id))
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[0])
     assert at.multiselect(key="maps_choice").options == ["R_top (of other runs)"]
-    assert any("was fitted to other runs" in str(c.value) for c in at.caption)
+    assert any("were fitted to different runs" in str(c.value) for c in at.caption)
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[1])
     assert at.multiselect(key="maps_choice").value == []
     assert f"The map {keys[1]} does not go with this law." in said(at)
@@ -82,7 +85,7 @@ def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo
     at.selectbox(key="map_choice").set_value("").run()
     assert at.text_input(key="target").value == ""
     assert not [h for h in at.header if "reach" in str(h.value)]
-    assert "Type a number to see its plan." in [c.value for c in at.caption]
+    assert "Enter a number to see its plan." in [c.value for c in at.caption]
 
 
 def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
@@ -120,7 +123,7 @@ def test_a_map_without_a_law_of_its_table_says_so_and_offers_the_fit(
     spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=0)
     key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
     at = open_page("plan", fit=key)
-    assert "No law of loss is fitted to its table. Fit one to plan." in said(at)
+    assert "Fit a law of loss to its table." in said(at)
     assert [link.label for link in cast(list[Any], at.main.get("page_link"))] == ["Fit a law of loss"]
 
 

@@ -115,7 +115,7 @@ def test_a_table_without_names_that_fit_is_asked_about_and_nothing_is_guessed(de
     rows = ["alpha,beta", *(f"{k},{0.3 - 0.01 * (i - 3) ** 2}" for i, k in enumerate((1e3, 3e3, 1e4, 3e4, 1e5, 3e5)))]
     table = tables.add(demo, "\n".join(rows).encode(), "unnamed.csv")
     at = open_page("recommender", runs=table.id)
-    assert "Choose its columns" in said(at)
+    assert "Choose the columns" in said(at)
     assert {at.selectbox(key=f"column_{name}").value for name in ("N", "s", "B", "K", "recall@10")} == {"None"}
     at.selectbox(key="column_K").select("alpha").run()
     at.selectbox(key="column_recall@10").select("beta").run()
@@ -228,7 +228,7 @@ def test_own_updates_say_the_batch_of_each_metric(demo: Database, open_page: Ope
     ("query", "why"),
     [
         ({"flops": "much"}, "The budget 'much' cannot be read as a number"),
-        ({"flops": "-1"}, "A budget of -1 FLOPs trains nothing"),
+        ({"flops": "-1"}, "The budget of -1 FLOPs is not positive"),
         ({"device": "L40S", "batch": "1e9"}, "is smaller than one candidate row"),
         ({"device": "L40S", "batch": "2000", "chunk": "0"}, "does not hold the 512,000 in-batch candidates"),
         ({"other_s": "x"}, "The other s 'x' cannot be read as a number"),
@@ -334,7 +334,7 @@ def test_our_own_cells_stand_beside_the_recipe(
     value = float(found[label][1].split()[0]) * (1e3 if key == "N" else 1)
     assert value == pytest.approx(true[key], rel=0.05)
     assert found[label][4] == place
-    assert "Cells of our own on a log" in [h.value for h in at.subheader]
+    assert "Runs trained by Isoplan on a log" in [h.value for h in at.subheader]
 
 
 def test_an_optimum_of_our_cells_outside_their_sweep_is_said(demo: Database, ours: Path, open_page: Open) -> None:
@@ -389,5 +389,5 @@ def test_without_tables_of_our_own_the_page_shows_the_papers_alone(
     monkeypatch.setattr(trained, "LOGS", {"a log": tmp_path})
     at = open_page("recommender")
     assert told(at) == ""
-    assert "Beside cells of our own" not in [h.value for h in at.header]
-    assert not any(h.value.startswith("Cells of our own") for h in at.subheader)
+    assert "Compared with runs trained by Isoplan" not in [h.value for h in at.header]
+    assert not any(h.value.startswith("Runs trained by Isoplan") for h in at.subheader)

@@ -128,7 +128,7 @@ def test_the_default_budget_follows_the_fit_and_a_typed_one_stays(jets: str, dem
     assert (at.text_input(key="budget").value, at.query_params["budget"]) == ("1e17", "1e17")
     at.text_input(key="budget").set_value("").run()
     assert at.query_params["budget"] == ""
-    assert "Type a number to see its plan." in [c.value for c in at.caption]
+    assert "Enter a number to see its plan." in [c.value for c in at.caption]
 
 
 def test_a_target_loss_of_one_table_is_none_of_another(jets: str, demo: Database, open_page: Open) -> None:
@@ -182,7 +182,7 @@ def test_without_a_repeated_law_the_page_says_so(demo: Database, open_page: Open
     mine = fitted(demo, tables.by_name(demo, OTHER).id, "Rec")
     at = open_page("plan", question="Simulate or repeat", one_pass=mine)
     assert told(at) == ""
-    assert "No law of repeated samples is fitted for this task." in said(at)
+    assert "This task has no law of repeated samples." in said(at)
 
 
 def test_home_says_which_address_no_page_has(demo: Database, open_page: Open) -> None:

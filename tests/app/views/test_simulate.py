@@ -95,7 +95,7 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     found = {line[0] for line in lines(at)}
     assert not any("money" in name or "EUR" in name for name in found)
     assert "Break-even price in one-pass training costs of a sample" in found
-    assert "Give the machine, the price of its hour and the price of a simulated sample" in said(at)
+    assert "Enter a device, its price per hour and the price of a simulated sample" in said(at)
 
 
 def test_it_opens_with_laws_of_one_task(demo: Database, open_page: Open) -> None:
@@ -152,7 +152,7 @@ def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) ->
         ({"kappa": "many"}, "The kappa 'many' cannot be read as a number"),
         ({"reach": "0.32"}, "A target loss of 0.32 is below the floor 0.320 of the one-pass law: ask for a higher one"),
         ({"reach": "0.3"}, "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher one"),
-        ({"have": "-1"}, "-1 samples cannot be at hand: give zero or a positive number"),
+        ({"have": "-1"}, "The number of available samples, -1, is not possible. Give zero or a positive number"),
         ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D and this fit is repetition"),
         ({"repeated": ONE.hash}, "must be repetition over unique samples and this fit is chinchilla"),
         ({"repeated": "0123456789ab"}, "The fit 0123456789ab of this link is not in this workspace"),

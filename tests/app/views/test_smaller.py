@@ -78,7 +78,7 @@ def test_limits_of_the_page_bound_the_sizes(demo: Database, jets: str, open_page
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ({"budget": "0"}, "A budget of 0 FLOPs reaches no loss"),
+        ({"budget": "0"}, "The budget of 0 FLOPs is not positive"),
         ({"ask": "Target", "target": "0.1"}, "A target loss of 0.1 is out of reach"),
         ({"queries": "0", "device": "H100"}, "The number of queries over the model's life is 0"),
         ({"queries": "1e9"}, "Give the machine with the queries over its life"),

@@ -81,7 +81,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "profile of a prior",
         {"prior": {"E": (1.8, 0.1)}, "interval": "profile", "bootstrap": 30},
         GOOD,
-        "The interval profile knows no priors",
+        "The interval profile does not support priors",
     ),
     ("relative error", {"relative_error": 0.0}, GOOD, "relative error is 0: give a number above zero"),
     ("unknown error", {"relative_error": "err"}, GOOD, "no column .err. of relative errors"),

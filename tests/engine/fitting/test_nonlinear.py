@@ -161,7 +161,7 @@ def test_a_formula_in_a_card_is_as_safe_as_a_typed_one(text: str) -> None:
     ("text", "why"),
     [
         ("E + A/U^alpha", "needs U: map a column to it"),
-        ("E + A/N^alpha + 0*B", "parameter B does nothing"),
+        ("E + A/N^alpha + 0*B", "parameter B has no effect"),
         ("E + A/(N - N)", "divides by zero in row 0"),
         ("E + A*log(0 - D)", "no finite number in row 0"),
         ("-exp(A + N*0) ", "no finite prediction above zero"),

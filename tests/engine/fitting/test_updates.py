@@ -40,7 +40,7 @@ def test_known_updates_come_back_to_a_millionth() -> None:
     found = fit(SPEC, NOBODY, curves=curves())
     assert found.values["S_min"] == pytest.approx(S_MIN, rel=1e-6)
     assert critical(found) == pytest.approx(B_CRIT, rel=1e-6)
-    assert "Updates until the smoothed loss is 3." in [w.text for w in found.warnings]
+    assert "Training steps until the smoothed loss is 3." in [w.text for w in found.warnings]
 
 
 def test_noisy_curves_give_the_plateau_within_four_standard_errors() -> None:
@@ -68,13 +68,13 @@ def test_without_a_target_it_is_the_hardest_that_every_run_reaches() -> None:
     rows = shaped(SPEC.model_copy(update={"target": None}), NOBODY, given_curves)
     hardest = 6 - 3 * 20_000 / (S_MIN * (1 + B_CRIT / 64))
     assert rows["loss"][0] == pytest.approx(20_000)
-    assert f"Updates until the smoothed loss is {hardest:.4g}." in rows.notes
+    assert f"Training steps until the smoothed loss is {hardest:.4g}." in rows.notes
 
 
 def test_runs_that_miss_the_target_are_left_out_and_counted() -> None:
     rows = shaped(SPEC.model_copy(update={"target": -20.0}), NOBODY, curves())
     assert len(rows) == 2
-    assert "4 curves that never got there are left out." in rows.notes
+    assert "4 curves that do not reach it are left out." in rows.notes
     with pytest.raises(PlannerError, match="No run reaches loss = -60: the best smoothed value is"):
         shaped(SPEC.model_copy(update={"target": -60.0}), NOBODY, curves())
 
@@ -165,7 +165,7 @@ def test_the_interval_holds_the_choice_of_smoothing() -> None:
     for s in (0.0, 0.3, 0.8):
         other = fit(spec.model_copy(update={"smoothing": s, "bootstrap": 0}), NOBODY, curves=given_curves)
         assert plateau.ci95[0] <= other.values["S_min"] <= plateau.ci95[1]
-    said = "The intervals hold the choice of smoothing: resamples are drawn at 0, 0.3, 0.6, 0.8 alike."
+    said = "The intervals include the choice of smoothing: equal numbers of resamples use 0, 0.3, 0.6, 0.8."
     assert said in [w.text for w in made.warnings]
     assert len(made.resamples) == 200
     assert np.array_equal(fit(spec, NOBODY, curves=given_curves).resamples, made.resamples)

@@ -126,10 +126,10 @@ def test_cuts_never_leave_out_more_than_half(levels: int, seed: int) -> None:
 
 
 def test_too_little_to_leave_out_is_one_sentence() -> None:
-    with pytest.raises(PlannerError, match="takes three values of budget, and these runs have 2"):
+    with pytest.raises(PlannerError, match="requires three values of budget, and these runs have 2"):
         validate(OLS, make_runs(budgets(levels=2)))
     two = {"N": [1.0, 2, 2, 2], "loss": [3.0, 2, 2, 2]}
-    with pytest.raises(PlannerError, match="takes three values of N"):
+    with pytest.raises(PlannerError, match="requires three values of N"):
         validate(FitSpec(law="power", axis="N"), make_runs(two))
     few = {"N": [1.0, 2, 3, 4, 5, 6], "D": [1.0, 3, 2, 4, 6, 9], "loss": [6.0, 5, 4, 3, 2, 1]}
     with pytest.raises(PlannerError, match="Without its largest runs this table cannot be predicted: chinchilla has 5"):
@@ -177,7 +177,7 @@ def test_a_table_too_small_to_validate_is_ranked_by_aic() -> None:
     two = make_runs({"N": N, "D": np.repeat(1e9, 7), "C": np.where(N > 1e6, 2e18, 1e18), "loss": loss})
     found = compare(FitSpec(law="power", axis="N", objective="ols"), two)
     assert found.validation is None
-    assert "takes three values" in found.note
+    assert "requires three values" in found.note
     assert [r["AIC"] for r in rows(found)] == sorted(r["AIC"] for r in rows(found))
     assert rows(found)[0]["error"] is None
 

@@ -155,7 +155,7 @@ def test_the_worth_of_a_limit_is_of_all_money(limits: Limits) -> None:
     assert found.ten.value == pytest.approx(total(plan) - ask(1.1), rel=1e-6)
     assert found.slope.value == pytest.approx((ask(0.999) - ask(1.001)) / (0.002 * most), rel=1e-3)
     assert found.ten.unit == "EUR"
-    said = next(line for line in _beside(plan) if "binds" in line)
+    said = next(line for line in _beside(plan) if "is reached: " in line)
     assert "EUR" in said
     assert "of training" not in said
 
@@ -172,9 +172,7 @@ def test_the_plan_says_what_is_least_and_what_the_least_compute_would_cost(epoch
     assert plan.sentence.startswith("To reach loss 2.3 spend least money: 21,")
     said = next(w.text for w in plan.warnings if w.code == "least-money")
     dear = float(H100.money(value(free, "C"))) + 1e-6 * value(free, "D")
-    assert said.startswith(
-        "The plan takes least money, not least compute: with 1.05 × 10²¹ FLOPs for 2.87 B parameters"
-    )
+    assert said.startswith("The plan minimises money, not compute: with 1.05 × 10²¹ FLOPs for 2.87 B parameters")
     assert said.endswith(f"it would cost {dear / 1e3:.1f} k EUR.")
 
 

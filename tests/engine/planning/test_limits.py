@@ -134,7 +134,7 @@ def test_a_law_without_repetition_credits_no_epoch(epoch: Fit) -> None:
     assert binding(plan) == {"unique", "budget"}
     (text,) = [w.text for w in plan.warnings if w.code == "epochs-not-credited"]
     assert text.startswith(
-        "The law chinchilla says nothing of repeated tokens, so epochs after the first are not credited"
+        "The law chinchilla does not describe repeated tokens, so epochs after the first have no effect"
     )
 
 
@@ -314,13 +314,15 @@ def test_laws_of_the_frontier_alone_keep_limits_on_compute() -> None:
     assert known(plan) == pytest.approx(1e20)
     assert binding(plan) == {"hours"}
     with pytest.raises(
-        PlannerError, match="isoflop knows only the best model of each budget, so it keeps no limit on unique"
+        PlannerError, match="isoflop describes only the best model of each budget, so a limit on unique"
     ):
         plan_budget(fit, 1e22, limits=Limits(unique=1e9))
     with pytest.raises(PlannerError, match="contradicts the limit of 10⁻⁶ hours: it takes at least 10²¹ FLOPs"):
         plan_target(fit, 1 + 10**-0.9, limits=Limits(hours=1e-6), prices=TRAINING)
     size = make_fit((0.1, 1e6, 0.4), law="power", axis="N")
-    with pytest.raises(PlannerError, match="A law on N alone does not say what training takes, so it keeps no limit"):
+    with pytest.raises(
+        PlannerError, match="A law on N alone does not determine the cost of training, so limits are not possible"
+    ):
         plan_target(size, 0.2, limits=Limits(parameters=1e9))
 
 
@@ -335,8 +337,8 @@ def test_limited_plans_survive_json_and_speak(epoch: Fit) -> None:
     ):
         assert read_plan(json.loads(json.dumps(to_json(plan), allow_nan=False))) == plan
         shown = as_text(plan)
-        assert "The limit of 6.00 B unique samples binds: ten per cent more " in shown
-        assert "The limit of 800 GB of memory on each device is slack: the plan uses " in shown
+        assert "The limit of 6.00 B unique samples is reached: ten per cent more " in shown
+        assert "The limit of 800 GB of memory on each device is not reached: the plan uses " in shown
         assert "By C = 6 n_p N D with n_p = 2 the same plan costs 2.00 times as much" in shown
         assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet, SXM" in shown
         assert "Total, money" in shown

@@ -76,9 +76,9 @@ def test_a_target_below_every_floor_is_out_of_reach_whatever_the_limits(epoch: F
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"unique": 0.0}, "A limit of 0 unique samples leaves nothing to plan with"),
-        ({"money": -5.0}, "A limit of -5 money leaves nothing"),
-        ({"hours": math.nan}, "A limit of nan hours leaves nothing"),
+        ({"unique": 0.0}, "A limit of 0 unique samples is not positive"),
+        ({"money": -5.0}, "A limit of -5 money is not positive"),
+        ({"hours": math.nan}, "A limit of nan hours is not positive"),
         ({"epochs": 4.0}, "A limit on epochs needs the number of unique samples"),
         ({"unique": 1e6, "epochs": 0.5}, "At most 0.5 epochs would leave unique samples unused"),
     ],

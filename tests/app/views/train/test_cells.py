@@ -36,7 +36,7 @@ from tests.app.views.train.conftest import EXAMPLE, bars, flops, press, say
         ({"beat": 99, "message": "The disk of /w is full: free some of it, and the cells go on."}, True,
          "The disk of /w is full: free some of it, and the cells go on.", True),
         ({"beat": 40, "message": "at work"}, True,
-         "The runner has said nothing for 60 s: another one takes over if it is gone.", True),
+         "The runner has sent no heartbeat for 60 s. If it has ended, another one replaces it.", True),
         ({"beat": 40, "message": "at work"}, False, "Nothing runs.", False),
     ],
 )  # fmt: skip

@@ -95,7 +95,7 @@ def test_a_launch_queues_each_cell_once_however_often_it_is_pressed(open_page: O
         (w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144)
     )
     press(at, "Launch 9 cells")
-    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of it were here already."]
+    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of it exist already."]
     assert set(Queue(root).scan()) == set(cells)
     assert len(sweep.read_sweeps(root)) == 1
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
@@ -190,8 +190,8 @@ def test_a_grid_goes_to_a_file_and_comes_back_into_the_form(open_page: Open) -> 
     [
         (b"family = ", "GRID.toml cannot be read as TOML"),
         (b'family = "nobody"', "There is no family 'nobody' of cells: use teacher-student"),
-        (b"\xff\xfe", "GRID.toml is no text: write the grid as TOML in UTF-8."),
-        (b'family = "teacher-student"\n[cell]\nwidth = [' + b"8, " * 1500 + b"9]", "more values than the form takes"),
+        (b"\xff\xfe", "GRID.toml is not a text file. Write the grid as TOML in UTF-8."),
+        (b'family = "teacher-student"\n[cell]\nwidth = [' + b"8, " * 1500 + b"9]", "too many values"),
     ],
 )
 def test_a_file_that_is_no_grid_says_why_and_the_form_stays(open_page: Open, file: bytes, sentence: str) -> None:
@@ -216,8 +216,8 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
         (Estimate(9, 0, 5e9, 34.0, 0.0141, 8.0, 1.2e6, ""), Cap(None, 2.0, "EUR"),
          "About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell takes 8 s."),
         (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, ""), Cap(2.0),
-         "3 of 9 cells are done already. About 2 h on this machine, 4 device hours; the longest cell takes 60 min. "
-         "That is more than the 2 device hours that it may spend: it will wait there."),
+         "3 of 9 cells are already finished. About 2 h on this machine, 4 device hours; the longest cell takes 60 min. "
+         "This exceeds the maximum of 2 device hours: the sweep waits when it is reached."),
         (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(), ""),
         (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
     ],

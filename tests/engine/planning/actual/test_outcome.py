@@ -189,14 +189,14 @@ def test_without_resamples_nothing_is_inside_or_out() -> None:
     made = make_fit(EPOCH, ranges=RANGES)
     found = outcome(plan_budget(made, 1e21), made, Actual(2.3))
     assert found.inside(0.68) is None
-    assert tally([found], 0.68).sentence == "No result has a prediction interval to be held against."
+    assert tally([found], 0.68).sentence == "No result has a prediction interval to compare with."
 
 
 def test_bad_results_are_named(epoch: Fit) -> None:
     plan = plan_budget(epoch, 1e21)
-    with pytest.raises(PlannerError, match="An actual result of nan is no number"):
+    with pytest.raises(PlannerError, match="The result nan is not a finite number"):
         Actual(math.nan)
-    with pytest.raises(PlannerError, match="A run with N = 0 cannot be"):
+    with pytest.raises(PlannerError, match="N = 0 of the run is not positive"):
         Actual(2.0, N=0.0)
     other = make_fit(tuple(1.01 * x for x in EPOCH), scattered(EPOCH))
     with pytest.raises(PlannerError, match="The plan was made from the fit"):
@@ -204,7 +204,7 @@ def test_bad_results_are_named(epoch: Fit) -> None:
     far = scattered(EPOCH, 200, 0.02)
     far[:50, 0] = 1.5
     beyond = make_fit(EPOCH, far, ranges=RANGES)
-    with pytest.raises(PlannerError, match="Neither the plan nor the result says N and D"):
+    with pytest.raises(PlannerError, match="Neither the plan nor the result contains N and D"):
         outcome(plan_target(beyond, 1.7), beyond, Actual(1.8))
     with pytest.raises(PlannerError, match="not a result that Isoplan wrote"):
         read_actual({"N": 3})
@@ -215,7 +215,9 @@ def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: f
     """This holds for a fit of the logarithm, for a fit of the loss itself, and for a metric through its map."""
     squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
     for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
-        with pytest.raises(PlannerError, match=f"A loss of {value:g} cannot stand beside {why}: give a positive one"):
+        with pytest.raises(
+            PlannerError, match=f"A loss of {value:g} cannot be compared with {why}. Give a positive value"
+        ):
             outcome(plan_budget(law, 1e21), law, Actual(value))
     signed = replace(squares, data=replace(squares.data, ranges={**RANGES, "loss": (-1.0, 4.0)}))
     assert outcome(plan_budget(signed, 1e21), signed, Actual(value)).actual.value == value

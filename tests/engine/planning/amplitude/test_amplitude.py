@@ -330,7 +330,10 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
             lambda: Anchor("D", 1e4, 1e-3, doubled=-0.53),
             "The anchor at D = 10000 is not converged: doubling N and C raised its loss by 53 %; lower the",
         ),
-        (lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan), "doubled: nan is no change of a loss. Give the part by"),
+        (
+            lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan),
+            "doubled: nan is not a relative change of a loss. Give its decrease",
+        ),
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
         (
             lambda: plan_amplitude(4, of_mse(1.0), [CHEAP]),
@@ -356,17 +359,17 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         ),
         (
             lambda: plan_amplitude(3, of_error(1e-3, 1.0), law=published_law("ttH")),
-            "The law of ttH is one of raw amplitudes, of which sigma(log A) makes no relative error: give a target MSE",
+            "The law of ttH describes raw amplitudes, so sigma(log A) does not convert its MSE",
         ),
         (lambda: plan_amplitude(4, of_mse(1e-3), law=published_law("Zgg")), "Zgg has 3 final-state particles and the"),
         (lambda: plan_amplitude(3, of_mse(1e-3), [CHEAP], published_law("Zgg")), "each fix the scale: give one of the"),
         (
             lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP, Anchor("D", 1e5, 2e-3)]),
-            "The loss of the runs does not fall with D",
+            "The loss of the runs does not decrease with D",
         ),
         (
             lambda: plan_amplitude(3, of_mse(1e-3), law=published_law("Zgg"), floor=1e-5),
-            "A published law has a floor of its own: leave the floor out, or give an anchor.",
+            "A published law already has a floor. Leave the floor out, or give an anchor.",
         ),
         (lambda: published_law("Zbb"), "No amplitude law of 'Zbb' is published: choose one of ttH, Zg,"),
         (lambda: published_law("Zg", "N"), "No law of Zg against N with MLP-I, MSE is published"),

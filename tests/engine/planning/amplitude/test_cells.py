@@ -105,7 +105,7 @@ def test_bad_tables_are_one_sentence() -> None:
     rows = table().to_dict("records")
     with pytest.raises(PlannerError, match=r"t.csv has no column seen: give a table of amplitude cells"):
         read_cells([{k: v for k, v in rows[0].items() if k != "seen"}], "t.csv")
-    with pytest.raises(PlannerError, match=r"Row 1 of t.csv is no cell: give positive numbers in N, D, C"):
+    with pytest.raises(PlannerError, match=r"Row 1 of t.csv is not a valid cell. Give positive numbers in N, D, C"):
         read_cells([rows[0] | {"D": "many"}], "t.csv")
     for name, value in (
         ("loss", 0.0),
@@ -117,13 +117,15 @@ def test_bad_tables_are_one_sentence() -> None:
         ("d", 3),
         ("d", "inf"),
     ):
-        with pytest.raises(PlannerError, match=r"Row 2 of t.csv is no cell: give positive numbers .*, 3 n_f - 5, and"):
+        with pytest.raises(
+            PlannerError, match=r"Row 2 of t.csv is not a valid cell. Give positive numbers .*, 3 n_f - 5, and"
+        ):
             read_cells([rows[0], rows[1] | {name: value}], "t.csv")
     with pytest.raises(PlannerError, match="no trained cells of 'WWZ': choose one of Zgg, or train some"):
         most_anchors(read_cells(rows, "t.csv"), "WWZ")
     with pytest.raises(PlannerError, match="Zgg has 3 final-state particles and the plan is for 4"):
         plan_trained(4, of_mse(1e-6), of())
-    with pytest.raises(PlannerError, match="does not fall with D, so that D does not limit it"):
+    with pytest.raises(PlannerError, match="does not decrease with D, so D does not limit it"):
         plan_fitted("Zgg", 3, of_mse(1e-6), [Anchor("D", 1e3, 1e-3), Anchor("D", 1e4, 1e-3)])
 
 

@@ -158,7 +158,7 @@ def test_one_place_keeps_the_bound() -> None:
 def test_cells_that_scatter_and_cells_that_fall_are_said() -> None:
     plan = plan_trained(3, of_mse(1e-6), of(noise=0.5, falling=(1000,)))
     said = {w.code: w.text for w in plan.warnings}
-    assert "around the law, more than the 10 %" in said["scatter"]
+    assert "around the law, more than the assumed error of 10 %" in said["scatter"]
     assert "Cells of Zgg left out: 3." in said["still-falling"]
 
 
@@ -199,10 +199,10 @@ def test_the_dimension_of_a_file_says_whether_its_energy_is_fixed(
 def test_cells_that_level_off_where_the_target_feels_it_are_said() -> None:
     found = of(K=1e-4, noise=0.02)
     (text,) = (w.text for w in plan_trained(3, of_mse(1.2e-4), found).warnings if w.code == "levels-off")
-    said = re.match(r"With a floor of its own the law of these cells levels off at K = ([\d.]+) × 10⁻⁵ \(", text)
+    said = re.match(r"A fit of these cells with a free floor gives K = ([\d.]+) × 10⁻⁵ \(", text)
     assert said is not None
     assert float(said[1]) == pytest.approx(10, rel=0.1)
-    assert "train one with twice the N at the largest D" in text
+    assert "Train a cell with twice the N at the largest D" in text
     for plan in (plan_trained(3, of_mse(1e-2), found), plan_trained(3, of_mse(2e-4), found, floor=1e-4)):
         assert "levels-off" not in {w.code for w in plan.warnings}
     assert "levels-off" not in {w.code for w in plan_trained(3, of_mse(1e-6), of(noise=0.02)).warnings}

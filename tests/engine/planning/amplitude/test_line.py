@@ -54,7 +54,7 @@ def test_two_near_anchors_do_not_reach_a_far_target_soon() -> None:
 
 def test_a_line_that_does_not_fall_is_one_sentence() -> None:
     for axis in ("N", "D"):
-        with pytest.raises(PlannerError, match=f"of the runs does not fall with {axis}, so that {axis} does not"):
+        with pytest.raises(PlannerError, match=f"of the runs does not decrease with {axis}, so {axis} does not"):
             fit_line([Anchor(axis, 1e3, 1e-3), Anchor(axis, 1e4, 1e-3)])
     with pytest.raises(PlannerError, match=r"at or below the floor 0\.01"):
         fit_line(anchors_of(of()), 0.01)

@@ -65,7 +65,7 @@ def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
     table = [line for line in lines if line.startswith("|")]
     assert len({line.count("|") for line in table}) == 1
     assert table[2].startswith("| Model size N | ")
-    assert any(line.startswith("- The limit of 6.00 B unique samples binds") for line in lines)
+    assert any(line.startswith("- The limit of 6.00 B unique samples is reached") for line in lines)
 
 
 @pytest.mark.parametrize(

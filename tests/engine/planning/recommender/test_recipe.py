@@ -232,9 +232,9 @@ def tiny() -> Settings:
             "is smaller than one candidate row",
         ),
         (lambda: recommend(published_evidence(), 1e18, "auc"), "No run measures the metric 'auc': choose one of"),
-        (lambda: recommend(published_evidence(), 0, "val_loss"), "A budget of 0 FLOPs trains nothing"),
+        (lambda: recommend(published_evidence(), 0, "val_loss"), "The budget of 0 FLOPs is not positive"),
         (lambda: LearningRate(rate=0), "The learning rate is 0: give a positive number"),
-        (lambda: Settings(batch=0), "A batch of 0 sequences is none"),
+        (lambda: Settings(batch=0), "The batch size of 0 sequences is too small"),
         (lambda: from_fit(make_fit((1.0, 2.0, 0.3), law="power", axis="D")), "has no optimum to read a setting from"),
         (
             lambda: recommend(

@@ -316,7 +316,7 @@ def test_two_million_jets_are_worth_more_repeated() -> None:
     assert found.repeated.value == pytest.approx(0.32 + 5.79 * 2e6**-0.22)
     assert found.equivalent.value == pytest.approx(17.2 * 2e6, rel=0.01)
     assert found.equivalent.ci68 is not None
-    with pytest.raises(PlannerError, match="0 samples are worth nothing"):
+    with pytest.raises(PlannerError, match="The number of samples, 0, is not positive"):
         worth_of(*fits(), U=0)
 
 
@@ -342,10 +342,10 @@ def test_a_power_law_of_unique_samples_is_the_same_law() -> None:
     [
         (lambda: SampleCosts(0.0, 1e-18), "The price of one simulated sample is 0: give a positive number"),
         (lambda: SampleCosts(1e-3, 0.0), "The price of one FLOP is 0: give a positive number"),
-        (lambda: SampleCosts(1e-3, 1e-18, have=-1), "-1 samples cannot be at hand"),
+        (lambda: SampleCosts(1e-3, 1e-18, have=-1), "The number of available samples, -1, is not possible"),
         (lambda: stated(0.5), "kappa = 0.5 would need less compute than the best single pass"),
         (lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.3, COSTS, TEN), "loss of 0.3 is below the floor 0.320 of the"),
-        (lambda: simulate_or_repeat(TABLE_1, TABLE_2, math.nan, COSTS, TEN), "A target of nan is no number"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_2, math.nan, COSTS, TEN), "The target nan is not a finite number"),
         (lambda: simulate_or_repeat(TABLE_2, TABLE_2, 0.5, COSTS, TEN), "one-pass law must be a surface over N and D"),
         (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "repetition over unique samples and this fit"),
         (

@@ -176,7 +176,7 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
         same_loss(epoch, asked)
     with pytest.raises(PlannerError, match="A limit on hours needs a machine: name the device that trains"):
         lifetime(epoch, Question("budget", 1e20, Limits(hours=1.0)), Inference(queries=1e9))
-    with pytest.raises(PlannerError, match="A target of nan is no number"):
+    with pytest.raises(PlannerError, match="The target nan is not a finite number"):
         same_loss(epoch, Question("target", float("nan")))
     served = Inference(queries=1e9, machine=Machine(find_device("H200")))
     with pytest.raises(PlannerError, match="An hour of H200 has no price"):
@@ -195,7 +195,7 @@ def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
     for name in ("question", "fit", "law", "y", "compute", "allocation", "p_reach", "warnings"):
         assert raw[name] == plan_json(plan)[name], name
     assert raw["sentence"] == f"{half_sentence(curve)} {smallest_sentence(curve)}"
-    assert "Caution: The law chinchilla says nothing of repeated tokens" in same_loss_text(curve)
+    assert "Caution: The law chinchilla does not describe repeated tokens" in same_loss_text(curve)
     assert "Compute rule: C = 6 N D." in same_loss_text(curve)
 
 
