@@ -269,7 +269,7 @@ whatever the batch, while a larger batch trains against more.
     for metric in (metric for metric in trained.COLUMNS if there(folder, "B", metric)):
         made, behind = trained.evidence(folder, metric).batch[metric], trained.updates(folder, metric)
         S = dict(zip(behind["batch"].tolist(), behind[made.spec.y].tolist(), strict=True))
-        at = next(w.text.split()[-1].rstrip(".") for w in made.warnings if w.text.startswith("Updates until"))
+        at = next(w.text.split()[-1].rstrip(".") for w in made.warnings if w.text.startswith("Training steps until"))
         lines.append(
             (metric, at, *(f"{S[B]:,.0f}" if B in S else "" for B in batches), _critical(made), printed.get(metric, ""))
         )

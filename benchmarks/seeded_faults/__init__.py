@@ -42,6 +42,12 @@ FOLDER = Path(tempfile.gettempdir()) / "isoplan-seeded-faults"
 """The folder of the recorded coverage. Delete it to record again."""
 COMPILED = "engine/fitting/solver/kernels/"
 """The folder of compiled functions, in which coverage records no lines: tests that call any of them are used."""
+SOURCES = FOLDER / "sources"
+"""Copy of the sources that were recorded. Faults are drawn from it and put into copies of it."""
+APPEND = "--import-mode=append"
+"""Option of pytest: without it the folder of the tests hides the package that PYTHONPATH names."""
+MOST = 150
+"""Largest number of tests for a fault."""
 LIMIT = 900.0
 """Seconds after which the tests of a fault are stopped: a fault that makes a test hang counts as found."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -62,7 +68,7 @@ def run() -> Report:
         _record()
     data, seconds = coverage.CoverageData(str(FOLDER / "coverage")), json.loads((FOLDER / "times.json").read_text())
     data.read()
-    faults = draw_faults(ROOT, GROUPS, EACH, SEED)
+    faults = draw_faults(SOURCES, GROUPS, EACH, SEED)
     tests = [_reaching(fault, data, seconds) for fault in faults]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = list(pool.map(_try, faults, tests))
@@ -76,9 +82,9 @@ def run() -> Report:
     )
 
 
-def _copy(folder: Path) -> dict[str, str]:
+def _copy(source: Path, folder: Path) -> dict[str, str]:
     """Copy the sources to ``folder`` and return the environment in which they are the package ``isoplan``."""
-    shutil.copytree(ROOT, folder, ignore=SKIPPED)
+    shutil.copytree(source, folder, ignore=SKIPPED)
     links = folder / "build" / "types" / "isoplan"
     links.mkdir(parents=True)
     for source in (*(folder / name for name in PARTS[:-1]), *(folder / "isoplan").iterdir()):
@@ -91,25 +97,30 @@ def _copy(folder: Path) -> dict[str, str]:
 def _record() -> None:
     """Run the tests under coverage. Failed tests do not stop it; they only find no fault."""
     shutil.rmtree(FOLDER, ignore_errors=True)
-    env = _copy(FOLDER / "sources")
+    env = _copy(ROOT, SOURCES)
     (FOLDER / "settings").write_text(SETTINGS)
     env |= {VARIABLE: "", TIMES: str(FOLDER / "times.json"), "COVERAGE_FILE": str(FOLDER / "coverage")}
-    settings, tests = f"--rcfile={FOLDER / 'settings'}", ["-q", "-n", "logical", "--dist", "loadfile"]
+    settings, tests = f"--rcfile={FOLDER / 'settings'}", ["-q", APPEND, "-n", "logical", "--dist", "loadfile"]
     tests += ["-p", "benchmarks.seeded_faults.record", *TESTS]
     coverage_run = [sys.executable, "-P", "-m", "coverage", "run", settings, "-m", "pytest", *tests]
-    subprocess.run(coverage_run, cwd=FOLDER / "sources", env=env)
+    subprocess.run(coverage_run, cwd=SOURCES, env=env)
     combine = [sys.executable, "-P", "-m", "coverage", "combine", "-q", settings]
-    subprocess.run(combine, cwd=FOLDER / "sources", env=env, check=True)
+    subprocess.run(combine, cwd=SOURCES, env=env, check=True)
     (FOLDER / "done").touch()
 
 
 def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach the line of a fault, the shortest first."""
+    """Return the tests that reach the line of a fault, the shortest first.
+
+    They are all tests that reach the file if its line runs only when the module is imported.
+    """
     compiled = fault.file.startswith(COMPILED)
-    file = str(FOLDER / "sources" / (f"{COMPILED}bindings.py" if compiled else fault.file))
-    lines = data.contexts_by_lineno(file)
-    tests = {one for tests in lines.values() for one in tests} if compiled else lines.get(fault.line, [])
-    return sorted((one for one in tests if one in seconds), key=lambda one: seconds[one])
+    lines = data.contexts_by_lineno(str(SOURCES / (f"{COMPILED}bindings.py" if compiled else fault.file)))
+    first = max((line for line in lines if line <= fault.line), default=0)  # of a statement of several lines
+    tests = set(lines.get(first, ())) & seconds.keys()
+    if compiled or not tests:
+        tests = {one for tests in lines.values() for one in tests} & seconds.keys()
+    return sorted(tests, key=lambda one: seconds[one])[:MOST]
 
 
 def _try(fault: Fault, tests: list[str]) -> Outcome:
@@ -118,11 +129,11 @@ def _try(fault: Fault, tests: list[str]) -> Outcome:
         return Outcome(fault, 0, "")
     with tempfile.TemporaryDirectory(prefix="isoplan-fault-") as name:
         root = Path(name) / "sources"
-        env = _copy(root)
+        env = _copy(SOURCES, root)
         source = root / fault.file
         source.write_text(fault.apply(source.read_text()))
         (root.parent / "tests.txt").write_text("\n".join(tests))
-        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "--tb=no", f"@{root.parent / 'tests.txt'}"]
+        command = [sys.executable, "-P", "-m", "pytest", "-q", APPEND, "-x", "--tb=no", f"@{root.parent / 'tests.txt'}"]
         try:
             done = subprocess.run(
                 command, cwd=root, env=env, capture_output=True, text=True, timeout=LIMIT, check=False
