@@ -46,9 +46,7 @@ SOURCES = FOLDER / "sources"
 """Copy of the sources that were recorded. Faults are drawn from it and put into copies of it."""
 APPEND = "--import-mode=append"
 """Option of pytest: without it the folder of the tests hides the package that PYTHONPATH names."""
-MOST = 150
-"""Largest number of tests for a fault."""
-LIMIT = 900.0
+LIMIT = 3600.0
 """Seconds after which the tests of a fault are stopped: a fault that makes a test hang counts as found."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
@@ -120,7 +118,7 @@ def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, f
     tests = set(lines.get(first, ())) & seconds.keys()
     if compiled or not tests:
         tests = {one for tests in lines.values() for one in tests} & seconds.keys()
-    return sorted(tests, key=lambda one: seconds[one])[:MOST]
+    return sorted(tests, key=lambda one: seconds[one])
 
 
 def _try(fault: Fault, tests: list[str]) -> Outcome:
