@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
+from tests import progress
 from tests.browser.conftest import drawn_traces, scrolls_sideways, wait_ready
 from tests.progress import LAST
 
 ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
+AGAIN = 5000
+"""Milliseconds after which an option is looked for again."""
 BUDGET, TARGET_LOSS = "Compute budget", "Target loss"
 expect.set_options(timeout=LAST * 1000)
 
@@ -44,8 +47,20 @@ def select(page: Page, label: str, option: str) -> None:
     box = page.get_by_role("combobox", name=label, exact=True)
     if box.input_value() == option:
         return
-    box.fill(option)
-    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
+    entry = page.get_by_role("option", name=option, exact=True)
+
+    def choose() -> bool:
+        """Type again if the page was drawn anew in between, which closes the list."""
+        box.fill("")
+        box.fill(option)
+        try:
+            entry.click(timeout=AGAIN)
+        except TimeoutError:
+            return False
+        return True
+
+    progress.wait(choose)
     expect(box).to_have_value(option)
     settle(page)
 
