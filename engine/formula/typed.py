@@ -103,7 +103,7 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Whether the formula is a + b x, where every name in ``of`` may be x, and a and b contain the others.
+    """Whether the formula is linear, a + b x, in each name x of ``of``; a and b depend only on the other names.
 
     False also for a straight line that is written with a kink or a power: the test uses the formula, not its values.
     """

@@ -1,4 +1,4 @@
-"""Reading of the columns of a table: text and units to confirm, rows of one run, roles by a formula."""
+"""Confirmations before a table is read: text as numbers, units, rows that belong to one run, and roles by a formula."""
 
 from __future__ import annotations
 

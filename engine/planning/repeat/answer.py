@@ -68,7 +68,9 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class SimulateOrRepeat:
-    """Answer to simulate or repeat. ``shared`` states whether both laws have one floor.
+    """Comparison of a single pass over simulated samples with repeated samples, for one target.
+
+    ``shared`` states whether both laws have one floor.
 
     Without a common floor, omega is valid only at this target. ``floor`` is the common floor of a joint fit of both
     tables. ``alone`` contains N, D and C of a plan by the one-pass fit alone. Both are None if each law keeps its own

@@ -35,7 +35,7 @@ def template() -> bytes:
 
 
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
-    """Export the rows of a table (that meet an SQL condition) with their column names, after their row ids.
+    """Export the rows of a table with their row ids and column names; only those that meet ``where``, if it is given.
 
     If rows are withdrawn, a second column gives the reason. In CSV the role follows the name of a column if they
     differ: ``params [N]``.
