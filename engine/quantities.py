@@ -60,6 +60,10 @@ class Reading:
     value: float
     note: str
 
+    def notes(self, text: str) -> list[str]:
+        """Return a sentence on how ``text`` was read; none if it has only one meaning."""
+        return [f"{text} is read as {self.value:.4g} FLOPs: {self.note}."] if self.note else []
+
 
 def parse_number(text: str, what: str = "number") -> float:
     """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.

@@ -227,7 +227,7 @@ def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
 def read_budget(option: str) -> float:
     """Return the FLOPs of --budget. If the text has several meanings, print the one that is used."""
     reading = parse_flops(option, "option --budget")
-    note([f"{option} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else [])
+    note(reading.notes(option))
     return reading.value
 
 

@@ -19,8 +19,8 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
     for field in stated:
         value = field.value(texts[field.name], place)
         if field.name == "budget":
-            note, value = value.note, value.value
-            notes += [f"{texts['budget']} is read as {value:.4g} FLOPs: {note}."] if note else []
+            notes += value.notes(texts["budget"])
+            value = value.value
         asked = Question("budget" if field.name == "budget" else "target", value, limits)
     # The page has one form for machine and queries. Elsewhere queries without a machine are counted in FLOPs.
     apart = () if place == "page" else [field.name for field in QUERIES]
