@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -169,3 +170,14 @@ def wait_healthy(server: Server) -> None:
             return False
 
     progress.wait(answers, server.workspace, why=server.output.read_text)
+
+
+def log_of(root: Path) -> str:
+    """Return the log of the servers of workspace ``root``; empty if none has written one."""
+    place = root / "logs" / "isoplan.log"
+    return place.read_text() if place.exists() else ""
+
+
+def rows_taken(root: Path) -> int:
+    """Return the number of cells that the servers of this workspace added as rows, summed over all their batches."""
+    return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))

@@ -5,7 +5,6 @@ behind.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -32,7 +31,7 @@ from isoplan.trainers.grid import make_grid
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, object_in, process
 from tests.engine.store.test_results import fitted
-from tests.server import forked
+from tests.server import forked, log_of, rows_taken
 from tests.trainers.conftest import ROOT, run_all, wait_for, workspace
 
 HERE = {"PYTHONPATH": str(ROOT)}
@@ -59,10 +58,6 @@ def restored(file: Path, root: Path) -> Path:
     done = process("restore", file, "--workspace", root)
     assert done.returncode == 0, done.stderr
     return root
-
-
-def log_of(root: Path) -> str:
-    return (root / "logs" / "isoplan.log").read_text()
 
 
 def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path: Path) -> None:
@@ -106,10 +101,6 @@ def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path
         assert after.result is not None
         assert after.result["metrics"]["loss"] == ends[record.name].result["metrics"]["loss"]  # type: ignore[index]
     assert {r.name for r in Queue(root).scan().values()} == set(sweep.cells)
-
-
-def rows_taken(root: Path) -> int:
-    return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))
 
 
 def test_a_shared_app_gives_copies_to_several_at_once(root: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -24,7 +23,7 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.heartbeat import is_held
 from isoplan.trainers.backend.store.record import Record
 from tests import progress
-from tests.server import forked, stop
+from tests.server import forked, log_of, rows_taken, stop
 from tests.trainers.conftest import ROOT, add, run_all, wait_for, workspace
 
 KEY = cell_index.table_of("counter")
@@ -39,16 +38,6 @@ def root(tmp_path: Path) -> Path:
 
 def all_done(found: dict[str, Record]) -> bool:
     return all(record.state == "done" for record in found.values())
-
-
-def log_of(root: Path) -> str:
-    place = root / "logs" / "isoplan.log"
-    return place.read_text() if place.exists() else ""
-
-
-def rows_taken(root: Path) -> int:
-    """Return the number of cells that the servers of this workspace added as rows, summed over all their batches."""
-    return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))
 
 
 def names_in_table(root: Path) -> list[str]:

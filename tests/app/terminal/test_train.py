@@ -124,8 +124,7 @@ def test_with_the_app_open_its_runner_trains_and_it_makes_the_rows(root: Path) -
         done = process("train", grid(root, "size = [1, 2, 3]\nsteps = 3"), "--workspace", root)
         assert done.returncode == 0, done.stderr
         assert "3 of 3 cells are done." in done.stdout
-        log = root / "logs" / "isoplan.log"
-        progress.wait(lambda: "became" in log.read_text(), root)
+        progress.wait(lambda: server.rows_taken(root) == 3, root)
     with open_workspace(root) as db:
         assert sorted(tables.frame(db, table_of("counter"))["run"]) == sorted(Queue(root).scan())
 
