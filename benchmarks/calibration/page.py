@@ -26,8 +26,8 @@ Whether a target can be reached at all is not measured here but in [floors.md](f
 design on its own, including designs that tuned no rule and designs drawn after the rules were frozen. At a target equal
 to the true floor a correct probability is uniform; floors.md gives the shares below 5, 16 and 32 %.
 [coverage.md](coverage.md) checks the cost of a target on designs that tuned no rule, each with one true floor (the row
-"C at a target"). [benchmarks.md](benchmarks.md) has the measure of this page for such designs ("Cost of a target on designs
-that tuned no rule"). On all five of them the 68 % interval meets its goal.
+"C at a target"). [benchmarks.md](benchmarks.md) has the measure of this page for such designs
+("Cost of a target on designs that tuned no rule"). On all five of them the 68 % interval meets its goal.
 
 - The true floor of each table is drawn evenly from three standard errors on either side of the target (the table gives
   the width, in the unit of the loss). All other parameters of the law stay fixed.

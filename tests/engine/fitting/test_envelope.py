@@ -101,7 +101,8 @@ def test_luck_is_taken_off_and_the_intervals_hold_the_truth() -> None:
 def test_the_best_fit_does_not_depend_on_how_often_it_is_refitted() -> None:
     curves = scattered(3)
     none, some = (fit(SPEC.model_copy(update={"bootstrap": n, "seed": n}), NOBODY, curves=curves) for n in (0, 30))
-    assert none.theta == pytest.approx(some.theta, rel=1e-9)
+    # An objective in double precision determines its minimum to about 1e-8.
+    assert none.theta == pytest.approx(some.theta, rel=1e-7)
 
 
 def test_where_luck_is_not_known_the_intervals_are_said_to_be_narrow() -> None:
