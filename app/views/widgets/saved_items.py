@@ -72,7 +72,6 @@ class Place:
 def list_places() -> dict[str, Place]:
     """Return the page of each kind of answer."""
     return {
-        "repeat": Place("plan", "call_split", "Simulate or repeat"),
         **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},
         "recipe": Place("recommender", "recommend", "Recommender"),
         "amplitude": Place("precision", "adjust", "Precision"),

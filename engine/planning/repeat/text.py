@@ -17,8 +17,8 @@ from isoplan.engine.quantities import count, rounded
 
 if TYPE_CHECKING:
     from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat
-    from isoplan.engine.planning.repeat.between import Between
-    from isoplan.engine.planning.repeat.price_picture import Picture
+    from isoplan.engine.planning.repeat.costs import Picture
+    from isoplan.engine.planning.repeat.few_epochs import Between
     from isoplan.engine.planning.repeat.worth import Worth
 
 LABELS = {
@@ -63,9 +63,9 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
     return (*found, *((label, getattr(answer, name)) for name, label in COMPARED.items()))
 
 
-def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """Return the table: both regimes line by line, then their comparison."""
-    return tuple(as_row(label, q) for label, q in lines(answer))
+def rows(answer: SimulateOrRepeat, priced: bool = True) -> tuple[Row, ...]:
+    """Return the table: both regimes line by line, then their comparison; without the money if not ``priced``."""
+    return tuple(as_row(label, q) for label, q in lines(answer) if priced or q.unit != answer.costs.currency)
 
 
 def sentence(answer: SimulateOrRepeat) -> str:
@@ -146,25 +146,13 @@ def _spread(q: Quantity) -> str:
     return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
-def unpriced_rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """Return the lines of the table that need no price."""
-    return tuple(as_row(label, q) for label, q in lines(answer) if q.unit != answer.costs.currency)
-
-
-def as_text(answer: SimulateOrRepeat) -> str:
-    """Return the answer as text for a terminal."""
-    return _text(answer, sentence(answer), rows(answer))
-
-
-def unpriced_text(answer: SimulateOrRepeat) -> str:
-    """Return the parts that need no price, for a terminal."""
-    return _text(answer, unpriced(answer), unpriced_rows(answer))
-
-
-def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
-    notes = [f"\n{w.line}" for w in by_level(answer.warnings)]
-    lines = [*table(body), ""] if body else []
-    return "\n".join([said, "", *lines, f"Compute rule: {answer.compute.text}.", *notes])
+def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
+    """Return the answer as text for a terminal; if not ``priced``, only the parts that need no price."""
+    body, notes = rows(answer, priced), [f"\n{w.line}" for w in by_level(answer.warnings)]
+    first = sentence(answer) if priced else unpriced(answer)
+    return "\n".join(
+        [first, "", *([*table(body), ""] if body else []), f"Compute rule: {answer.compute.text}.", *notes]
+    )
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:

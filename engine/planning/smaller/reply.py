@@ -52,7 +52,7 @@ def answer(fit: Fit, given: Given) -> Smaller:
         lifetime_sentence(life) if life else "",
         (*_sizes(curve, life), *(_life(fit, given, life, served) if life and served else ())),
         UNSERVED if served is None else "",
-        life,
+        lifetime=life,
     )
 
 

@@ -18,7 +18,7 @@ Query = dict[str, list[str]]
 
 def list_kinds() -> tuple[str, ...]:
     """Return the kinds of answers: the questions of the planner, and the kinds with their own page or section."""
-    return ("repeat", *find_questions(), "recipe", "amplitude")
+    return (*find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)
