@@ -35,22 +35,21 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
         colour, opacity = (COLOURS[shade.colour], REGION) if shade.colour else (GREY, FORBIDDEN)
         shapes.append(lines.upright(shade.low, shade.high, colour, opacity))
         notes += [_in_shade(theme, chart.x, shade)] if shade.text else []
-    labels = [one for one in chart.labels if not (one.spare and theme.crowding > CROWDED)]
-    notes += [_label(theme, chart, label) for label in labels]
+    small = theme.crowding > CROWDED
+    notes += [_label(theme, chart, label) for label in chart.labels if not (label.spare and small)]
     notes += [note for area in chart.areas for note in _name(theme, chart, area)]
-    for x, text in chart.uprights:
+    for x, text, rest in chart.uprights:
         line = {"color": GREY, "width": theme.line(1.4), "dash": "dot"}
         shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line})
-        notes.append(_beside(theme, chart, x, text))
-    height, margin = HEIGHT, dict[str, int]()
-    if keys := [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]:
-        key, above = lines.keyed(*keys, between="<br>"), theme.crowding > CROWDED
-        place = {"y": 1, "yshift": 4, "xshift": 0} if above else {}
-        notes.append(lines.note(theme, key, **place) if above else lines.corner(theme, key, top=False, align="left"))
-        height, margin = (round(1.25 * HEIGHT), {"t": 44}) if above else (height, margin)
+        notes.append(_beside(theme, chart, x, text if small else text + rest))
+    keys = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
+    above = bool(keys) and small
+    if keys:  # in the lower right corner, or above a small plot
+        place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
+        notes.append(lines.note(theme, lines.keyed(*keys, between="<br>"), **place))
     figure = compose(
-        theme, height, chart.name, traces, shapes, notes,
-        xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y), margin=margin,
+        theme, HEIGHT * (1.25 if above else 1), chart.name, traces, shapes, notes,
+        xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y), margin={"t": 44} if above else {},
     )  # fmt: skip
     return Drawing(figure, chart.alt, chart.name, lambda: pd.DataFrame(dict(chart.columns)))
 

@@ -102,7 +102,8 @@ class Shade:
 class Chart:
     """Areas, curves and points over two axes; ``alt`` describes the chart for readers who cannot see it.
 
-    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x and its text.
+    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x, its text, and
+    the rest of the text, which is omitted in a small figure.
     Remarks on limits and runs are at the top if ``top``, else at the bottom; the texts of vertical lines are at the
     other end. ``columns`` are the numbers of its table.
     """
@@ -116,6 +117,6 @@ class Chart:
     markers: tuple[Marker, ...] = ()
     labels: tuple[Label, ...] = ()
     shades: tuple[Shade, ...] = ()
-    uprights: tuple[tuple[float, str], ...] = ()
+    uprights: tuple[tuple[float, str, str], ...] = ()
     columns: Mapping[str, Floats | Bools] = field(default_factory=dict)
     top: bool = True

@@ -87,7 +87,7 @@ def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
         curves=(Curve(N, total[cut], curve.within[cut], curve.beyond[cut] <= INSIDE, "text", 2.2, hover),),
         areas=tuple(areas),
         markers=(Marker(curve.best, least, star, life.N.ci68, life.total.ci68),),
-        uprights=((curve.first, "best for<br>training alone"),),
+        uprights=((curve.first, "best for<br>training alone", ""),),
         columns={name: getattr(curve, name) for name in names},
         top=False,
     )
