@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit

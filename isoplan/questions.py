@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.measured import check_runs, choose_rule
 from isoplan.options import check_options, file_name, single

@@ -27,9 +27,8 @@ from isoplan.app.commands.shared.output import note, say, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
+from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.questions.reading import CURVES, read_given
-from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.schema import OVERFITS, Curves
 
 RunsOfCurves = Annotated[Path | None, typer.Option(help="The runs of --curves, and for --rule measured.")]

@@ -10,7 +10,7 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.views.planning import compare, planner_question, question
 from isoplan.app.views.widgets.parts import heading
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 
 SECTIONS: dict[str, Callable[[Database], None]] = {

@@ -1,18 +1,28 @@
-"""Declaration of a planner question: the part that page, terminal and Python show before it is answered."""
+"""Declarations of planner questions: the part that page, terminal and Python show before a question is answered."""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from isoplan.engine import planning
 from isoplan.engine.planning.scenario.fields import FIELDS, LIMITS, LOSS, PRICES, Field, Place, Texts
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting.types.result import Fit
     from isoplan.engine.planning.questions.answer import Answer
     from isoplan.engine.planning.questions.given import Given
+
+
+MODULE = "question"
+"""Name of the module that declares the ``QUESTION`` of its folder. The list of commands imports it, so it must not
+import numpy.
+"""
 
 
 @dataclass(frozen=True)
@@ -122,3 +132,12 @@ class PlannerQuestion:
     def answer(self, fit: Fit, given: Given) -> Answer:
         """Return the answer for the inputs ``given``. Raises PlannerError if there is none."""
         return cast("Answer", import_module(self.module).answer(fit, given))
+
+
+@cache
+def find_questions() -> Mapping[str, PlannerQuestion]:
+    """Return all questions by name. Other folders of ``engine/planning`` are not imported."""
+    folders = [Path(root) / one.name for root in planning.__path__ for one in pkgutil.iter_modules([root]) if one.ispkg]
+    names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())
+    declared = [import_module(f"{planning.__name__}.{name}.{MODULE}").QUESTION for name in names]
+    return {question.name: question for question in declared}

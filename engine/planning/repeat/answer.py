@@ -37,8 +37,7 @@ from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.costs import Picture, SampleCosts, price_picture
 from isoplan.engine.planning.repeat.factor import Factor
-from isoplan.engine.planning.repeat.floors import Laws, together
-from isoplan.engine.planning.repeat.notes import notes, of_both
+from isoplan.engine.planning.repeat.floors import Laws, notes, of_both, together
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.saved_items import as_text, now, short_hash

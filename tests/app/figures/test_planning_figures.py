@@ -20,12 +20,12 @@ from isoplan.engine.planning.compare.reevaluate import ask_again
 from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, side_by_side
 from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
-from isoplan.engine.planning.repeat.charts import chart_price
 from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.reply import chart_price
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
-from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead
+from isoplan.engine.planning.smaller.reply import chart_lifetime, chart_overhead
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits

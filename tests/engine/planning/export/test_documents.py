@@ -40,9 +40,9 @@ from isoplan.engine.planning.repeat.document import document as repeat_document
 from isoplan.engine.planning.repeat.factor import fit_factor
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
-from isoplan.engine.planning.smaller import document as of_smaller
+from isoplan.engine.planning.smaller import text as of_smaller
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
-from isoplan.engine.planning.smaller.document import document as smaller_document
+from isoplan.engine.planning.smaller.text import document as smaller_document
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 from tests.engine.planning.export.tex import table
 from tests.engine.planning.recommender.test_recipe import SPEC, allocation, swept

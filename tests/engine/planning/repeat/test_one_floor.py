@@ -33,8 +33,7 @@ from isoplan.engine.planning.repeat.answer import SimulateOrRepeat, simulate_or_
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.document import document
 from isoplan.engine.planning.repeat.factor import Factor, stated
-from isoplan.engine.planning.repeat.floors import together
-from isoplan.engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
+from isoplan.engine.planning.repeat.floors import FLOORS_APART, ONE_FLOOR, together
 from isoplan.engine.planning.repeat.text import as_text
 from isoplan.engine.planning.repeat.text import to_json as answer_json
 from isoplan.engine.store.files.table_files import read_runs

@@ -25,8 +25,7 @@ from isoplan.engine.planning.repeat.answer import Regime, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
 from isoplan.engine.planning.repeat.document import document
 from isoplan.engine.planning.repeat.factor import stated
-from isoplan.engine.planning.repeat.floors import together
-from isoplan.engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
+from isoplan.engine.planning.repeat.floors import FLOORS_APART, NO_SAVING, NO_THRESHOLD, together
 from isoplan.engine.planning.repeat.text import as_text, rows, sentence, to_json, unpriced, worth_text
 from isoplan.engine.planning.repeat.worth import worth_of
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
