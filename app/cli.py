@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ COMMANDS = {
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
     "agreement": Command("agreement", "Check whether loss and metrics rank the runs alike."),
     "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
-    "repeat": Command("repeat", "Compare simulating more samples with repeating few of them."),
     "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate before training."),
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
     "plans": Command("plans", "Compare saved plans under one scenario of prices."),

@@ -15,7 +15,9 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.factor import stated
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.files.table_files import read_runs
 

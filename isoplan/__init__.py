@@ -21,7 +21,6 @@ from isoplan.fits import compare, fit
 from isoplan.plans import plan
 from isoplan.questions import make_functions
 from isoplan.recipes import recipe
-from isoplan.repeats import repeat
 from isoplan.tables import runs
 
 __all__ = [
@@ -34,11 +33,11 @@ __all__ = [
     "plan",
     "plot",
     "recipe",
-    "repeat",
     "runs",
     "save",
     *make_functions(),
 ]
+__all__.sort()
 globals().update(make_functions())
 del make_functions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
-    "regimes": "repeat",
     "recipes": "recipe",
     "n_f": "amplitude",
     "refused": "compare",
@@ -117,11 +116,11 @@ def _document_of(answer: object) -> Document:
     if isinstance(answer, Plan):
         return document(answer, f"fit-{answer.fit}.json", maps=tuple(f"fit-{one}.json" for one in answer.maps))
     if isinstance(answer, Asked):
+        if answer.document is None:
+            raise PlannerError(answer.no_file)
         return answer.document
     if not isinstance(answer, Answer):
         raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
-    if answer.document is None:
-        raise PlannerError("Answer: a file states what both ways cost. Give sample_price, and flop_price or a device.")
     return answer.document
 
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.measured import check_runs, choose_rule
-from isoplan.options import Amount, check_options, file_name, single
+from isoplan.options import check_options, file_name, single
 from isoplan.scenario import texts_of
 
 if TYPE_CHECKING:
-    from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.schema import Runs
-    from isoplan.rules import Rule
+    from isoplan.engine.costs import ComputeRule
+    from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
 
 
 _OPTION = re.compile("--[a-z-]+")
+FIT = "Fit | GroupedFit"
+AMOUNT = "Amount | None"
+TABLE = "Table | None"
 
 
 def make_functions() -> dict[str, Callable[..., Any]]:
@@ -36,42 +38,85 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     A question with prices accepts all prices, including those that it does not use, so that one scenario serves several
     questions.
     """
-    fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
+    signature = inspect.Signature(list(_parameters(question)), return_annotation="Answer")
 
-    def ask(
-        fit: Fit | GroupedFit,
-        *,
-        rule: Rule = "",
-        n_p: Amount = "",
-        runs: Runs | Table | None = None,
-        **options: Amount | None,
-    ) -> Any:
-        from isoplan.engine.planning.questions.reading import read_given
+    def ask(*fits: object, **options: Any) -> Any:
+        from isoplan.engine.planning.questions.reading import CURVES, read_given
 
-        check_options(options, fields, ask)
-        given = read_given(question, texts_of(options), "python")
-        law = single(fit, "fit")
-        check_runs(runs, rule)
-        return question.answer(law, replace(given, rule=choose_rule(rule, n_p, runs, law), file=file_name(law)))
+        check_options(options, signature.parameters, ask)
+        bound = signature.bind(*fits, **options)
+        bound.apply_defaults()
+        values = bound.arguments
+        fields = {name: values[name] for name in values if signature.parameters[name].annotation == AMOUNT}
+        curves, runs, rule = values.get(CURVES), values["runs"], values["rule"]
+        texts = texts_of(fields) | ({CURVES: CURVES} if curves is not None else {})
+        given = read_given(question, texts, "python")
+        chosen = {one.name: single(values[one.name], one.name) for one in question.fits if values[one.name] is not None}
+        fit = chosen[question.fits[0].name]
+        if curves is None:
+            check_runs(runs, rule)
+        used = choose_rule(rule, values["n_p"], runs, fit)
+        if curves is not None:
+            curves = _read_curves(curves, runs, values["map_curves"] or {}, used or fit.compute)
+        files = {name: file_name(one) for name, one in chosen.items()}
+        return question.answer(fit, replace(given, rule=used, fits=chosen, files=files, curves=curves))
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    first, *common, _ = inspect.signature(ask).parameters.values()
-    own = [inspect.Parameter(name, kind, default=None, annotation="Amount | None") for name in fields]
     signed: Any = ask
-    signed.__signature__ = inspect.Signature([first, *own, *common], return_annotation="Answer")
+    signed.__signature__ = signature
     ask.__name__ = ask.__qualname__ = question.name
     ask.__module__ = "isoplan"
     ask.__doc__ = _document(question)
     return ask
 
 
+def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
+    """Return the parameters of a question: fits, then as keywords its fields, curves and the compute rule."""
+    for one in question.needed:
+        yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=FIT)
+    fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
+    for name, field in fields.items():
+        yield _keyword(name, AMOUNT, inspect.Parameter.empty if field.required else None)
+    if question.curves is not None:
+        yield _keyword("curves", f"Curves | {TABLE}", None)
+        yield _keyword("map_curves", "Mapping[str, str] | None", None)
+    for one in question.fits:
+        if one.optional:
+            yield _keyword(one.name, f"{FIT} | None", None)
+    yield _keyword("rule", "Rule", "")
+    yield _keyword("n_p", "Amount", "")
+    yield _keyword("runs", f"Runs | {TABLE}", None)
+
+
+def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _read_curves(
+    curves: Curves | Table, runs: Runs | Table | None, roles: Mapping[str, str], rule: ComputeRule
+) -> Curves:
+    """Return training curves; a table of them names the ``runs``, whose compute follows ``rule``."""
+    from isoplan.engine.schema import OVERFITS, Curves, Runs
+    from isoplan.tables import read_curves, read_table
+
+    if isinstance(curves, Curves):
+        return curves
+    if runs is None:
+        raise PlannerError("Option runs: curves need the table of their runs. Add it.")
+    if not isinstance(runs, Runs):
+        runs = read_table(runs, {}, compute=rule, offered=(OVERFITS,))
+    return read_curves(curves, runs, roles)
+
+
 def _document(question: PlannerQuestion) -> str:
     """Return the docstring of a question: its summary, and the meaning of each option."""
-    options = [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
+    texts = [f"{one.name} : Fit\n    {one.help.partition(';')[0].rstrip('.')}." for one in question.fits]
+    texts += [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
+    if question.curves is not None:
+        texts.append(f"curves, runs, map_curves : tables, mapping\n    {_OPTION.sub(_name, question.curves.help)}")
     return "\n".join(
         [
-            f"{question.summary}\n\nParameters\n----------\nfit : Fit\n    {question.fit.partition(';')[0]}.",
-            *options,
+            f"{question.summary}\n\nParameters\n----------",
+            *texts,
             "rule, n_p, runs\n    The compute rule, as in ``isoplan.plan``.\n\nRaises\n------\nPlannerError",
             "    An option is wrong, or the law cannot answer the question.\n",
         ]

@@ -10,35 +10,13 @@ from typing import TypedDict
 from isoplan.options import Amount, as_text
 
 
-class MachineOptions(TypedDict, total=False):
-    """Training machine and its price: ``hour_price`` is money per device hour, ``utilisation`` a share."""
-
-    device: str
-    hour_price: Amount
-    utilisation: Amount
-    precision: str
-    currency: str
-
-
-class SampleOptions(TypedDict, total=False):
-    """Price of a simulated sample: money, or CPU seconds and money per CPU hour."""
-
-    sample_price: Amount
-    sample_seconds: Amount
-    cpu_price: Amount
-
-
-class RepeatPrices(MachineOptions, SampleOptions, total=False):
-    """Prices of simulating and repeating: ``flop_price`` is money per FLOP, instead of a device."""
-
-    flop_price: Amount
-
-
-class PlanOptions(MachineOptions, SampleOptions, total=False):
+class PlanOptions(TypedDict, total=False):
     """Limits and prices of a plan.
 
-    ``max_memory`` is in GB per device, ``max_hours`` in hours on all devices, ``power`` in W, ``grid`` in g CO2 per
-    kWh, ``sample_bytes`` in bytes; ``pue`` is the power usage effectiveness of the site.
+    ``hour_price`` is money per device hour, ``utilisation`` a share, ``sample_price`` money, or ``sample_seconds`` CPU
+    seconds and ``cpu_price`` money per CPU hour. ``max_memory`` is in GB per device, ``max_hours`` in hours on all
+    devices, ``power`` in W, ``grid`` in g CO2 per kWh, ``sample_bytes`` in bytes; ``pue`` is the power usage
+    effectiveness of the site.
     """
 
     max_unique: Amount
@@ -47,10 +25,18 @@ class PlanOptions(MachineOptions, SampleOptions, total=False):
     max_hours: Amount
     max_memory: Amount
     max_money: Amount
+    device: str
     devices: Amount
+    hour_price: Amount
+    utilisation: Amount
+    precision: str
+    currency: str
     power: Amount
     grid: Amount
     pue: Amount
+    sample_price: Amount
+    sample_seconds: Amount
+    cpu_price: Amount
     sample_bytes: Amount
     queries: Amount
     query_tokens: Amount

@@ -24,7 +24,7 @@ from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, 
 from isoplan.engine.planning import Plan
 from isoplan.engine.planning import to_json as plan_to_json
 from isoplan.engine.planning.recommender.negatives import CHUNK
-from isoplan.engine.planning.repeat import SampleCosts
+from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.options import as_text
 from isoplan.scenario import PlanOptions
 from tests.conftest import ROOT
@@ -293,7 +293,7 @@ def test_a_flop_has_a_price(one_pass: Fit, repeated: Fit, monkeypatch: pytest.Mo
     def refuse(*given: object) -> None:
         raise ip.PlannerError(repr(given[3]))
 
-    monkeypatch.setattr("isoplan.engine.planning.repeat.simulate_or_repeat", refuse)
+    monkeypatch.setattr("isoplan.engine.planning.repeat.reply.simulate_or_repeat", refuse)
     given: dict[str, Any] = {"sample_seconds": 36, "cpu_price": "1 USD/h", "flop_price": 1e-15, "currency": "USD"}
     costs = SampleCosts(0.01, 1e-15, "USD", 1e6)
     with pytest.raises(ip.PlannerError, match=re.escape(repr(costs))):

@@ -1,21 +1,37 @@
-"""The command of a planner question: `isoplan smaller` and the command of every other declared question."""
+"""The commands of planner questions: `isoplan smaller`, `isoplan repeat` and that of every other declared question."""
 
-# Annotations are evaluated in this module, because the help of FIT.json depends on the question.
+from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.fields import as_texts, with_fields
+from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared.fields import as_option, as_texts, parameter, with_parameters
 from isoplan.app.commands.shared.files import read_fit_file
-from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
-from isoplan.app.commands.shared.output import note, say_as
+from isoplan.app.commands.shared.options import (
+    AsJson,
+    Form,
+    Format,
+    OtherRule,
+    PlannedGroup,
+    RunMap,
+    RunTable,
+    TokensPerSample,
+)
+from isoplan.app.commands.shared.output import note, say, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
-from isoplan.engine.planning.questions.reading import read_given
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
+from isoplan.engine.planning.questions.reading import CURVES, read_given
+from isoplan.engine.schema import OVERFITS, Curves
+
+RunsOfCurves = Annotated[Path | None, typer.Option(help="The runs of --curves, and for --rule measured.")]
 
 
 def __getattr__(name: str) -> Callable[..., None]:
@@ -28,13 +44,11 @@ def __getattr__(name: str) -> Callable[..., None]:
 def make_command(question: PlannerQuestion) -> Callable[..., None]:
     """Return the command that asks ``question``."""
 
-    @with_fields(question.fields, before="group")
+    @with_parameters(_inputs(question), before="rule")
+    @with_parameters([parameter("runs", RunTable if question.curves is None else RunsOfCurves, None)], "map_runs")
     def command(
-        fit: Annotated[str, typer.Argument(metavar="FIT.json", help=question.fit)],
-        group: PlannedGroup = "",
         rule: OtherRule = "",
         n_p: TokensPerSample = "",
-        runs: RunTable = None,
         map_runs: RunMap = None,
         form: Form = "text",
         as_json: AsJson = False,
@@ -42,12 +56,54 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
     ) -> None:
         given = read_given(question, as_texts(texts), "terminal")
         note(given.notes)
-        fitted = read_fit_file(fit, group)
-        behind = Behind(runs, map_runs or (), fitted)
-        check_runs(behind, rule)
-        given = replace(given, rule=read_used(rule, n_p, behind), file=fit, group=group)
-        answer = question.answer(fitted, given)
-        say_as("json" if as_json else form, answer.text, answer.document, answer.warnings)
+        files = {one.name: str(texts[one.name]) for one in question.fits if texts[one.name]}
+        group, grouped = texts["group"], question.grouped or question.fits[0].name
+        fits = {name: read_fit_file(file, group if name == grouped else "") for name, file in files.items()}
+        fit = fits[question.fits[0].name]
+        behind, file = Behind(texts["runs"], map_runs or (), fit), texts.get(CURVES)
+        if file is None:
+            check_runs(behind, rule)
+        used = read_used(rule, n_p, behind)
+        curves = None if file is None else _read_curves(file, texts["map_curves"], behind, used or fit.compute)
+        given = replace(given, rule=used, fits=fits, files=files, group=group, curves=curves)
+        answer = question.answer(fit, given)
+        asked: Format = "json" if as_json else form
+        if asked == "text":
+            say(answer.text)
+        elif answer.document is None:
+            raise PlannerError(answer.no_file)
+        else:
+            say_as(asked, answer.text, answer.document, answer.warnings)
 
     command.__name__, command.__doc__ = question.name, question.summary
     return command
+
+
+def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
+    """Return the parameters that depend on the question: its files, its fields, its curves and the group."""
+    for one in question.needed:
+        yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=one.help)])
+    yield from map(as_option, question.fields)
+    if question.curves is not None:
+        yield parameter(CURVES, Annotated[Path | None, typer.Option(help=question.curves.help)], None)
+        columns = typer.Option(metavar="ROLE=COLUMN,...", help="Columns of curves.")
+        yield parameter("map_curves", Annotated[list[str] | None, columns], None)
+    for one in question.fits:
+        if one.optional:
+            yield parameter(one.name, Annotated[str, typer.Option(metavar=one.file, help=one.help)], "")
+    group: Any = PlannedGroup
+    for one in question.fits:
+        if one.name == question.grouped:
+            group = Annotated[str, typer.Option(help=f"Group of {one.file}, if it has several.")]
+    yield parameter("group", group, "")
+
+
+def _read_curves(file: Path, roles: list[str] | None, behind: Behind, rule: ComputeRule) -> Curves:
+    """Return the training curves in ``file``, whose runs are in the table of --runs."""
+    if behind.table is None:
+        raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
+    table = reading.read_table(
+        behind.table, reading.read_map(list(behind.roles)), ("", ""), "", rule,
+        repeats="all", convert=None, sheet=None, inner=None, offered=(OVERFITS,),
+    )  # fmt: skip
+    return reading.read_training(file, table, reading.read_map(roles or []), ("", ""), ())

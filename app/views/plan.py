@@ -8,14 +8,13 @@ from functools import partial
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.planning import compare, planner_question, question, simulate
+from isoplan.app.views.planning import compare, planner_question, question
 from isoplan.app.views.widgets.parts import heading
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 
 SECTIONS: dict[str, Callable[[Database], None]] = {
     "Budget or target": question.show,
-    "Simulate or repeat": simulate.show,
     **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }

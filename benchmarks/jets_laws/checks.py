@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.jets_laws import laws
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning.repeat import Factor, fit_factor
+from isoplan.engine.planning.repeat.factor import Factor, fit_factor
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 

@@ -22,7 +22,10 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import Plan, plan_target
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.text import bill_rows, summary, worth_sentence
-from isoplan.engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import costs_of
+from isoplan.engine.planning.repeat.factor import stated
+from isoplan.engine.planning.repeat.text import sentence
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.store.database.database import open_workspace

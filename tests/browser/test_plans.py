@@ -15,7 +15,10 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.compare.side_by_side import Saved, scenario, side_by_side
 from isoplan.engine.planning.compare.side_by_side import sentence as cheapest
-from isoplan.engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import costs_of
+from isoplan.engine.planning.repeat.factor import stated
+from isoplan.engine.planning.repeat.text import sentence
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, button, enter, pick, settle

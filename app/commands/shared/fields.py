@@ -13,21 +13,28 @@ from isoplan.engine.planning.scenario.fields import Field
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that gives a command an option for each of ``fields``, before its option ``before``.
+def as_option(field: Field) -> inspect.Parameter:
+    """Return the option of a field."""
+    default = inspect.Parameter.empty if field.required else field.kind(field.default)
+    return parameter(field.name, Annotated[field.kind, typer.Option(help=field.help)], default)
 
-    The command receives the typed texts as ``**texts`` by the name of the field. Without ``before`` the options come
-    last.
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """Return a parameter of a command; ``annotation`` is its type with its ``typer.Option`` or ``typer.Argument``."""
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that gives a command an option for each of ``fields``, before its option ``before``."""
+    return with_parameters(map(as_option, fields), before)
+
+
+def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that gives a command further ``parameters``, before its option ``before``.
+
+    The command receives their values as ``**texts`` by name. Without ``before`` they come last.
     """
-    options = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=field.kind(field.default),
-            annotation=Annotated[field.kind, typer.Option(help=field.help)],
-        )
-        for field in fields
-    ]
+    options = list(parameters)
 
     def add(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -43,5 +50,5 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
 
 
 def as_texts(values: dict[str, Any]) -> dict[str, str]:
-    """Return the values of options as text."""
-    return {name: str(value) for name, value in values.items()}
+    """Return the values of options as text, without those that are None."""
+    return {name: str(value) for name, value in values.items() if value is not None}

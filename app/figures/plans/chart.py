@@ -9,17 +9,19 @@ import pandas as pd
 
 from isoplan.app.figures.marks import lines
 from isoplan.app.figures.style import axes
-from isoplan.app.figures.style.palette import ACCENT, GREY, PARTS, PLAN
+from isoplan.app.figures.style.palette import ACCENT, CATEGORIES, GREY, PARTS, PLAN
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Bools, Floats
-from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker
+from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker, Shade
 
 HEIGHT = 420
 CROWDED = 1.3
 """Crowding of a figure above which spare labels are omitted."""
 FORBIDDEN = 0.22
 """Opacity of a shaded part of the axis."""
-COLOURS = {"law": ACCENT, **PARTS}
+REGION = 0.07
+"""Opacity of a coloured part of the axis."""
+COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}
 
 
 def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
@@ -30,19 +32,25 @@ def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
     traces += [_marker(theme, marker) for marker in chart.markers]
     shapes, notes = _outside(theme, chart)
     for shade in chart.shades:
-        shapes.append(lines.upright(shade.low, shade.high, GREY, FORBIDDEN))
-        place = {"xref": "x", "x": _along(chart.x, shade.high), "y": 1, "yanchor": "top"}
-        notes.append(lines.note(theme, shade.text, **place))
-    labels = [one for one in chart.labels if not (one.spare and theme.crowding > CROWDED)]
-    notes += [_label(theme, chart, label) for label in labels]
+        colour, opacity = (COLOURS[shade.colour], REGION) if shade.colour else (GREY, FORBIDDEN)
+        shapes.append(lines.upright(shade.low, shade.high, colour, opacity))
+        notes += [_in_shade(theme, chart.x, shade)] if shade.text else []
+    small = theme.crowding > CROWDED
+    notes += [_label(theme, chart, label) for label in chart.labels if not (label.spare and small)]
     notes += [note for area in chart.areas for note in _name(theme, chart, area)]
-    for x, text in chart.uprights:
+    for x, text, rest in chart.uprights:
         line = {"color": GREY, "width": theme.line(1.4), "dash": "dot"}
         shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line})
-        notes.append(_beside(theme, chart, x, text))
+        notes.append(_beside(theme, chart, x, text if small else text + rest))
+    keys = [(curve.key, COLOURS[curve.colour]) for curve in chart.curves if curve.key]
+    above = bool(keys) and small
+    if keys:  # in the lower right corner, or above a small plot
+        place: Part = {"y": 1, "yshift": 4, "xshift": 0} if above else {"x": 1, "xanchor": "right", "xshift": -14}
+        notes.append(lines.note(theme, lines.keyed(*keys, between="<br>"), **place))
     figure = compose(
-        theme, HEIGHT, chart.name, traces, shapes, notes, xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y)
-    )
+        theme, HEIGHT * (1.25 if above else 1), chart.name, traces, shapes, notes,
+        xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y), margin={"t": 44} if above else {},
+    )  # fmt: skip
     return Drawing(figure, chart.alt, chart.name, lambda: pd.DataFrame(dict(chart.columns)))
 
 
@@ -72,6 +80,7 @@ def _curve(theme: Theme, curve: Curve) -> list[Part]:
     band = lines.band(curve.x, *curve.band, COLOURS[curve.colour]) if curve.band is not None else []
     words: Part = {"text": list(curve.texts)} if curve.texts else {}
     words |= {"hovertemplate": curve.hover} if curve.hover else {}
+    words |= {"name": curve.name} if curve.name else {}
     colour = theme.text if curve.colour == "text" else COLOURS[curve.colour]
     return [*band, *lines.law(theme, curve.x, curve.y, curve.within & curve.seen, colour, curve.width, **words)]
 
@@ -94,7 +103,17 @@ def _marker(theme: Theme, at: Marker) -> Part:
 def _label(theme: Theme, chart: Chart, label: Label) -> Part:
     side: Part = {"xanchor": "right", "xshift": -8} if label.left else {"xanchor": "left", "xshift": 8}
     place = {"xref": "x", "yref": "y", "x": _along(chart.x, label.x), "y": _along(chart.y, label.y)}
-    return lines.note(theme, label.text, **place, yanchor="bottom", **side)
+    side |= {"yanchor": "top", "yshift": -4} if label.below else {"yanchor": "bottom"}
+    return lines.note(theme, label.text, **place, **side)
+
+
+def _in_shade(theme: Theme, axis: Axis, shade: Shade) -> Part:
+    """Return the text of a grey part of the axis at its right, or the title of a coloured one in its middle."""
+    place: Part = {"xref": "x", "y": 1, "yanchor": "top"}
+    if shade.colour is None:
+        return lines.note(theme, shade.text, **place, x=_along(axis, shade.high))
+    middle = (_along(axis, shade.low) + _along(axis, shade.high)) / 2
+    return lines.note(theme, shade.text, **place, x=middle, xanchor="center", xshift=0, yshift=-4)
 
 
 def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
@@ -113,8 +132,8 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
     """Return the text of a vertical line, on the side with more space."""
     right = lines.position(x, (chart.x.low, chart.x.high)) < 0.6
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
-    place = {"xref": "x", "x": _along(chart.x, x), "y": 1, "yanchor": "top", "yshift": -4}
-    return lines.note(theme, text, **place, **side)
+    end: Part = {} if chart.top else {"y": 1, "yanchor": "top", "yshift": -4}
+    return lines.note(theme, text, xref="x", x=_along(chart.x, x), **end, **side)
 
 
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:

@@ -36,7 +36,7 @@ def show(db: Database) -> None:
         if not kept:
             raise PlannerError("No saved plan exists. Save a plan under Budget or target.")
         chosen = _choose(kept)
-        prices = pricing.ask()
+        prices = pricing.read(pricing.widgets())
         plans = {key: results.plan(db, key) for key in chosen}
         priced = prices or next((plan.prices for plan in plans.values() if plan.prices is not None), None)
         if not chosen:

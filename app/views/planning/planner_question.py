@@ -8,9 +8,12 @@ from functools import partial
 import streamlit as st
 
 from isoplan.app.figures.plans.chart import draw_chart
-from isoplan.app.views.planning import limiting, metrics, pricing
+from isoplan.app.views.planning import limiting, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
+from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
+from isoplan.app.views.widgets.cache import curves_of, runs_of
 from isoplan.app.views.widgets.parts import (
+    distinct,
     draw,
     escape_markdown,
     powers,
@@ -22,15 +25,24 @@ from isoplan.app.views.widgets.parts import (
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.saved_items import show_answers
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
-from isoplan.app.views.widgets.state import choose_fit
+from isoplan.app.views.widgets.state import choose_fit, keep_possible
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import floor_of
 from isoplan.engine.planning.questions.answer import Part
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
+from isoplan.engine.planning.questions.declaration import CurveInput, PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.questions.reading import read_given
 from isoplan.engine.planning.scenario.fields import Field
+from isoplan.engine.schema import Curves
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+
+GIVEN = "as given"
+ABOVE = 1.5
+"""Initial target in units of the floor, if the runs are unknown."""
+SHORT = 100
+"""Width of a short field in pixels."""
 
 
 def show(db: Database, question: PlannerQuestion) -> None:
@@ -42,17 +54,20 @@ def show(db: Database, question: PlannerQuestion) -> None:
 @st.fragment
 def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
     with sentences():
-        fit = choose_fit(db, start=metrics.usual(db))
-        if fit is None:
-            metrics.offer_fit(db)
+        fits = choose_fits(db, question)
+        if not fits:
             return
-        given = _ask(db, fit, _name_target(question, fit.spec.y))
+        fit = next(iter(fits.values()))
+        if any(field.link for field in question.losses):
+            show_target_of_plan(db, fit)
+        given = _ask(db, fits, _name_target(question, fit.spec.y))
         if given is not None:
             _answer(db, fit, question, given)
 
 
-def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
+def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given | None:
     """Show the inputs and return them; None if the loss is empty. Raises PlannerError if an input cannot be read."""
+    fit = next(iter(fits.values()))
     line = st.container()
     chosen: list[Field] = []
     if question.limits:
@@ -60,15 +75,21 @@ def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
             words("Limits")
             chosen = limiting.choose()
     with line, blanks(question.name):
-        words(question.lead)
+        words(question.lead.format(y=escape_markdown(fit.spec.y)))
         loss = _loss_blank(db, fit, question)
-        own = {field.name: _blank(field) for field in question.own}
+        own = {field.name: _blank(field, sample_unit(fit)) for field in question.own if field.label}
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
+    optional, curves = _more(db, question)
     prices = pricing.widgets() if question.prices else {}
     if question.losses and not any(loss.values()):
         return None
+    if curves is not None and question.curves is not None:
+        del own[question.curves.field]
     given = read_given(question, {**prices, **loss, **own, **limiting.drop_empty(limits)}, "page")
-    return replace(given, file=f"fit-{fit.hash}.json")
+    for note in given.notes:
+        st.caption(escape_markdown(note))
+    fits = {**fits, **optional}
+    return replace(given, fits=fits, files={name: f"fit-{one.hash}.json" for name, one in fits.items()}, curves=curves)
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
@@ -83,7 +104,8 @@ def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
 def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
     """Show the field of the budget or the target, and the choice between them if the question has both.
 
-    Returns the typed text by the name of the field.
+    A target with a link of its own starts at the best loss of the runs. Returns the typed text by the name of the
+    field.
     """
     fields = {field.name: field for field in question.losses}
     if not fields:
@@ -94,20 +116,63 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
         words(fields["budget"].after)
         return {"budget": typed}
     target = fields["target_loss"]
+    if target.link:
+        best = fit.best_run
+        start = f"{best:.3g}" if best is not None else f"{ABOVE * (floor_of(fit).value or 0.0):.2g}"
+        return {target.name: blank(target.label, start, target.link, SHORT)}
     return {target.name: target_blank(db, fit, target.label, fit.spec.y, target.hint)}
 
 
-def _blank(field: Field) -> str:
-    """Show an input field after its label and return its text."""
-    words(escape_markdown(field.label))
-    return blank(field.label, field.start, field.name, hint=field.hint)
+def _blank(field: Field, unit: str) -> str:
+    """Show an input field between its words and return its text; ``unit`` is the name of a sample."""
+    before = field.label if field.before is None else field.before
+    if before:
+        words(escape_markdown(before))
+    typed = blank(field.label, field.start, field.link or field.name, SHORT, field.hint)
+    if field.after:
+        words(escape_markdown(field.after.format(unit=unit)))
+    return typed
+
+
+def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None]:
+    """Show the optional fits and the choice of training curves; return the fits by name, and the curves."""
+    optional, source = [one for one in question.fits if one.optional], question.curves
+    if not optional and source is None:
+        return {}, None
+    curves = None
+    with st.expander(question.more, icon=":material/tune:"):
+        grid = st.grid(3, min_column_width=220)
+        if source is not None:
+            with grid.cell():
+                curves = _choose_curves(db, source)
+        fits: dict[str, Fit] = {}
+        for one in optional:
+            with grid.cell():
+                fit = choose_fit(db, one.key, one.label, one.laws, free=True)
+            fits |= {one.name: fit} if fit is not None else {}
+    return fits, curves
+
+
+def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
+    """Show the tables of training curves and return the chosen curves; None if the value is typed."""
+    pairs = {curves.id: (runs, curves) for runs in tables.all(db) for curves in tables.curves_of(db, runs.id)}
+    names = distinct({key: curves.name for key, (_, curves) in pairs.items()})
+    keep_possible(source.link, [GIVEN, *names])
+    chosen = str(
+        st.selectbox(source.label, [GIVEN, *names], format_func=lambda key: names.get(key, key), key=source.link,
+                     bind="query-params", help=source.tip)
+    )  # fmt: skip
+    if chosen not in pairs:
+        return None
+    snapshot, runs = runs_of(db, pairs[chosen][0], "")
+    return curves_of(db, pairs[chosen][1], snapshot, runs)
 
 
 def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> None:
     """Show the sentences, tables and charts, and the form to save the answer."""
     answer = question.answer(fit, given)
     with st.container(border=True):
-        st.header(_shown(answer.document.sentence), anchor=False)
+        st.header(_shown(answer.sentence), anchor=False)
         for remark in answer.remarks:
             st.markdown(_shown(remark))
         if answer.conclusion:
@@ -118,7 +183,8 @@ def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> 
         st.info(answer.hint, icon=":material/query_stats:")
     st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
     show_warnings(answer.warnings)
-    keep_answer(db, question.name, answer.name, answer.document)
+    if answer.document is not None:
+        keep_answer(db, question.name, answer.name, answer.document)
 
 
 def _part(part: Part, key: str) -> None:

@@ -25,17 +25,11 @@ CHOICES: dict[str, Sequence[str]] = {
 LISTED = ("precision", "currency")
 
 
-def ask() -> Prices | None:
-    """Return the machine and the prices that are filled in; None without a machine.
-
-    Every question of the page shows the same widgets, so a value entered for one applies to the others. Raises
-    PlannerError if a value is invalid, or for prices without a machine.
-    """
-    return read(widgets())
-
-
 def widgets() -> dict[str, str]:
-    """Show the widgets and return their texts, by their names in the link."""
+    """Show the widgets and return their texts, by their names in the link.
+
+    Every question of the page shows the same widgets, so a value entered for one applies to the others.
+    """
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
         device = _choose(grid, "device")

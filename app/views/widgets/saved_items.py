@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
 from isoplan.engine.store.saved.answers import SavedAnswer
@@ -72,7 +72,6 @@ class Place:
 def list_places() -> dict[str, Place]:
     """Return the page of each kind of answer."""
     return {
-        "repeat": Place("plan", "call_split", "Simulate or repeat"),
         **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},
         "recipe": Place("recommender", "recommend", "Recommender"),
         "amplitude": Place("precision", "adjust", "Precision"),

@@ -1,1 +1,1 @@
-"""Common parts of all planner questions: declaration, inputs, answer, charts and the registry."""
+"""Common parts of all planner questions: declaration, inputs, answer and charts."""

@@ -40,20 +40,26 @@ class Part:
 class Answer:
     """Answer to a planner question, printed as in the terminal. ``isoplan.save`` saves its ``document``.
 
-    ``result`` contains the numbers. The page shows the sentence of the document, ``remarks`` and the ``conclusion``,
-    then ``parts``, and in a box the ``hint``, which names further possible inputs. ``name`` is the default name of the
-    saved answer.
+    ``result`` contains the numbers. The page shows the ``sentence``, ``remarks`` and the ``conclusion``, then
+    ``parts``, and in a box the ``hint``, which names further possible inputs. ``name`` is the default name of the saved
+    answer. If ``document`` is None, ``no_file`` states what is missing for it.
     """
 
     result: Any
     text: str
-    document: Document
+    document: Document | None
     warnings: tuple[FitWarning, ...]
     name: str
     remarks: tuple[str, ...] = ()
     conclusion: str = ""
     parts: tuple[Part, ...] = ()
     hint: str = ""
+    no_file: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence: that of the document, else the first line of the text."""
+        return self.document.sentence if self.document is not None else self.text.partition("\n")[0]
 
     def __repr__(self) -> str:
         return self.text

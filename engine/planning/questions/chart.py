@@ -9,7 +9,7 @@ from typing import Literal
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.types.result import Interval
 
-Colour = Literal["law", "text", "training", "simulation", "inference"]
+Colour = Literal["law", "second", "text", "training", "simulation", "inference"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Curve:
     """A line over ``x`` (n,): solid if limits allow it (``within``) and runs support it (``seen``), else dashed.
 
     ``band`` contains the ends of its 68 % interval. ``hover`` is a hover template of plotly, and ``texts`` are the
-    values of its ``text``.
+    values of its ``text``. ``name`` is the name of the line and ``key`` its text in the key of the chart.
     """
 
     x: Floats
@@ -46,6 +46,8 @@ class Curve:
     hover: str = ""
     texts: tuple[str, ...] = ()
     band: tuple[Floats, Floats] | None = None
+    name: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ class Marker:
 @dataclass(frozen=True)
 class Label:
     """A text next to a line at (x, y), left of the point if ``left``, else right; omitted in a small figure if
-    ``spare``.
+    ``spare``. It is above the point, or ``below`` it.
     """
 
     x: float
@@ -83,23 +85,27 @@ class Label:
     text: str
     left: bool = False
     spare: bool = False
+    below: bool = False
 
 
 @dataclass(frozen=True)
 class Shade:
-    """A grey part of the x axis with a text in it."""
+    """A part of the x axis, grey with a text at its right, or lightly tinted in ``colour`` with a title."""
 
     low: float
     high: float
-    text: str
+    text: str = ""
+    colour: Colour | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
     """Areas, curves and points over two axes; ``alt`` describes the chart for readers who cannot see it.
 
-    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x and its text.
-    Remarks on limits and runs are at the top if ``top``, else at the bottom. ``columns`` are the numbers of its table.
+    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x, its text, and
+    the rest of the text, which is omitted in a small figure.
+    Remarks on limits and runs are at the top if ``top``, else at the bottom; the texts of vertical lines are at the
+    other end. ``columns`` are the numbers of its table.
     """
 
     name: str
@@ -111,6 +117,6 @@ class Chart:
     markers: tuple[Marker, ...] = ()
     labels: tuple[Label, ...] = ()
     shades: tuple[Shade, ...] = ()
-    uprights: tuple[tuple[float, str], ...] = ()
+    uprights: tuple[tuple[float, str, str], ...] = ()
     columns: Mapping[str, Floats | Bools] = field(default_factory=dict)
     top: bool = True

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
-from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Place, Texts
+from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Field, Place, Texts
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
+
+CURVES = "curves"
+"""Name of the option for training curves, whose text is not empty if they are given."""
 
 
 def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
@@ -22,12 +28,31 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
             notes += value.notes(texts["budget"])
             value = value.value
         asked = Question("budget" if field.name == "budget" else "target", value, limits)
+    values = {field.name: _own_value(question, field, texts, place) for field in question.own}
+    given = Given(asked, limits, values=values, notes=tuple(notes), place=place)
+    if question.costs:
+        return replace(given, costs=question.read_costs(texts, place, values))
     # The page has one form for machine and queries. Elsewhere queries without a machine are counted in FLOPs.
     apart = () if place == "page" else [field.name for field in QUERIES]
     prices = read_prices({name: text for name, text in texts.items() if name not in apart}, place)
-    currency = texts.get("currency") or EUR
-    values = {field.name: field.value(texts.get(field.name) or field.start, place, currency) for field in question.own}
-    return Given(asked, limits, prices, read_inference(texts, place), values=values, notes=tuple(notes))
+    return replace(given, prices=prices, queries=read_inference(texts, place))
+
+
+def _own_value(question: PlannerQuestion, field: Field, texts: Texts, place: Place) -> Any:
+    """Return the value of a field that no other question has; None if it is not given or curves determine it."""
+    text, typed = texts.get(field.name, ""), place == "page" and field.name in texts
+    if question.curves is None or question.curves.field != field.name:
+        text = text or field.start
+    elif not typed and bool(text) == bool(texts.get(CURVES)):
+        raise PlannerError(_either(field, place))
+    return field.value(text, place, texts.get("currency") or EUR) if text or typed else None
+
+
+def _either(field: Field, place: Place) -> str:
+    if place == "terminal":
+        example = f"{field.option}, as in {field.option} {field.start}"
+        return f"{field.name} is not known: give either {example}, or --{CURVES} with --runs."
+    return f"Options {field.name}, {CURVES}: give exactly one of them."
 
 
 def _which(question: PlannerQuestion, place: Place) -> str:

@@ -1,46 +1,24 @@
-"""Simulate or repeat: one loss from a single pass over many samples, or from few repeated to the early stop."""
+"""Simulate or repeat: one loss from a single pass over many samples, or from few repeated to the early stop.
 
-from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
-from isoplan.engine.planning.repeat.between import Between, between
-from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
-from isoplan.engine.planning.repeat.factor import Factor, fit_factor, stated
-from isoplan.engine.planning.repeat.price_picture import Picture
-from isoplan.engine.planning.repeat.text import (
-    as_text,
-    between_json,
-    between_text,
-    rows,
-    sentence,
-    to_json,
-    unpriced,
-    unpriced_rows,
-    unpriced_text,
-    worth_text,
-)
-from isoplan.engine.planning.repeat.worth import Worth, worth_of
+The names in ``HOMES`` are those of exported scripts. They are imported on first access, because the list of commands
+reads the question of this folder and must not wait for the import of numpy.
+"""
 
-__all__ = [
-    "Between",
-    "Factor",
-    "Picture",
-    "Regime",
-    "SampleCosts",
-    "SimulateOrRepeat",
-    "Worth",
-    "as_text",
-    "between",
-    "between_json",
-    "between_text",
-    "costs_of",
-    "fit_factor",
-    "rows",
-    "sentence",
-    "simulate_or_repeat",
-    "stated",
-    "to_json",
-    "unpriced",
-    "unpriced_rows",
-    "unpriced_text",
-    "worth_of",
-    "worth_text",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+HOMES = {
+    **{"SampleCosts": "costs", "costs_of": "costs", "Factor": "factor", "stated": "factor"},
+    **{"simulate_or_repeat": "answer", "between": "few_epochs", "worth_of": "worth"},
+    **{"as_text": "text", "between_text": "text", "worth_text": "text"},
+}
+"""Modules by the names that they define."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name from its module in this folder."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

@@ -35,12 +35,9 @@ from isoplan.engine.planning.plan.budget import check_size, time_of
 from isoplan.engine.planning.plan.solve import Question, Task
 from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
-from isoplan.engine.planning.repeat import price_picture
-from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.costs import Picture, SampleCosts, price_picture
 from isoplan.engine.planning.repeat.factor import Factor
-from isoplan.engine.planning.repeat.floors import Laws, together
-from isoplan.engine.planning.repeat.notes import notes, of_both
-from isoplan.engine.planning.repeat.price_picture import Picture
+from isoplan.engine.planning.repeat.floors import Laws, notes, of_both, together
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
@@ -306,7 +303,7 @@ def _answer(
         laws.shared,
         float(np.mean(draws["rep_total"] < draws["one_total"])) if some and not small else None,
         float(np.mean(reached)) if some and laws.resolved else None,
-        None if small else price_picture.draw(costs, best, draws, laws.how),
+        None if small else price_picture(costs, best, draws, laws.how),
         (*notes(laws, best, target, bool(reached.all()), threshold, alone), *plans.warnings(carrier, placed)),
         laws.floor,
         alone,

@@ -1,17 +1,33 @@
-"""Costs of a simulated sample and of a FLOP, and the price of a sample at which two regimes cost the same."""
+"""Costs of a simulated sample and of a FLOP, and totals of both regimes against the price of a sample."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.intervals import Resampling
 from isoplan.engine.hardware import Machine
 from isoplan.engine.hardware.machine import positive
+from isoplan.engine.planning.scenario.fields import EUR, Place, Texts
 from isoplan.engine.planning.scenario.prices import Currency, Prices, check_currency
+from isoplan.engine.planning.scenario.typed_prices import read_prices, read_simulation
+
+MACHINE = ("device", "hour_price", "utilisation", "precision")
+SAMPLE = ("sample_price", "sample_seconds", "cpu_price")
+UNPRICED = "A simulated sample has no price. Give one to compare simulating with repeating."
+NO_HOUR = {
+    "terminal": "--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.",
+    "python": "Option hour_price: the price of an hour of the device is missing. Add it, as in 3.",
+}
+POINTS = 61
+DECADES = 2.5
+"""Range of prices in decades on either side of the user's price and of the break-even price."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,84 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
     Raises PlannerError if the machine or the simulation has no price.
     """
     if prices.simulation is None or prices.simulation.price is None:
-        raise PlannerError("A simulated sample has no price. Give one to compare simulating with repeating.")
+        raise PlannerError(UNPRICED)
     machine = prices.machine
     return SampleCosts(prices.simulation.price, float(machine.money(1.0)), prices.currency, have, machine)
+
+
+def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleCosts | None:
+    """Return both costs as typed, for the available samples in ``values``; None without prices.
+
+    The cost of a FLOP is given directly or follows from the price of an hour of the machine. On the page, whose form
+    serves all questions, incomplete prices count as none.
+    """
+    have, flop = values["have"], values["flop_price"]
+    if place == "page":
+        prices = read_prices(texts, place)
+        complete = prices is not None and prices.machine.price is not None and prices.simulation is not None
+        return costs_of(prices, have) if prices is not None and complete else None
+    machine = any(texts.get(name) for name in MACHINE)
+    if not (machine or flop is not None or any(texts.get(name) for name in SAMPLE)):
+        return None
+    if (flop is not None) == machine:
+        dashes = "--" if place == "terminal" else ""
+        names = (f"{dashes}{name}" for name in ("flop-price", "device", "hour-price"))
+        one, device, hour = (name if dashes else name.replace("-", "_") for name in names)
+        raise PlannerError(f"Price of training: give either {one}, or {device} and {hour}.")
+    if flop is not None:
+        sample = read_simulation(texts, place)
+        if sample is None or sample.price is None:
+            raise PlannerError(UNPRICED)
+        return SampleCosts(sample.price, flop, check_currency(texts.get("currency") or EUR), have)
+    if texts.get("device") and not texts.get("hour_price"):
+        raise PlannerError(NO_HOUR[place])
+    prices = read_prices(texts, place)
+    assert prices is not None  # at least one option of the machine is given
+    return costs_of(prices, have)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Money against the price of a sample.
+
+    ``price`` (k,) covers the user's own price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals
+    by the best fit, ``*_band`` (2, k) their 68 % interval, NaN without resamples. ``point`` is the user's price and the
+    cost of both regimes there; ``break_even`` is NaN if the lines do not cross.
+    """
+
+    price: Floats
+    one_pass: Floats
+    repeat: Floats
+    one_pass_band: Floats
+    repeat_band: Floats
+    point: tuple[float, float, float]
+    break_even: float
+
+
+def price_picture(
+    costs: SampleCosts, best: Mapping[str, Floats], draws: Mapping[str, Floats], how: Resampling
+) -> Picture:
+    """Compute the totals from solved numbers: ``best`` of shape (), ``draws`` (r,), by name (D, U, one_train, ...)."""
+    crossing = float(best["break_even"])
+    crosses = np.isfinite(crossing) and crossing > 0
+    ends = [costs.sample, *([crossing] if crosses else [])]
+    price = np.geomspace(min(ends) / 10**DECADES, max(ends) * 10**DECADES, POINTS)
+    lines = [_line(costs, best, draws, price, how, *names) for names in (("D", "one_train"), ("U", "rep_train"))]
+    (one, one_band), (rep, rep_band) = lines
+    at = (costs.sample, float(best["one_total"]), float(best["rep_total"]))
+    return Picture(price, one, rep, one_band, rep_band, at, crossing if crosses else float("nan"))
+
+
+def _line(
+    costs: SampleCosts,
+    best: Mapping[str, Floats],
+    draws: Mapping[str, Floats],
+    price: Floats,
+    how: Resampling,
+    samples: str,
+    training: str,
+) -> tuple[Floats, Floats]:
+    """Return the total of one regime (k,) and its 68 % band (2, k)."""
+    central = price * costs.to_simulate(best[samples]) + best[training]
+    each = price * costs.to_simulate(draws[samples])[:, None] + draws[training][:, None]
+    return central, np.stack(how.band(central, each, 0.68))

@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
+from isoplan.engine.planning import repeat
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import array, call, literal, reading, script
 from isoplan.engine.planning.repeat.answer import SimulateOrRepeat
-from isoplan.engine.planning.repeat.between import Between
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.factor import Factor
+from isoplan.engine.planning.repeat.few_epochs import Between
 from isoplan.engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
 from isoplan.engine.planning.repeat.worth import Worth
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
-REPEAT = "isoplan.engine.planning.repeat"
-NAMES = (
-    *("Factor", "SampleCosts", "as_text", "between", "between_text", "costs_of", "simulate_or_repeat", "stated"),
-    "worth_of",
-)
-HOMES = {name: REPEAT for name in (*NAMES, "worth_text")}
-
-
-@dataclass(frozen=True)
-class Files:
-    """Files of the fits behind an answer (output of ``isoplan fit --json``), empty if one was not given.
-
-    ``group`` is the used group of ``repeated``.
-    """
-
-    one_pass: str = "one_pass.json"
-    repeated: str = "repeated.json"
-    group: str = ""
-    threshold: str = ""
-    surface: str = ""
+HOMES = dict.fromkeys(repeat.HOMES, repeat.__name__)
 
 
 def document(
-    answer: SimulateOrRepeat, kappa: Factor, files: Files, few: Between | None = None, worth: Worth | None = None
+    answer: SimulateOrRepeat,
+    kappa: Factor,
+    files: Mapping[str, str],
+    group: str = "",
+    few: Between | None = None,
+    worth: Worth | None = None,
 ) -> Document:
     """Return ``answer`` as a document, with the intermediate regimes and the worth of existing samples if known.
 
-    ``kappa`` is the factor with which it was made.
+    ``kappa`` is the factor with which it was made. ``files`` are the files of its fits by name: one_pass, repeated,
+    and threshold and surface if given. ``group`` is the group of repeated.
     """
     unit, said = answer.one_pass.unique.unit, []
     found: list[Line] = [*lines(answer)]
@@ -55,7 +44,7 @@ def document(
         said.append(worth_text(worth, unit))
     notes = (*said, f"Compute rule: {answer.compute.text}.", *warned(answer.warnings))
     body = to_json(answer) | ({"between": between_json(few)} if few is not None and answer.priced else {})
-    return Document(sentence(answer), tuple(found), notes, body, _script(answer, kappa, files, worth))
+    return Document(sentence(answer), tuple(found), notes, body, _script(answer, kappa, files, group, worth))
 
 
 def _between(few: Between, unit: str, money: str) -> list[Line]:
@@ -78,20 +67,20 @@ def _worth(worth: Worth) -> list[Line]:
     ]
 
 
-def _script(answer: SimulateOrRepeat, kappa: Factor, files: Files, worth: Worth | None) -> str:
+def _script(answer: SimulateOrRepeat, kappa: Factor, files: Mapping[str, str], group: str, worth: Worth | None) -> str:
     costs = answer.costs
     given = ["one_pass", "repeated", repr(answer.target), "costs", "kappa"]
-    given += [f"threshold={reading(files.threshold)}"] if files.threshold else []
+    given += [f"threshold={reading(files['threshold'])}"] if "threshold" in files else []
     body = [
-        f"one_pass = {reading(files.one_pass)}",
-        f"repeated = {reading(files.repeated, files.group)}",
+        f"one_pass = {reading(files['one_pass'])}",
+        f"repeated = {reading(files['repeated'], group)}",
         f"costs = {_costs(costs)}",
         *_kappa(kappa),
         *call("answer", "simulate_or_repeat", [*given, f"rule=read_rule({literal(answer.compute.to_json())})"]),
         "print(as_text(answer))",
     ]
-    if files.surface:
-        body += [f"few = between({reading(files.surface)}, {answer.target!r}, costs)"]
+    if "surface" in files:
+        body += [f"few = between({reading(files['surface'])}, {answer.target!r}, costs)"]
         body += [f"print(between_text(few, {costs.currency!r}))"]
     if worth is not None:
         unit = answer.one_pass.unique.unit

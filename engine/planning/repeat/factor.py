@@ -36,11 +36,6 @@ class Factor:
     draws: Floats = field(default_factory=lambda: np.empty(0))
     n: int = 0
 
-    @property
-    def note(self) -> str:
-        """Source of the number."""
-        return f"from the curves of {self.n} data sets" if self.n else "given"
-
 
 def stated(kappa: float) -> Factor:
     """Return a given kappa, without uncertainty.

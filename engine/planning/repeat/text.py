@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.cards import ends
 from isoplan.engine.fitting.types.result import Parameter
@@ -17,8 +19,7 @@ from isoplan.engine.quantities import count, rounded
 
 if TYPE_CHECKING:
     from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat
-    from isoplan.engine.planning.repeat.between import Between
-    from isoplan.engine.planning.repeat.price_picture import Picture
+    from isoplan.engine.planning.repeat.few_epochs import Between
     from isoplan.engine.planning.repeat.worth import Worth
 
 LABELS = {
@@ -29,8 +30,9 @@ LABELS = {
     "simulation": "Simulation, money",
     "training": "Training, money",
     "total": "Total, money",
+    "time": "Training time on the machine of the runs",
 }
-TIME = "Training time on the machine of the runs"
+"""Labels of the numbers of a regime, of which the time may be unknown."""
 COMPARED = {
     "omega": "omega: repeated samples against samples seen once, infinite N",
     "saving": "D / U: saving against the compute-optimal single pass",
@@ -44,6 +46,7 @@ ALONE = {
     "C": "One pass: Compute C of a plan by the one-pass fit alone",
 }
 """Labels of the numbers in ``SimulateOrRepeat.alone``."""
+PICTURED = ("price", "one_pass", "repeat", "one_pass_band", "repeat_band")
 SCHEMA = 1
 
 
@@ -52,10 +55,9 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
     if not answer.answers:
         return ()
     found = [
-        (f"{regime.name.capitalize()}: {label}", q)
+        (f"{regime.name.capitalize()}: {LABELS[name]}", q)
         for regime in (answer.one_pass, answer.repeat)
-        for label, q in (*((label, getattr(regime, name)) for name, label in LABELS.items()), (TIME, regime.time))
-        if q is not None
+        for name, q in _regime(regime).items()
     ]
     if answer.alone is not None:
         first = sum(label.startswith("One pass") for label, _ in found)
@@ -63,9 +65,9 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
     return (*found, *((label, getattr(answer, name)) for name, label in COMPARED.items()))
 
 
-def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """Return the table: both regimes line by line, then their comparison."""
-    return tuple(as_row(label, q) for label, q in lines(answer))
+def rows(answer: SimulateOrRepeat, priced: bool = True) -> tuple[Row, ...]:
+    """Return the table: both regimes line by line, then their comparison; without the money if not ``priced``."""
+    return tuple(as_row(label, q) for label, q in lines(answer) if priced or q.unit != answer.costs.currency)
 
 
 def sentence(answer: SimulateOrRepeat) -> str:
@@ -85,7 +87,9 @@ def sentence(answer: SimulateOrRepeat) -> str:
     )
     enough = answer.costs.have >= (answer.one_pass.unique.value or math.inf)
     verb = "repeat" if best is answer.repeat else "train once on the samples at hand" if enough else "simulate"
-    chance = answer.repeat_cheaper if best is answer.repeat else _other(answer.repeat_cheaper)
+    chance = answer.repeat_cheaper
+    if chance is not None and best is answer.one_pass:
+        chance = 1 - chance
     sure = "" if chance is None else f" ({100 * chance:.0f} % of the resamples agree)"
     return (
         f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}, with "
@@ -96,11 +100,12 @@ def sentence(answer: SimulateOrRepeat) -> str:
 
 def unpriced(answer: SimulateOrRepeat) -> str:
     """Return what is known without a price of training: samples, compute, and when repeating is cheaper."""
+    one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
     if answer.support is not None:
         name, far = farthest(answer.placed)
         away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond them in {name}."
-        return in_place(answer.support, {name: q.unit for name, q in _sizes(answer).items()}, away)
-    one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
+        units = {name: q.unit for name, q in (("N", one.N), ("D", one.unique), ("C", one.C))}
+        return in_place(answer.support, units, away)
     if one.unique.value is None or other.unique.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
     pays = (
@@ -113,10 +118,6 @@ def unpriced(answer: SimulateOrRepeat) -> str:
         f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute; repeating "
         f"{pays}{extrapolation(answer.placed)}.{_costs(answer)}"
     )
-
-
-def _sizes(answer: SimulateOrRepeat) -> dict[str, Quantity]:
-    return {"N": answer.one_pass.N, "D": answer.one_pass.unique, "C": answer.one_pass.C}
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
@@ -146,25 +147,13 @@ def _spread(q: Quantity) -> str:
     return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
-def unpriced_rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """Return the lines of the table that need no price."""
-    return tuple(as_row(label, q) for label, q in lines(answer) if q.unit != answer.costs.currency)
-
-
-def as_text(answer: SimulateOrRepeat) -> str:
-    """Return the answer as text for a terminal."""
-    return _text(answer, sentence(answer), rows(answer))
-
-
-def unpriced_text(answer: SimulateOrRepeat) -> str:
-    """Return the parts that need no price, for a terminal."""
-    return _text(answer, unpriced(answer), unpriced_rows(answer))
-
-
-def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
-    notes = [f"\n{w.line}" for w in by_level(answer.warnings)]
-    lines = [*table(body), ""] if body else []
-    return "\n".join([said, "", *lines, f"Compute rule: {answer.compute.text}.", *notes])
+def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
+    """Return the answer as text for a terminal; if not ``priced``, only the parts that need no price."""
+    body, notes = rows(answer, priced), [f"\n{w.line}" for w in by_level(answer.warnings)]
+    first = sentence(answer) if priced else unpriced(answer)
+    return "\n".join(
+        [first, "", *([*table(body), ""] if body else []), f"Compute rule: {answer.compute.text}.", *notes]
+    )
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
@@ -191,20 +180,10 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
         "cheaper": cheaper.name if cheaper is not None else None,
         "repeat_cheaper": answer.repeat_cheaper if answer.priced else None,
         "p_reach": answer.p_reach,
-        "picture": None if picture is None else _picture(picture),
+        "picture": None if picture is None else {name: finite(getattr(picture, name)) for name in PICTURED},
         "sentence": sentence(answer),
         "warnings": [w.to_json() for w in answer.warnings],
     } | ({} if answer.support is None else {"support": answer.support.to_json()})  # fmt: skip
-
-
-def _picture(picture: Picture) -> dict[str, Any]:
-    return {
-        "price": finite(picture.price),
-        "one_pass": finite(picture.one_pass),
-        "repeat": finite(picture.repeat),
-        "one_pass_band": [finite(x) for x in picture.one_pass_band],
-        "repeat_band": [finite(x) for x in picture.repeat_band],
-    }
 
 
 def between_text(few: Between, currency: str) -> str:
@@ -222,9 +201,9 @@ def between_json(few: Between) -> dict[str, Any]:
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
-def finite(x: Floats) -> list[float | None]:
-    """Return an array (k,) for JSON, with null for values that are not finite."""
-    return [value if math.isfinite(value) else None for value in x.tolist()]
+def finite(x: Floats) -> list[Any]:
+    """Return an array for JSON as nested lists, with null for values that are not finite."""
+    return [finite(row) if row.ndim else float(row) if math.isfinite(row) else None for row in np.asarray(x)]
 
 
 def _floor(floor: Parameter | None) -> dict[str, Any] | None:
@@ -236,11 +215,7 @@ def _floor(floor: Parameter | None) -> dict[str, Any] | None:
 
 def _regime(regime: Regime) -> dict[str, Quantity]:
     found = {name: getattr(regime, name) for name in LABELS}
-    return found if regime.time is None else found | {"time": regime.time}
-
-
-def _other(share: float | None) -> float | None:
-    return None if share is None else 1 - share
+    return {name: q for name, q in found.items() if q is not None}
 
 
 def _crossing(answer: SimulateOrRepeat) -> str:

@@ -30,8 +30,9 @@ class Field:
     ``help``. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and the initial text
     ``start``. In a sentence it calls the field ``said``, by default its label. ``default`` is the value of an option
     that is not given. Plain numbers are in ``unit``, or in money if ``per`` names what the price is for. ``read``
-    converts text to a value in place of these. ``limit`` is the limit that the field sets. On the page ``after`` are
-    the words after the input.
+    converts text to a value in place of these. ``limit`` is the limit that the field sets. On the page ``before`` (by
+    default the label) and ``after`` are the words around the input. The terminal and Python need a ``required`` field.
+    A link contains the field as ``link``, by default its name.
     """
 
     name: str
@@ -47,7 +48,10 @@ class Field:
     kind: type = str
     read: Callable[[str, str], Any] | None = None
     limit: LimitName | None = None
+    before: str | None = None
     after: str = ""
+    required: bool = False
+    link: str = ""
 
     @property
     def option(self) -> str:

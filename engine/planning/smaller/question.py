@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
+from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
 from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, QUERIES, pick
 
 BUDGET, TARGET = LOSS
@@ -14,7 +14,7 @@ QUESTION = PlannerQuestion(
     icon="compress",
     summary="Find the cheapest model size of the same loss over its life.",
     lead="Models that reach the loss of",
-    fit="A fit of a surface over N and D; - reads a pipe.",
+    fits=(FitInput("A fit of a surface over N and D; - reads a pipe."),),
     fields=(
         replace(
             BUDGET, help="Compute budget whose lowest loss is the target: 1e20, 3 ZFLOP, ...", after="FLOPs at its best"

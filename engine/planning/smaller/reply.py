@@ -5,15 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.format import between, number
 from isoplan.engine.planning.questions.answer import Answer, Part, Table, tabulate
-from isoplan.engine.planning.questions.chart import Chart
+from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Colour, Curve, Label, Marker, Shade
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.scenario.prices import Inference
-from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
-from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead
-from isoplan.engine.planning.smaller.document import document
+from isoplan.engine.planning.smaller.answer import (
+    Lifetime,
+    LifetimeCurve,
+    SameLoss,
+    lifetime,
+    lifetime_curve,
+    same_loss,
+)
 from isoplan.engine.planning.smaller.text import (
+    document,
     lifetime_rows,
     lifetime_sentence,
     lifetime_text,
@@ -22,8 +32,18 @@ from isoplan.engine.planning.smaller.text import (
     smallest_sentence,
     warnings,
 )
-from isoplan.engine.quantities import power10
+from isoplan.engine.quantities import count, power10
 
+MOST = 2.0
+"""Largest overhead drawn: three times the compute."""
+SHOWN = {0.5: "half", 2.0: "twice"}
+"""Fractions whose overhead is labelled next to the line."""
+TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
+INSIDE = 0.005
+"""Decades beyond the runs up to which a model counts as within them."""
+TALLEST = 2.6
+"""Upper end of the lifetime axis, relative to the minimum."""
+PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
 UNSERVED = (
     "Give the queries over its life under Machine and prices to see which size trains and answers them at least cost."
 )
@@ -52,7 +72,7 @@ def answer(fit: Fit, given: Given) -> Smaller:
         lifetime_sentence(life) if life else "",
         (*_sizes(curve, life), *(_life(fit, given, life, served) if life and served else ())),
         UNSERVED if served is None else "",
-        life,
+        lifetime=life,
     )
 
 
@@ -84,3 +104,107 @@ def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Pa
 
     table = tabulate(lifetime_rows(life), "The cheapest size over its life in numbers.")
     return (Part(table, chart if life.total.value is not None else None, "Over its life"),)
+
+
+def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
+    """Draw overhead in compute against model size; ``life`` is the fraction that is cheapest over its life."""
+    x, y = curve.fraction, curve.overhead
+    low, high = 0.85 * float(x[y <= MOST][0]), float(x[-1])
+    markers = [Marker(1.0, 0.0, _hover("Best for training", curve, 1.0))]
+    if life is not None and low < life < high:
+        at = float(np.interp(np.log(life), np.log(x), y))
+        markers.append(Marker(life, at, _hover("Cheapest over its life", curve, life), ring="lifetime"))
+    said = {k: float(np.interp(k, x, y)) for k in SHOWN if x[0] < k < x[-1] and np.interp(k, x, y) < 0.9 * MOST}
+    line = Curve(
+        x,
+        y,
+        curve.within,
+        curve.beyond <= INSIDE,
+        hover="%{x:.3~f} of the best size<br>%{text}<br>compute %{y:+.1%}<extra>same loss</extra>",
+        texts=tuple(
+            f"N  {count(float(N), 3)}<br>D  {count(float(D), 3)}" for N, D in zip(curve.N, curve.D, strict=True)
+        ),
+        # Clipped to the range to which the figure can be moved.
+        band=(np.clip(curve.low68, -MOST, 2 * MOST), np.clip(curve.high68, -MOST, 2 * MOST)),
+    )
+    names = ("fraction", "N", "D", "overhead", "low68", "high68", "within", "beyond")
+    return Chart(
+        "smaller-for-longer",
+        _overhead_alt(curve),
+        Axis("Model size <i>N</i> / <i>N</i>* at the same loss", low, high, log=True,
+             ticks=tuple(k for k in TICKS if low <= k <= high)),
+        Axis("More compute to train", min(-0.08, 1.2 * float(y.min())), MOST, share=True),
+        curves=(line,),
+        markers=tuple(markers),
+        labels=tuple(Label(k, at, f"{SHOWN[k]} the size: {100 * at:+.2g} %", k >= 1, k != next(iter(said)))
+                     for k, at in said.items()),
+        shades=_forbidden(curve, low),
+        columns={name: getattr(curve, name) for name in names},
+    )  # fmt: skip
+
+
+def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
+    """Draw training, simulation and inference, stacked, over model size.
+
+    The smallest sum has the 68 % intervals of ``life``.
+    """
+    total, least = curve.total, float(np.interp(curve.best, curve.N, curve.total))
+    highest = TALLEST * least
+    shown = np.flatnonzero(total <= highest * 1.5)
+    cut = slice(shown[0], shown[-1] + 1)
+    N = curve.N[cut]
+    areas, below = list[Area](), np.zeros(len(N))
+    for name in PARTS:
+        amount: Floats = getattr(curve, name)[cut]
+        if amount.any():
+            top = np.minimum(below + amount, highest)
+            areas.append(Area(name, N, below, top, name))
+            below = top
+    hover = f"N  %{{x:.3~s}}<br>%{{y:.4~s}} {curve.unit}<extra>over its life</extra>"
+    star = f"<b>Cheapest</b><br>N  {count(curve.best, 3)}<br>{least:.4g} {curve.unit}"
+    names = ("N", *PARTS, "total", "within", "beyond")
+    return Chart(
+        "lifetime-cost",
+        _lifetime_alt(curve, least),
+        Axis("Model size <i>N</i>", float(N[0]), float(N[-1]), "parameters", log=True),
+        Axis("Cost over its life", 0.0, highest, curve.unit, short=curve.unit != "FLOPs"),
+        curves=(Curve(N, total[cut], curve.within[cut], curve.beyond[cut] <= INSIDE, "text", 2.2, hover),),
+        areas=tuple(areas),
+        markers=(Marker(curve.best, least, star, life.N.ci68, life.total.ci68),),
+        uprights=((curve.first, "best for<br>training alone", ""),),
+        columns={name: getattr(curve, name) for name in names},
+        top=False,
+    )
+
+
+def _hover(name: str, curve: SameLoss, k: float) -> str:
+    N, D = (float(np.interp(k, curve.fraction, sizes)) for sizes in (curve.N, curve.D))
+    return f"<b>{name}</b><br>N  {count(N, 3)}<br>D  {count(D, 3)}"
+
+
+def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
+    """Return the sizes at which no number of samples reaches the loss, as a shaded range."""
+    q = curve.smallest
+    if q.value is None or q.value <= low:
+        return ()
+    sure = f"<br>68 %: {between(q, q.ci68)}" if q.ci68 else ""
+    return (Shade(low, q.value, f"below {number(q)} no number<br>of samples is enough{sure}"),)
+
+
+def _overhead_alt(curve: SameLoss) -> str:
+    half = float(np.interp(0.5, curve.fraction, curve.overhead))
+    said = f"Half of it takes {100 * half:.2g} % more. " if curve.fraction[0] < 0.5 else ""
+    return (
+        f"Additional compute of models of other sizes at the same loss {float(abs(curve.best.loss)):.4g}; the best "
+        f"has {count(float(curve.best.N))} parameters. {said}Below {number(curve.smallest)} of it no "
+        "number of samples is enough."
+    )
+
+
+def _lifetime_alt(curve: LifetimeCurve, least: float) -> str:
+    plain = curve.unit != "FLOPs" and 1e-3 <= least < 1e4
+    cost = f"{float(f'{least:.3g}'):.12g}" if plain else power10(least)
+    return (
+        f"Cost of models of the same loss over their lives, against their size: the minimum is {cost} {curve.unit}, at "
+        f"{count(curve.best)} parameters; the best for training alone has {count(curve.first)}."
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.saved_items import as_text, now, short_hash
@@ -18,7 +18,7 @@ Query = dict[str, list[str]]
 
 def list_kinds() -> tuple[str, ...]:
     """Return the kinds of answers: the questions of the planner, and the kinds with their own page or section."""
-    return ("repeat", *find_questions(), "recipe", "amplitude")
+    return (*find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)

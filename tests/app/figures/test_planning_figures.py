@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from isoplan.app.figures.plans import compare, simulate
+from isoplan.app.figures.plans import compare
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.figures.style.palette import PARTS
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
@@ -19,11 +19,13 @@ from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.compare.reevaluate import ask_again
 from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, side_by_side
 from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.reply import chart_price
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
-from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead
+from isoplan.engine.planning.smaller.reply import chart_lifetime, chart_overhead
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits
@@ -47,8 +49,8 @@ def plans(epoch: Fit) -> Comparison:
 def test_every_figure_is_small_named_and_described(epoch: Fit, plans: Comparison, theme: Theme) -> None:
     costs, life = lifetime_curve(epoch, TARGET, SERVED), lifetime(epoch, TARGET, SERVED)
     drawn: dict[str, Callable[[], Drawing]] = {
-        "simulate-or-repeat": lambda: simulate.draw(
-            simulate_or_repeat(*fits(50), 0.5, SampleCosts(1e-6, 2e-18), TEN), theme
+        "simulate-or-repeat": lambda: draw_chart(
+            chart_price(simulate_or_repeat(*fits(50), 0.5, SampleCosts(1e-6, 2e-18), TEN)), theme
         ),
         "smaller-for-longer": lambda: draw_chart(chart_overhead(same_loss(epoch, TARGET), 0.5), theme),
         "lifetime-cost": lambda: draw_chart(chart_lifetime(costs, life), theme),
@@ -66,7 +68,7 @@ def test_every_figure_is_small_named_and_described(epoch: Fit, plans: Comparison
 
 def test_the_regimes_meet_at_the_break_even_price() -> None:
     answer = simulate_or_repeat(*fits(), 0.5, SampleCosts(1e-6, 2e-18), TEN)
-    drawing, even = simulate.draw(answer), answer.break_even
+    drawing, even = draw_chart(chart_price(answer)), answer.break_even
     assert even.ci68 is not None
     (line,) = [s for s in drawing.figure.layout.shapes if s.type == "line"]
     assert line.x0 == line.x1 == even.value
@@ -86,7 +88,7 @@ def test_the_regimes_meet_at_the_break_even_price() -> None:
 
 def test_where_repeating_never_pays_there_is_one_regime() -> None:
     answer = simulate_or_repeat(TABLE_1, TABLE_2, 0.5, SampleCosts(1e-6, 2e-18, have=1e12), TEN)
-    drawing = simulate.draw(answer)
+    drawing = draw_chart(chart_price(answer))
     assert answer.break_even.value is None
     assert [s.type for s in drawing.figure.layout.shapes] == ["rect"]
     assert "<b>simulate</b>" in texts(drawing)

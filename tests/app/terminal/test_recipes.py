@@ -19,7 +19,9 @@ from isoplan.engine.fitting import read_fit, to_json
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.amplitude.compared import PLAIN
-from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.factor import stated
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.conftest import make_fit

@@ -27,7 +27,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import plan_budget
-from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers, results
 from tests.app.views.conftest import Open, told

@@ -297,7 +297,7 @@ def sections() -> None:
 
     asked = st.segmented_control("Question", ["One", "Other"], default="One", required=True, key="question")
     with st.container() if asked == "One" else st.expander("Another place"):
-        st.session_state["read"] = pricing.ask()
+        st.session_state["read"] = pricing.read(pricing.widgets())
 
 
 def test_prices_are_one_scenario_for_all_questions() -> None:

@@ -15,16 +15,11 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import floor_of
 from isoplan.engine.planning.answer.format import number
-from isoplan.engine.planning.repeat import (
-    SampleCosts,
-    costs_of,
-    sentence,
-    simulate_or_repeat,
-    stated,
-    unpriced,
-    worth_of,
-    worth_text,
-)
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
+from isoplan.engine.planning.repeat.factor import stated
+from isoplan.engine.planning.repeat.text import sentence, unpriced, worth_text
+from isoplan.engine.planning.repeat.worth import worth_of
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results

@@ -11,6 +11,7 @@ from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from isoplan.engine.planning.smaller.text import half_sentence, lifetime_sentence, size_rows, smallest_sentence
+from isoplan.engine.quantities import parse_flops
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
@@ -94,3 +95,11 @@ def test_a_law_that_is_no_surface_is_refused(demo: Database, open_page: Open) ->
     power = results.save_fit(demo, make_fit((0.1, 1e6, 0.4), law="power", axis="C"))
     at = open_page("plan", question=ASKED, fit=power, budget="1e18")
     assert "The law power does not say what another model of the same loss costs" in told(at)
+
+
+def test_the_page_states_how_a_budget_was_read(demo: Database, jets: str, open_page: Open) -> None:
+    typed = "1e-9 PFLOP/s-days"
+    at = open_page("plan", question=ASKED, fit=jets, budget=typed)
+    assert told(at) == ""
+    (note,) = parse_flops(typed).notes(typed)
+    assert note in [shown(caption.value) for caption in at.caption]

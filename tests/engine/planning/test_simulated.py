@@ -15,8 +15,8 @@ from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.repeat.between import between
 from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.few_epochs import between
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime_curve, same_loss

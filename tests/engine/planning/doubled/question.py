@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isoplan.engine.planning.questions.declaration import PlannerQuestion
+from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
 from isoplan.engine.planning.scenario.fields import MACHINE, Field, pick
 from isoplan.engine.quantities import parse_number
 
@@ -13,7 +13,7 @@ QUESTION = PlannerQuestion(
     icon="add",
     summary="Compare a budget with a multiple of it.",
     lead="I have a budget of",
-    fit="Any fit with a frontier; - reads a pipe.",
+    fits=(FitInput("Any fit with a frontier; - reads a pipe."),),
     fields=(*pick("budget"), FACTOR, *MACHINE),
     module=f"{__package__}.reply",
 )

@@ -36,13 +36,13 @@ from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.recommender import document as of_recipe
 from isoplan.engine.planning.recommender.document import document as recipe_document
 from isoplan.engine.planning.repeat import document as of_repeat
-from isoplan.engine.planning.repeat.document import Files
 from isoplan.engine.planning.repeat.document import document as repeat_document
+from isoplan.engine.planning.repeat.factor import fit_factor
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
-from isoplan.engine.planning.smaller import document as of_smaller
+from isoplan.engine.planning.smaller import text as of_smaller
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
-from isoplan.engine.planning.smaller.document import document as smaller_document
+from isoplan.engine.planning.smaller.text import document as smaller_document
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 from tests.engine.planning.export.tex import table
 from tests.engine.planning.recommender.test_recipe import SPEC, allocation, swept
@@ -84,18 +84,19 @@ def weigh(folder: Path, *, everything: bool) -> Case:
     costs = repeat.SampleCosts(1e-3, 2e-18, "USD", 1e4)
     if not everything:
         found = repeat.simulate_or_repeat(one, again, 0.5, costs, repeat.stated(10))
-        made = repeat_document(found, repeat.stated(10), Files("one.json", "again.json"))
+        made = repeat_document(found, repeat.stated(10), {"one_pass": "one.json", "repeated": "again.json"})
         return Case(
-            made, "from isoplan.engine.planning.repeat import to_json\nshown = to_json(answer)", dict(made.body)
+            made, "from isoplan.engine.planning.repeat.text import to_json\nshown = to_json(answer)", dict(made.body)
         )
     line = kept(folder, "line.json", make_fit((40.0, 0.47), law="threshold"))
     few = kept(folder, "few.json", make_fit((*JETS, 15.0, 5.0), law="data-constrained"))
-    kappa = repeat.fit_factor(one, curves())
+    kappa = fit_factor(one, curves())
     found = repeat.simulate_or_repeat(one, again, 0.5, costs, kappa, line)
     ways, worth = repeat.between(few, 0.5, costs), repeat.worth_of(one, again, 2e6)
-    made = repeat_document(found, kappa, Files("one.json", "again.json", "", "line.json", "few.json"), ways, worth)
+    files = {"one_pass": "one.json", "repeated": "again.json", "threshold": "line.json", "surface": "few.json"}
+    made = repeat_document(found, kappa, files, few=ways, worth=worth)
     shown = (
-        "from isoplan.engine.planning.repeat import between_json, to_json\n"
+        "from isoplan.engine.planning.repeat.text import between_json, to_json\n"
         "shown = to_json(answer) | {'between': between_json(few)}\n"
         f"assert worth.equivalent.value == {worth.equivalent.value!r}"
     )

@@ -15,7 +15,9 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.planning.optimum.frontier import least_compute
-from isoplan.engine.planning.repeat import SampleCosts, fit_factor, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat.answer import simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.factor import fit_factor, stated
 from isoplan.engine.schema import OVERFITS, Curves
 from isoplan.engine.store.files.table_files import read_curves, read_runs
 from tests.engine.fitting.tables import make_runs

@@ -29,12 +29,13 @@ from isoplan.engine.laws.catalogue.repetition import amplification
 from isoplan.engine.planning import plan_target
 from isoplan.engine.planning.answer.document import to_csv
 from isoplan.engine.planning.answer.format import number
-from isoplan.engine.planning.repeat import SampleCosts, SimulateOrRepeat, as_text, simulate_or_repeat, stated
-from isoplan.engine.planning.repeat import to_json as answer_json
-from isoplan.engine.planning.repeat.document import Files, document
-from isoplan.engine.planning.repeat.factor import Factor
-from isoplan.engine.planning.repeat.floors import together
-from isoplan.engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
+from isoplan.engine.planning.repeat.answer import SimulateOrRepeat, simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.factor import Factor, stated
+from isoplan.engine.planning.repeat.floors import FLOORS_APART, ONE_FLOOR, together
+from isoplan.engine.planning.repeat.text import as_text
+from isoplan.engine.planning.repeat.text import to_json as answer_json
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import make_runs
 
@@ -195,7 +196,7 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert raw["floor"]["ci95"][0] is None
     for key, name in (("one_pass_alone", "D"), ("one_pass_alone_N", "N"), ("one_pass_alone_C", "C")):
         assert raw[key]["value"] == plan.allocation[name].value
-    rows = csv.reader(io.StringIO(to_csv(document(found, Factor(1.0), Files()))))
+    rows = csv.reader(io.StringIO(to_csv(document(found, Factor(1.0), {"one_pass": "1.json", "repeated": "2.json"}))))
     exported = [float(row[1]) for row in rows if row[0].endswith("of a plan by the one-pass fit alone")]
     assert exported == [plan.allocation[name].value for name in ("N", "D", "C")]
 

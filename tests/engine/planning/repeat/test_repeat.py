@@ -21,24 +21,13 @@ from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import Quantity
 from isoplan.engine.planning.answer.document import to_csv
-from isoplan.engine.planning.repeat import (
-    SampleCosts,
-    as_text,
-    costs_of,
-    rows,
-    sentence,
-    simulate_or_repeat,
-    stated,
-    to_json,
-    unpriced,
-    unpriced_rows,
-    worth_of,
-    worth_text,
-)
-from isoplan.engine.planning.repeat.answer import Regime
-from isoplan.engine.planning.repeat.document import Files, document
-from isoplan.engine.planning.repeat.floors import together
-from isoplan.engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
+from isoplan.engine.planning.repeat.answer import Regime, simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
+from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.factor import stated
+from isoplan.engine.planning.repeat.floors import FLOORS_APART, NO_SAVING, NO_THRESHOLD, together
+from isoplan.engine.planning.repeat.text import as_text, rows, sentence, to_json, unpriced, worth_text
+from isoplan.engine.planning.repeat.worth import worth_of
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import JETS, make_fit, scattered
@@ -46,6 +35,7 @@ from tests.engine.planning.conftest import JETS, make_fit, scattered
 REPEATED = (0.32, 5.79, 0.22)
 COSTS = SampleCosts(1e-3, 2e-18)
 TEN = stated(10)
+FILES = {"one_pass": "one.json", "repeated": "two.json"}
 
 
 def card(name: str) -> Fit:
@@ -267,7 +257,7 @@ def test_the_time_on_the_machine_of_the_runs_stands_in_its_place() -> None:
 
 def test_the_python_of_an_answer_keeps_the_machine() -> None:
     found = simulate_or_repeat(*fits(), 0.7, costs_of(PEAK), TEN)
-    assert "costs_of(read_prices({" in document(found, TEN, Files()).script
+    assert "costs_of(read_prices({" in document(found, TEN, FILES).script
 
 
 FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
@@ -283,14 +273,14 @@ def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
     assert "The answer for loss 0.45 lies " in said
     assert unpriced(found) == said
     assert rows(found) == ()
-    assert unpriced_rows(found) == ()
+    assert rows(found, priced=False) == ()
     raw = to_json(found)
     for q in (*raw["regimes"]["one pass"].values(), *raw["regimes"]["repeat"].values(), raw["omega"], raw["saving"]):
         assert q["value"] is None
         assert q["ci68"] is None
     assert (raw["cheaper"], raw["repeat_cheaper"], raw["picture"]) == (None, None, None)
     assert raw["support"]["axis"] == "C"
-    made = document(found, TEN, Files())
+    made = document(found, TEN, FILES)
     assert made.lines == ()
     assert "Stop: " in to_csv(made)
     assert "unsupported" in {w.code for w in found.warnings if w.level is Level.STOP}

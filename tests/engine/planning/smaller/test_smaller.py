@@ -21,8 +21,8 @@ from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
-from isoplan.engine.planning.smaller.document import document
 from isoplan.engine.planning.smaller.text import (
+    document,
     half_sentence,
     lifetime_text,
     same_loss_text,

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.planning.optimum.frontier import least_compute
-from isoplan.engine.planning.repeat import SampleCosts, between
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.few_epochs import between
 from tests.engine.planning.conftest import EPOCH, JETS, make_fit
 
 SURFACE = make_fit((*EPOCH, 15.0, 5.0), law="data-constrained")

@@ -1,0 +1,119 @@
+"""Choice of the fits of a planner question: its law, and a second fit of the same task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+
+import streamlit as st
+
+from isoplan.app.views.planning import metrics
+from isoplan.app.views.widgets.parts import escape_markdown
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.app.views.widgets.state import choose_fit, fit_names, fit_of, owner_of_fit, recall, task_of_fit
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import floor_of
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.questions.declaration import FitInput, PlannerQuestion
+from isoplan.engine.quantities import parse_number
+from isoplan.engine.store.database.database import Database
+
+SAME_FLOOR = 0.1
+"""Maximum relative difference of the floors of two laws of the same task."""
+
+
+def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
+    """Show selections of the needed fits and return the chosen ones by name; empty, with a sentence, if one is missing.
+
+    All values of a question of two fits belong to the task of the first one.
+    """
+    first, *others = question.needed
+    if not others:
+        fit = choose_fit(db, first.key, first.label, first.laws, metrics.usual(db))
+        if fit is None:
+            metrics.offer_fit(db)
+        return {} if fit is None else {first.name: fit}
+    (second,) = others
+    left, right = st.columns(2)
+    with left:
+        start = "" if recall(first.key) else _usual_first(db, first, second)
+        one = choose_fit(db, first.key, first.label, first.laws, start)
+    near = _of_same_task(db, one, second) if one is not None else []
+    with right:
+        if one is not None:
+            own = [field.link or field.name for field in (*question.losses, *question.own) if field.label]
+            further = [fit.key for fit in question.fits if fit is not first]
+            belong(first.key, owner_of_fit(db, one.hash), remembered=(*further, *own))
+        usual = _usual_second(db, one, near) if one is not None else ""
+        two = choose_fit(db, second.key, second.label, second.laws, usual, only=near)
+    if one is not None and not near:
+        st.info(second.missing, icon=":material/info:")
+    elif one is not None and two is not None:
+        return {first.name: one, second.name: two}
+    elif one is not None and not recall(second.key):
+        st.info(second.unsure, icon=":material/info:")
+    return {}
+
+
+def _usual_first(db: Database, first: FitInput, second: FitInput) -> str:
+    """Return the open fit if it has a law of ``first``, else the first fit with a ``second`` one of a similar floor.
+
+    Returns "" if there is neither.
+    """
+    names = fit_names(db, first.laws)
+    if (opened := recall("fit")) in names:
+        return opened
+    for name in names:
+        one = fit_of(db, name)
+        near = _nearest(db, one, _of_same_task(db, one, second))
+        if near and _is_alike(fit_of(db, near), one):
+            return name
+    return ""
+
+
+def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
+    """Return the fits that ``second`` allows for the task of ``one``; those of all tasks if its task is not known.
+
+    Fits over another column or of another quantity are excluded.
+    """
+    kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
+    apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y and fit.law.axis in (*second.axes, None)]
+    task = task_of_fit(db, one.hash)
+    same = [key for key in apt if task_of_fit(db, key) == task]
+    return same if same or task else apt
+
+
+def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:
+    """Return the nearest of the fits ``near``; None if the task is not known and its floor differs from that of one."""
+    nearest = _nearest(db, one, near)
+    known = not nearest or task_of_fit(db, one.hash) or _is_alike(fit_of(db, nearest), one)
+    return nearest if known else None
+
+
+def _nearest(db: Database, one: Fit, others: Sequence[str]) -> str:
+    """Return the fit with the floor nearest to that of ``one``, most likely of the same inputs."""
+    return min(others, key=lambda name: abs(_floor(fit_of(db, name)) - _floor(one)), default="")
+
+
+def _is_alike(other: Fit, one: Fit) -> bool:
+    """Return whether two laws can belong to one task, judged by their floors."""
+    return math.isclose(_floor(other), _floor(one), rel_tol=SAME_FLOOR)
+
+
+def _floor(fit: Fit) -> float:
+    return floor_of(fit).value or 0.0
+
+
+def show_target_of_plan(db: Database, fit: Fit) -> None:
+    """Show the loss that corresponds to the target metric of the open plan, for a question with targets of its own."""
+    map, target = recall("map"), recall("target")
+    if recall("ask") != "Target" or recall("fit") != fit.hash or not map or not target:
+        return
+    with suppress(PlannerError):  # the question shows an invalid target
+        read = through(fit, fit_of(db, map))
+        loss = float(read.goal(parse_number(target, "target")).best)
+        if math.isfinite(loss):
+            y, metric = fit.spec.y, read.map.spec.y
+            st.caption(escape_markdown(f"The target is a {y} here: {metric} {target} is {y} {fit.sign * loss:.3g}."))

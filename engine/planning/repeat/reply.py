@@ -1,0 +1,164 @@
+"""The answer to "Simulate or repeat" in words, tables and charts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.format import Row, number
+from isoplan.engine.planning.answer.format import between as between_ends
+from isoplan.engine.planning.questions.answer import Answer, Part, tabulate
+from isoplan.engine.planning.questions.chart import Axis, Chart, Colour, Curve, Label, Marker, Shade
+from isoplan.engine.planning.questions.given import Given
+from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.document import document
+from isoplan.engine.planning.repeat.factor import fit_factor, stated
+from isoplan.engine.planning.repeat.few_epochs import Between, between
+from isoplan.engine.planning.repeat.text import as_text, between_text, rows, worth_text
+from isoplan.engine.planning.repeat.worth import Worth, worth_of
+from isoplan.engine.quantities import power10
+
+COLOURS: tuple[Colour, Colour] = ("law", "second")
+"""Colours of one pass and of repeated samples."""
+ROOM = 0.1
+"""Space below and above the lines, as a fraction of their range."""
+LOW = 0.35
+"""Fraction of the height below which the text of a point is above it."""
+RIGHT = 0.84
+"""Fraction of the width above which the text of a point is at its left."""
+UNPRICED = (
+    "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
+    "costs of both ways."
+)
+NO_FILE = {
+    "terminal": "This format requires prices. Give --sample-price, and --flop-price or --device and --hour-price.",
+    "python": "Answer: a file states what both ways cost. Give sample_price, and flop_price or a device.",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeat(Answer):
+    """Two ways to a loss in ``result``, the cheapest plan between them, and the worth of the available samples."""
+
+    between: Between | None = None
+    worth: Worth | None = None
+
+
+def answer(one_pass: Fit, given: Given) -> Repeat:
+    """Return both ways to the requested loss. Raises PlannerError as ``simulate_or_repeat`` does."""
+    fits, target, priced = given.fits, given.loss.value, given.costs is not None
+    repeated, surface = fits["repeated"], fits.get("surface")
+    costs: SampleCosts = given.costs or SampleCosts(1.0, 1.0, have=given.values["have"])
+    curves = given.curves
+    kappa = fit_factor(one_pass, curves, given.rule) if curves is not None else stated(given.values["kappa"])
+    found = simulate_or_repeat(one_pass, repeated, target, costs, kappa, fits.get("threshold"), given.rule)
+    few = between(surface, target, costs, given.rule) if surface is not None and priced and found.priced else None
+    worth = worth_of(one_pass, repeated, costs.have) if costs.have else None
+    remarks = [between_text(few, costs.currency)] if few is not None else []
+    remarks += [worth_text(worth, found.one_pass.unique.unit)] if worth is not None else []
+    return Repeat(
+        found,
+        "\n\n".join([as_text(found, priced), *remarks]),
+        document(found, kappa, given.files, given.group, few, worth) if priced else None,
+        found.warnings,
+        _name(found),
+        tuple(remarks),
+        parts=_parts(found, priced),
+        hint="" if priced else UNPRICED,
+        no_file=NO_FILE.get(given.place, ""),
+        between=few,
+        worth=worth,
+    )
+
+
+def _name(found: SimulateOrRepeat) -> str:
+    price = found.costs.sample
+    shown = f"{price:.3g}" if 1e-3 <= price < 1e3 else power10(price)
+    return f"{found.y} {found.target:.4g} at {shown} {found.costs.currency} a sample"
+
+
+def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
+    """Return the numbers of both ways, and their costs against the price of a sample; empty if not supported."""
+    body = [_brief(row, found) for row in rows(found, priced)]
+    if not body:
+        return ()
+    costs = priced and found.cheaper is not None and found.cheaper.total.value is not None
+    return (Part(tabulate(body, "Numbers of both ways."), partial(chart_price, found) if costs else None),)
+
+
+def _brief(row: Row, found: SimulateOrRepeat) -> Row:
+    """Return the row without the reason for missing intervals, which the warnings state once."""
+    missing = "" if found.p_reach is not None else found.one_pass.C.note
+    return replace(row, note=", ".join(part for part in row.note.split(", ") if part != missing))
+
+
+def chart_price(answer: SimulateOrRepeat) -> Chart:
+    """Draw both totals over the price of a sample on log axes; each way is tinted where it is cheaper.
+
+    Raises ValueError if training has no price.
+    """
+    picture, cheaper = answer.picture, answer.cheaper
+    if picture is None or cheaper is None:
+        raise ValueError("a chart needs what both ways cost")
+    money, even, price = answer.costs.currency, answer.break_even, picture.price
+    both = np.concatenate([picture.one_pass, picture.repeat])
+    both = both[np.isfinite(both) & (both > 0)]
+    room = float(both.max() / both.min()) ** ROOM
+    x = Axis("Price of a simulated sample", float(price[0]), float(price[-1]), money, log=True)
+    y = Axis("Simulation and training", float(both.min()) / room, float(both.max()) * room**2, money, log=True)
+    own, cost = picture.point[0], min(picture.point[1:])
+    label = Label(own, cost, f"your price<br>{own:.3g} {money}", _share(x, own) > RIGHT, below=_share(y, cost) > LOW)
+    hover = f"<b>Your price</b><br>{own:.3g} {money} a sample<br>{cheaper.name}  {cost:.4g} {money}"
+    shades, uprights, crossing = list[Shade](), [], picture.break_even
+    if math.isnan(crossing):
+        crossing = x.low if cheaper is answer.repeat else x.high
+    tints = (
+        Shade(x.low, crossing, "<b>simulate</b>", COLOURS[0]),
+        Shade(crossing, x.high, "<b>repeat</b>", COLOURS[1]),
+    )
+    shades += [tint for tint in tints if tint.low < tint.high]
+    if even.value is not None and x.low < even.value < x.high:
+        sure = f"<br>68 %: {between_ends(even, even.ci68)}" if even.ci68 else ""
+        uprights.append((even.value, f"break-even {number(even)} {even.unit}", f" a sample{sure}"))
+        shades += [Shade(max(even.ci68[0], x.low), min(even.ci68[1], x.high))] if even.ci68 else []
+    columns = {"price of a sample": price, "one pass": picture.one_pass, "repeat": picture.repeat}
+    ways = (
+        (answer.one_pass, picture.one_pass, picture.one_pass_band, COLOURS[0]),
+        (answer.repeat, picture.repeat, picture.repeat_band, COLOURS[1]),
+    )
+    curves = list[Curve]()
+    for regime, total, ends, colour in ways:
+        columns |= {f"{regime.name} low68": ends[0], f"{regime.name} high68": ends[1]}
+        line = f"%{{x:.3~g}} {money} a sample<br>%{{y:.4~s}} {money}<extra>{regime.name}</extra>"
+        band, all_seen = np.clip(ends, y.low / 100, y.high * 100), np.ones(len(price), bool)
+        curves.append(Curve(price, total, all_seen, all_seen, colour, hover=line, band=(band[0], band[1]),
+                            name=regime.name, key=_key(regime)))  # fmt: skip
+    return Chart(
+        "simulate-or-repeat", _alt(answer, cheaper), x, y, tuple(curves), markers=(Marker(own, cost, hover),),
+        labels=(label,), shades=tuple(shades), uprights=tuple(uprights), columns=columns,
+    )  # fmt: skip
+
+
+def _share(axis: Axis, value: float) -> float:
+    """Return the position of a value along a log axis, from 0 to 1."""
+    return math.log(value / axis.low) / math.log(axis.high / axis.low)
+
+
+def _key(regime: Regime) -> str:
+    """Return the name of a line, such as one pass: 122 M jets."""
+    how = "one pass" if regime.name == "one pass" else "repeated"
+    return f"{how}: {number(regime.unique)} {regime.unique.unit}"
+
+
+def _alt(answer: SimulateOrRepeat, cheaper: Regime) -> str:
+    even, price = answer.break_even, f"{answer.costs.sample:.3g} {answer.costs.currency}"
+    cross = f"They cross at {number(even)} {even.unit} a sample." if even.value else "They do not cross."
+    return (
+        f"Cost of one pass and of repeated samples to reach {answer.y} {answer.target:g}, against the price of a "
+        f"sample. {cross} At {price} a sample {cheaper.name} is cheaper."
+    )
