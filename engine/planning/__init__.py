@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.answer.quantity import Quantity, beyond
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.budget import plan_budget
-    from isoplan.engine.planning.plan.document import read_plan, to_json
+    from isoplan.engine.planning.plan.document import as_text, flatness, read_plan, rows, to_json
     from isoplan.engine.planning.plan.feasibility import floor_of
     from isoplan.engine.planning.plan.parts import Flat
-    from isoplan.engine.planning.plan.solve import Question
     from isoplan.engine.planning.plan.target import plan_target
-    from isoplan.engine.planning.plan.text import as_text, flatness, rows
+    from isoplan.engine.planning.scenario.limits import Question
 
 __all__ = [
     "Flat",
@@ -39,10 +38,10 @@ __all__ = [
 ]
 HOMES = {
     **{"Row": "answer.format", "Quantity": "answer.quantity", "beyond": "answer.quantity"},
-    **{"Flat": "plan.parts", "Plan": "plan.answer", "Question": "plan.solve"},
+    **{"Flat": "plan.parts", "Plan": "plan.answer", "Question": "scenario.limits"},
     **{"read_plan": "plan.document", "to_json": "plan.document", "plan_budget": "plan.budget"},
     **{"floor_of": "plan.feasibility", "plan_target": "plan.target"},
-    **{"as_text": "plan.text", "flatness": "plan.text", "rows": "plan.text"},
+    **{"as_text": "plan.document", "flatness": "plan.document", "rows": "plan.document"},
 }
 """Modules by the names that they define."""
 

@@ -14,8 +14,7 @@ from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import cells, number
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import reach_text
-from isoplan.engine.planning.plan.document import document
-from isoplan.engine.planning.plan.text import bill_rows, rows, summary, worth_sentence
+from isoplan.engine.planning.plan.document import bill_rows, document, rows, summary, worth_sentence
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 

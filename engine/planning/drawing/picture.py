@@ -24,9 +24,10 @@ from isoplan.engine.planning.drawing.curves import (
     with_points,
     within,
 )
-from isoplan.engine.planning.optimum.constrained import most_samples
+from isoplan.engine.planning.optimum.constrained import FeasibleRegion, most_samples, with_unique
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.scenario.limits import FeasibleRegion, LimitName, room, with_unique
+from isoplan.engine.planning.plan.solve import room
+from isoplan.engine.planning.scenario.limits import LimitName
 
 
 @dataclass(frozen=True, eq=False)

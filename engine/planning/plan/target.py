@@ -23,10 +23,10 @@ from isoplan.engine.planning.plan.budget import allocation, beside, check_size, 
 from isoplan.engine.planning.plan.convention import apart
 from isoplan.engine.planning.plan.feasibility import bound, met, unreachable
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.solve import Goal, Question, Task
+from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.plan.target_probability import reachability
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices
 
 

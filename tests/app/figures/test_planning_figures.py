@@ -18,9 +18,8 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.compare.reevaluate import ask_again
 from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, side_by_side
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead

@@ -17,8 +17,8 @@ from isoplan.app.views.widgets.save_form import files
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import Plan, plan_budget, plan_target, to_json
+from isoplan.engine.planning.plan.document import worth_sentence
 from isoplan.engine.planning.plan.metric import through
-from isoplan.engine.planning.plan.text import worth_sentence
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.schema import Roles, Runs

@@ -161,7 +161,7 @@ def test_the_worth_of_a_limit_is_of_all_money(limits: Limits) -> None:
 
 
 def _beside(plan: Plan) -> list[str]:
-    from isoplan.engine.planning.plan.text import beside
+    from isoplan.engine.planning.plan.document import beside
 
     return beside(plan)
 

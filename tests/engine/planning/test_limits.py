@@ -18,12 +18,12 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning import plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
+from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within, money
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute
-from isoplan.engine.planning.optimum.search import money
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.parts import Worth
-from isoplan.engine.planning.scenario.limits import Limits, room
+from isoplan.engine.planning.plan.solve import room
+from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 

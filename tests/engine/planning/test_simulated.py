@@ -14,10 +14,9 @@ from isoplan.engine.planning import Plan, plan_budget, plan_target, read_plan, t
 from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.repeat.between import between
 from isoplan.engine.planning.repeat.costs import SampleCosts
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime_curve, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

@@ -32,13 +32,12 @@ from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
 from isoplan.engine.planning.plan import document as of_plan
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.recommender import document as of_recipe
 from isoplan.engine.planning.recommender.document import document as recipe_document
 from isoplan.engine.planning.repeat import document as of_repeat
 from isoplan.engine.planning.repeat.document import Files
 from isoplan.engine.planning.repeat.document import document as repeat_document
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller import document as of_smaller
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss

@@ -13,7 +13,7 @@ from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.compare.side_by_side import Saved, sentence, side_by_side
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
-from isoplan.engine.planning.plan.text import bill_rows, rows, summary
+from isoplan.engine.planning.plan.document import bill_rows, rows, summary
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered

@@ -17,8 +17,7 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning import to_json as plan_json
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.document import document
