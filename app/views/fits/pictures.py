@@ -21,7 +21,7 @@ from isoplan.engine.planning import Plan, floor_of, plan_budget, plan_target
 from isoplan.engine.planning.answer.format import between, decades, number
 from isoplan.engine.planning.drawing.curves import isoflop_curves
 from isoplan.engine.planning.drawing.picture import Picture
-from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.plan.answer import reach_text
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs

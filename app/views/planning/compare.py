@@ -14,9 +14,17 @@ from isoplan.app.views.widgets.save_form import downloads, table_files
 from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.compare.reevaluate import Answer, ask_again
-from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
-from isoplan.engine.planning.compare.side_by_side import table as lines_of
+from isoplan.engine.planning.compare import (
+    Answer,
+    Comparison,
+    Saved,
+    ask_again,
+    scenario,
+    sentence,
+    side_by_side,
+    to_json,
+)
+from isoplan.engine.planning.compare import table as lines_of
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.store.database.database import Database

@@ -20,11 +20,10 @@ from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.convention import apart, restate
-from isoplan.engine.planning.plan.feasibility import clash, listed, loosen
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.sensitivity import flat, worths
-from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.solve import Task, clash, listed, loosen
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices

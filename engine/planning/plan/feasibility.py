@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from isoplan.engine.fitting.types.floor_confidence import floor_interval
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws import Law
 from isoplan.engine.laws.expression import ENDLESS
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.format import between
@@ -19,9 +18,9 @@ from isoplan.engine.planning.answer.quantity import Quantity, measure
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.solve import Goal, Task, room, solve
-from isoplan.engine.planning.scenario.limits import LimitName, named
-from isoplan.engine.planning.scenario.prices import COMPUTE, Prices
+from isoplan.engine.planning.plan.solve import Goal, Task, clash, listed, loosen, room, solve
+from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.prices import COMPUTE
 from isoplan.engine.quantities import count, flops, rounded
 
 OF_SIZES: tuple[LimitName, ...] = ("unique", "epochs", "parameters", "memory")
@@ -115,46 +114,3 @@ def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], o
     timed = prices is not None and not least.N < prices.machine.least
     hours = f" ({count(float(prices.machine.hours(least.C)), 3)} h)" if prices is not None and timed else ""
     return f"{flops(float(least.C))}{hours}"
-
-
-OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
-AMPLE = 1e6
-"""Factor on the budget that makes it large enough not to be a limit."""
-
-
-def clash(
-    law: Law, limits: Mapping[LimitName, float], works: Callable[[Mapping[LimitName, float]], bool]
-) -> dict[LimitName, float]:
-    """Return the limits that contradict: no answer with all of them, but one if any of them is removed.
-
-    ``works`` returns whether limits allow an answer, and is false for all of ``limits``. Limits without an effect are
-    left out one by one, those on spending first, so that a size limit that no spending can offset is named. A budget is
-    part of every question, so it becomes very large instead of being removed.
-    """
-    left = dict(limits)
-    found = dict(limits)
-    for name in sorted(limits, key=OF_SPENDING.__contains__, reverse=True):
-        without = _without(law, left, name)
-        if not works(without):
-            left = without
-            del found[name]
-    return found
-
-
-def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> dict[LimitName, float]:
-    """Return ``limits`` without the one called ``name``."""
-    if name == "budget":
-        return {**limits, name: AMPLE * limits[name]}
-    if name == "unique" and law.repeats:  # the law uses it
-        return {**limits, name: np.inf}
-    return {other: most for other, most in limits.items() if other != name}
-
-
-def listed(limits: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Return limits as a phrase for a sentence: "2 M unique samples and 100 M parameters"."""
-    return " and ".join(named(name, most, prices) for name, most in limits.items())
-
-
-def loosen(limits: Mapping[LimitName, float]) -> str:
-    """Return what to do about the limits."""
-    return "loosen one of them" if len(limits) > 1 else "loosen it"

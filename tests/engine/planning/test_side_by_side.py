@@ -18,11 +18,11 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
 from isoplan.engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
 from isoplan.engine.planning import to_json as plan_json
-from isoplan.engine.planning.compare.reevaluate import ask_again
-from isoplan.engine.planning.compare.side_by_side import (
+from isoplan.engine.planning.compare import (
     NO_TOTAL,
     Saved,
     as_text,
+    ask_again,
     scenario,
     sentence,
     side_by_side,

@@ -12,7 +12,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import Plan, plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.actual.outcome import Actual, outcome
-from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.repeat.between import between
 from isoplan.engine.planning.repeat.costs import SampleCosts

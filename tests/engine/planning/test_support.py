@@ -17,7 +17,7 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from isoplan.engine.planning.answer.latex import to_latex
-from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import document
 from isoplan.engine.planning.plan.metric import through

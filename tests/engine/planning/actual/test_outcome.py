@@ -25,8 +25,8 @@ from isoplan.engine.planning.actual.outcome import (
     outcome,
     read_actual,
 )
+from isoplan.engine.planning.actual.results import shared, tally
 from isoplan.engine.planning.actual.scatter import freedom, scatter
-from isoplan.engine.planning.actual.tally import shared, tally
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.scenario.limits import Limits

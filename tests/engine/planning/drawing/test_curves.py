@@ -14,10 +14,10 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import thin
-from isoplan.engine.planning.drawing.contours import contours_of
-from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
+from isoplan.engine.planning.drawing.contours import contour_levels, contours_of
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, nice_budgets, surface
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
+from isoplan.engine.planning.drawing.sections import one_axis_curve
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 POWER = (0.1, 1e6, 0.4)
@@ -63,7 +63,8 @@ def test_contour_levels_are_round_and_inside(epoch: Fit) -> None:
 
 
 def test_iso_loss_lines_lie_on_their_level(epoch: Fit) -> None:
-    lines = contours_of(surface(epoch))
+    s = surface(epoch)
+    lines = contours_of(s.N, s.D, s.loss, s.levels)
     assert len(lines) >= 5
     for line in lines:
         np.testing.assert_allclose(epoch.predict({"N": line.N, "D": line.D}), line.level, rtol=0.01)

@@ -11,7 +11,7 @@ from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.compare.side_by_side import Saved, sentence, side_by_side
+from isoplan.engine.planning.compare import Saved, sentence, side_by_side
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
 from isoplan.engine.planning.plan.document import bill_rows, rows, summary
 from isoplan.engine.planning.scenario.limits import Limits

@@ -1,0 +1,169 @@
+"""Sensitivity of a plan: the range of N in which the loss is at most 1 % worse, and the shadow prices of its limits.
+
+The worth of a limit l is -dL/dl for a budget and -dC/dl for a target. If compute has a price, money replaces C; it is
+the total cost if that is minimised. The worth is the gain in the answer if the limit is relaxed slightly. The question
+is answered again with slightly more and slightly less of the limit. If the two slopes differ, another limit becomes
+active there, and the worth is that of more. A limit that is not active has no worth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isoplan.engine.arrays import Bools, Floats
+from isoplan.engine.costs import increasing_root
+from isoplan.engine.costs.memory import training_memory
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.answer.quantity import kept, measure, thin
+from isoplan.engine.planning.optimum.constrained import most_samples, with_unique
+from isoplan.engine.planning.optimum.surface import loss_at
+from isoplan.engine.planning.plan.parts import Flat, Worth
+from isoplan.engine.planning.plan.solve import Goal, Task, room, solve
+from isoplan.engine.planning.scenario.limits import LimitName
+
+TOLERANCE = 0.01
+WIDEST = 20.0
+"""Decades on either side of N* in which the ends of the flat range are searched."""
+DRAWS = 200
+"""Number of resamples for intervals."""
+SIDES = np.array([[-1.0], [1.0]])
+"""Signs of ln N - ln N* at both ends of the flat range."""
+STEP = 1e-4
+"""Relative step of the slope."""
+MORE = 1.1
+"""Factor of ten per cent more."""
+BINDS = 1e-6
+"""Relative distance between use and limit below which the limit is active."""
+KINK = 0.05
+"""Relative difference of the slopes on either side above which they count as different."""
+NOISE = 1e-11
+"""Relative gain below which the gain counts as zero."""
+
+
+def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
+    """Return where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None without a surface.
+
+    D follows N: it is the largest that the budget and the limits of ``task`` allow.
+    """
+    if not fit.law.is_surface or not np.isfinite(best.N):
+        return None
+    N, D = _ends(fit, task, fit.values, best)
+    few, rows = thin(fit, DRAWS), kept(len(fit.resamples), DRAWS)
+    each = (draws.N, draws.D, draws.C, draws.loss, draws.U)
+    some = Point(*(np.broadcast_to(x, len(fit.resamples))[rows] for x in each))
+    spread = _ends(few, task, few.draws, some)[0] if len(rows) else np.empty((2, 0))
+    low, high = (_interval(few, float(N[i, 0]), spread[i]) for i in (0, 1))
+    return Flat(TOLERANCE, (float(N[0, 0]), float(N[1, 0])), (float(D[0, 0]), float(D[1, 0])), low, high)
+
+
+def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
+    ends = measure(fit, end, draws, "").ci68
+    return ends if ends is not None and 0 < ends[0] <= ends[1] < math.inf else None
+
+
+def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
+    """Return N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0 or inf if never left."""
+    at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
+    whole = room(fit.law, task.limits, task.prices)
+    rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
+    v = {name: np.atleast_1d(x) for name, x in v.items()}
+    v |= {"U": np.atleast_1d(best.U)} if fit.law.repeats else {}
+    centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
+
+    def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
+        """Return the loss minus the limit at ln N = centre + side x."""
+        N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
+        D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
+        found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))
+        return np.where(D > 0, found - limit, np.inf)
+
+    x = increasing_root(excess, 0.0, WIDEST * math.log(10), SIDES, centre, limit, *v.values())
+    x = np.where(np.isnan(x), np.inf, x)
+    left = with_unique(whole, v["U"]) if "U" in v else whole
+    N = np.minimum(np.exp(centre + SIDES * x), left.N)
+    N = np.where(np.isnan(centre), np.nan, N)
+    inside = (N > 0) & np.isfinite(N)
+    D = most_samples(np.where(inside, N, at), left, task.rule, rates)
+    return N, np.where(inside, D, np.where(N == 0, np.inf, 0.0))
+
+
+def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
+    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty if there is no answer.
+
+    Intervals use at most 200 of the resamples that have an answer. Limits on hours and money are left out if the model
+    is too small for the machine's assumed share of its peak.
+    """
+    if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
+        return ()
+    uses, few = used(fit, task, at), thin(fit, DRAWS)
+    goal = task.goal or Goal(np.asarray(0.0), np.asarray(0.0))
+    goals = goal.draws[kept(len(fit.resamples), DRAWS)] if goal.draws.ndim else goal.draws
+    best, draws = _gains(fit, task, fit.values, goal.best), _gains(few, task, few.draws, goals)
+    unit = fit.spec.y if task.goal is None else task.saved
+    found = []
+    for i, (name, most) in enumerate(task.limits.items()):
+        if name in ("hours", "money") and task.prices is not None and at.N < task.prices.machine.least:
+            continue
+        slope, ten = (
+            measure(few, float(one[i, 0]), np.broadcast_to(many[i], len(few.resamples)), unit)
+            for one, many in ((best.slope, draws.slope), (best.ten, draws.ten))
+        )
+        binds = uses[name] >= most * (1 - BINDS) and (name != "epochs" or fit.law.repeats)
+        if not binds:
+            slope, ten = replace(slope, value=0.0), replace(ten, value=0.0)
+        found.append(Worth(name, most, uses[name], binds, slope, ten, binds and bool(best.kink[i, 0])))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """Gains of each limit (m, r): per unit, from ten per cent more, and whether the slopes to both sides differ."""
+
+    slope: Floats
+    ten: Floats
+    kink: Bools
+
+
+def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
+    """Compute the gains of all limits at once, by changing each a little up, a little down and ten per cent up."""
+    steps = (1 + STEP, 1 - STEP, MORE)
+    names, m = list(task.limits), len(task.limits)
+    factors = np.ones((1 + len(steps) * m, m))
+    for i in range(m):
+        factors[1 + len(steps) * i : 1 + len(steps) * (i + 1), i] = steps
+    limits = {name: task.limits[name] * factors[:, i : i + 1] for i, name in enumerate(names)}
+    at = solve(fit.law, v, task, limits, goal if task.goal else None)
+    value = at.loss if task.goal is None else task.cost(at)
+    value = np.where(np.isfinite(value), value, np.nan).reshape(len(factors), -1)
+    now = value[:1]
+    more, less, much = (value[1 + k :: len(steps)] for k in range(len(steps)))
+    size = STEP * np.array([[task.limits[name]] for name in names])
+    right, left = (now - more) / size, (less - now) / size
+    noise = NOISE * np.abs(now)
+    right = np.where(now - more > noise, right, 0.0)
+    kink = ~(np.abs(left - right) <= KINK * np.maximum(np.abs(left), np.abs(right)))
+    slope = np.where(np.isnan(now - more), np.nan, np.where(kink, right, (left + right) / 2))
+    return _Gains(slope, np.where(now - much > noise, now - much, np.where(np.isnan(now - much), np.nan, 0.0)), kink)
+
+
+def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
+    """Return the amount of each limit of ``task`` that the point ``at`` of one plan uses."""
+    N, D, C = float(at.N), float(at.D), float(at.C)
+    unique = float(at.U)
+    found: dict[LimitName, float] = {
+        "budget": C,
+        "unique": min(D, unique),
+        "parameters": N,
+        "epochs": D / unique,
+    }
+    if task.prices is not None:
+        machine = task.prices.machine
+        found |= {"hours": float(machine.hours(C)), "memory": float(training_memory(N, machine.devices))}
+        if machine.price is not None:
+            found["money"] = float(task.prices.lines(C, N, min(D, unique))[-1].amount)
+    return {name: found[name] for name in task.limits}
