@@ -14,8 +14,8 @@ from isoplan.engine.planning.questions.registry import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.planning import Plan
     from isoplan.engine.planning.answer.document import Document
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.questions.answer import Answer as Asked
 
 ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
@@ -35,7 +35,7 @@ def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
     Raises PlannerError for another file; its sentence names the type of the file.
     """
     from isoplan.engine.fitting import read_fit
-    from isoplan.engine.planning import read_plan
+    from isoplan.engine.planning.plan.document import read_plan
 
     raw = _read_object(Path(path))
     if isinstance(raw.get("groups"), Mapping) and raw["groups"]:
@@ -110,12 +110,12 @@ def _as_text(answer: object, ending: str) -> str:
 
 def _document_of(answer: object) -> Document:
     """Return the document of an answer. Raises PlannerError if it has none."""
-    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer as Asked
 
     if isinstance(answer, Plan):
-        return document(answer, f"fit-{answer.fit}.json", maps=tuple(f"fit-{one}.json" for one in answer.maps))
+        return document(answer)
     if isinstance(answer, Asked):
         return answer.document
     if not isinstance(answer, Answer):

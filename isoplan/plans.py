@@ -12,7 +12,7 @@ from isoplan.scenario import PlanOptions, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.metric import Through
     from isoplan.engine.schema import Runs
     from isoplan.rules import Rule
@@ -59,7 +59,8 @@ def plan(
     PlannerError
         An option is wrong, or the law cannot answer the question.
     """
-    from isoplan.engine.planning import plan_budget, plan_target
+    from isoplan.engine.planning.plan.budget import plan_budget
+    from isoplan.engine.planning.plan.target import plan_target
     from isoplan.engine.planning.scenario.fields import SCENARIO
     from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 

@@ -21,8 +21,8 @@ import isoplan as ip
 from isoplan.app import cli
 from isoplan.app.commands.compare import to_json as comparison_to_json
 from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, to_json
-from isoplan.engine.planning import Plan
-from isoplan.engine.planning import to_json as plan_to_json
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import to_json as plan_to_json
 from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.repeat import SampleCosts
 from isoplan.options import as_text

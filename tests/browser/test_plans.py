@@ -12,9 +12,9 @@ from isoplan.data.files import path
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.compare import Saved, scenario, side_by_side
 from isoplan.engine.planning.compare import sentence as cheapest
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.browser.conftest import visit

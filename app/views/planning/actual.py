@@ -14,11 +14,11 @@ from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, num
 from isoplan.app.views.widgets.saved_items import deleted
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning import Plan
-from isoplan.engine.planning.actual.outcome import Actual, of_run, outcome
+from isoplan.engine.planning.actual.outcome import Actual, Outcome, of_run, outcome
 from isoplan.engine.planning.actual.results import HEAD, Result, table
 from isoplan.engine.planning.actual.results import sentences as said
 from isoplan.engine.planning.answer.format import number as stated
+from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.quantities import count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
@@ -40,7 +40,7 @@ def form(db: Database, key: str, plan: Plan) -> None:
         with sentences():
             found = _typed(key, plan, measured) if way == TYPED else _row(db, key, plan, measured)
             if found is not None:
-                _check(db, plan, found)
+                _outcome(db, plan, found)  # refuses a result that cannot be compared
                 results.save_actual(db, key, found)
                 st.toast("The result is saved with its plan.")
                 st.rerun()
@@ -148,15 +148,13 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
 def _result(db: Database, one: SavedActual, name: str) -> Result:
     """Return a result with its prediction. Raises PlannerError if the fit or the map of the plan is missing."""
     plan = results.plan(db, one.plan_hash)
-    fit, maps = fit_of(db, plan.fit), _metrics(db, plan)
-    hash = maps.get(one.actual.metric)
-    return Result(name, plan, outcome(plan, fit, one.actual, open_map(db, fit, hash) if hash else None))
+    return Result(name, plan, _outcome(db, plan, one.actual))
 
 
-def _check(db: Database, plan: Plan, actual: Actual) -> None:
-    """Check that a result can be compared with the plan. Raises PlannerError otherwise."""
+def _outcome(db: Database, plan: Plan, actual: Actual) -> Outcome:
+    """Return a result with its prediction. Raises PlannerError if they cannot be compared."""
     fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
-    outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
+    return outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
 
 
 def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:

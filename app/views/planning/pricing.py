@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import streamlit as st
@@ -31,7 +31,7 @@ def ask() -> Prices | None:
     Every question of the page shows the same widgets, so a value entered for one applies to the others. Raises
     PlannerError if a value is invalid, or for prices without a machine.
     """
-    return read(widgets())
+    return read_prices(widgets(), "page")
 
 
 def widgets() -> dict[str, str]:
@@ -44,11 +44,6 @@ def widgets() -> dict[str, str]:
         devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
         chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
         return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
-
-
-def read(typed: Mapping[str, str]) -> Prices | None:
-    """Return the prices in the widgets; None without a machine. Raises PlannerError if a value is invalid."""
-    return read_prices(typed, "page")
 
 
 def _choose(grid: Any, name: str) -> str:

@@ -10,7 +10,7 @@ from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning import Plan
+from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results

@@ -40,8 +40,8 @@ from isoplan.engine.amounts import SAMPLES, parse_amount
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import floor_of
 from isoplan.engine.planning.answer.format import cells
+from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.repeat import (
     Factor,

@@ -107,15 +107,10 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """The answer as one sentence that does not require knowledge of the law."""
-        return _sentence(self)
-
-
-def _sentence(plan: Plan) -> str:
-    """Return the answer in one sentence, or what the runs support if they support no answer."""
-    if not plan.answers:
-        return _unsupported_sentence(plan)
-    return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+        """The answer as one sentence that does not require knowledge of the law; else what the runs support."""
+        if not self.answers:
+            return _unsupported_sentence(self)
+        return _budget_sentence(self) if self.question.kind == "budget" else _target_sentence(self)
 
 
 def _unsupported_sentence(plan: Plan) -> str:

@@ -137,12 +137,13 @@ HOMES = {
 }
 
 
-def document(plan: Plan, fit: str = "fit.json", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
+def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
     """Return ``plan`` as a document whose script reads the file ``fit`` (the output of ``isoplan fit --json``).
 
     ``group`` is the planned group of that file. ``maps`` are the files of the fits that map to its metrics, in their
-    given order.
+    given order. By default the files are named ``fit-HASH.json``.
     """
+    fit, maps = fit or f"fit-{plan.fit}.json", maps or tuple(f"fit-{one}.json" for one in plan.maps)
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
     return Document(plan.sentence, _lines(plan), notes, to_json(plan), _script(plan, fit, group, maps))
 

@@ -93,12 +93,12 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
 
 
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
-    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty if there is no answer.
+    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty without limits or an answer.
 
     Intervals use at most 200 of the resamples that have an answer. Limits on hours and money are left out if the model
     is too small for the machine's assumed share of its peak.
     """
-    if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
+    if not set(task.limits) - {"budget"} or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
     uses, few = used(fit, task, at), thin(fit, DRAWS)
     goal = task.goal or Goal(np.asarray(0.0), np.asarray(0.0))

@@ -10,12 +10,12 @@ from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LOSS, PLAN
 from isoplan.app.figures.style.theme import WEB
 from isoplan.engine.fitting import Fit, FitSpec
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.contours import contours_of
 from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves
 from isoplan.engine.planning.drawing.curves import surface as surface_of
 from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.schema import Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces

@@ -15,8 +15,9 @@ from isoplan.app.figures.style.palette import PARTS
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.compare import Comparison, Saved, ask_again, side_by_side
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation

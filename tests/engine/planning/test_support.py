@@ -14,13 +14,14 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.smaller.answer import same_loss
 from isoplan.engine.planning.smaller.text import half_sentence

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from isoplan.engine.costs import compute_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import thin
 from isoplan.engine.planning.drawing.contours import contour_levels, contours_of
 from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, nice_budgets, surface
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 POWER = (0.1, 1e6, 0.4)
