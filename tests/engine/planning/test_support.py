@@ -68,6 +68,18 @@ def test_beyond_three_decades_there_is_no_answer() -> None:
     assert half_sentence(same_loss(FIT, plan.question, n=5)) == plan.sentence
 
 
+def test_a_law_on_one_axis_supports_a_decade_below_its_runs_and_three_above() -> None:
+    """Such a law has no budget, so its range is one of sizes: BELOW and ANSWERED decades from the runs."""
+    law = make_fit((0.05, 1e4, 0.5), law="power", axis="N", ranges={"N": (1e6, 1e9)})
+    plan = plan_target(law, 0.050001)
+    assert plan.support is not None
+    assert plan.support.axis == "N"
+    assert (plan.support.low, plan.support.high) == pytest.approx((1e5, 1e12))
+    assert plan.sentence.startswith("These runs support plans from N = 10⁵ to 10¹² parameters.")
+    for N, answers in ((0.9e12, True), (1.1e12, False)):
+        assert plan_target(law, float(law.predict({"N": N}))).answers == answers, N
+
+
 def test_the_cells_it_names_bring_the_plan_near_enough() -> None:
     plan = plan_budget(FIT, 6e26)
     assert plan.support is not None
