@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.questions.answer import Answer as Asked
 
-ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
+ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
     "regimes": "repeat",
@@ -126,14 +126,9 @@ def _document_of(answer: object) -> Document:
 
 
 def _write(document: Document, ending: str) -> str:
-    from isoplan.engine.planning.answer.document import to_csv, to_markdown
-    from isoplan.engine.planning.answer.latex import to_latex
+    from isoplan.engine.planning.answer.document import WRITERS
 
-    if ending == ".json":
-        return _as_json(document.body)
-    if ending == ".py":
-        return document.script
-    return {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}[ending](document)
+    return _as_json(document.body) if ending == ".json" else WRITERS[ENDINGS[ending]](document)
 
 
 def _as_json(body: Mapping[str, Any]) -> str:

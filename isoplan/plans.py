@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.measured import check_runs, choose_rule, choose_second
 from isoplan.options import Amount, check_options, read_budget, read_number, single
-from isoplan.scenario import PlanOptions, texts_of
+from isoplan.scenario import texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
@@ -30,7 +30,7 @@ def plan(
     n_p: Amount = "",
     second_rule: Rule = "",
     runs: Runs | Table | None = None,
-    **scenario: Unpack[PlanOptions],
+    **scenario: Amount,
 ) -> Plan:
     """Plan the best use of a budget, or the lowest cost of a target.
 

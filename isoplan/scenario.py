@@ -34,29 +34,6 @@ class RepeatPrices(MachineOptions, SampleOptions, total=False):
     flop_price: Amount
 
 
-class PlanOptions(MachineOptions, SampleOptions, total=False):
-    """Limits and prices of a plan.
-
-    ``max_memory`` is in GB per device, ``max_hours`` in hours on all devices, ``power`` in W, ``grid`` in g CO2 per
-    kWh, ``sample_bytes`` in bytes; ``pue`` is the power usage effectiveness of the site.
-    """
-
-    max_unique: Amount
-    max_params: Amount
-    max_epochs: Amount
-    max_hours: Amount
-    max_memory: Amount
-    max_money: Amount
-    devices: Amount
-    power: Amount
-    grid: Amount
-    pue: Amount
-    sample_bytes: Amount
-    queries: Amount
-    query_tokens: Amount
-    query_flops: Amount
-
-
 def texts_of(options: Mapping[str, object]) -> dict[str, str]:
     """Return the text of each option, with every digit of a number; options that are None are left out."""
     return {name: as_text(value) for name, value in options.items() if value is not None}

@@ -13,9 +13,8 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.parts import CostLine, Flat, SecondRuleCost, Worth
+from isoplan.engine.planning.plan.parts import CostLine, Flat, Reachability, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
-from isoplan.engine.planning.plan.target_probability import Reachability
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count, flops

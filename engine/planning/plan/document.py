@@ -16,9 +16,8 @@ from isoplan.engine.planning.answer.format import Row, as_row, between, number, 
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, reading, script
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.parts import Flat, Worth, read_line, read_restated, read_worth
+from isoplan.engine.planning.plan.parts import VERDICTS, Flat, Reachability, Worth, read_line, read_restated, read_worth
 from isoplan.engine.planning.plan.support import read_support
-from isoplan.engine.planning.plan.target_probability import VERDICTS, Reachability
 from isoplan.engine.planning.scenario.limits import KINDS, Limits, Question, named, read_limits
 from isoplan.engine.planning.scenario.prices_json import prices_json, read_prices
 from isoplan.engine.quantities import duration
@@ -37,10 +36,14 @@ LABELS = {
 
 def rows(plan: Plan) -> tuple[Row, ...]:
     """Return the table of a plan: the allocation, then the derived numbers; empty if the runs support no answer."""
-    if not plan.answers:
-        return ()
+    return tuple(as_row(label, q) for label, q in _numbers(plan))
+
+
+def _numbers(plan: Plan) -> list[tuple[str, Quantity]]:
+    """Return the allocation and the derived numbers with their labels; empty if the runs support no answer."""
     names = {**LABELS, "loss": plan.y}
-    return tuple(as_row(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items())
+    numbers = {**plan.allocation, **plan.derived} if plan.answers else {}
+    return [(names.get(name, name), q) for name, q in numbers.items()]
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
@@ -155,8 +158,7 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
     """
     if not plan.answers:
         return ()
-    names = {**LABELS, "loss": plan.y}
-    found: list[Line] = [(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items()]
+    found: list[Line] = [*_numbers(plan)]
     found += [(line.row.quantity, line.amount) for line in plan.bill]
     for worth in plan.worth:
         limit = named(worth.limit, worth.most, plan.prices)

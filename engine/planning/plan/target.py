@@ -21,12 +21,11 @@ from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
 from isoplan.engine.planning.plan.convention import apart, restate
-from isoplan.engine.planning.plan.feasibility import bound, met, unreachable
+from isoplan.engine.planning.plan.feasibility import bound, met, reachability, unreachable
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.sensitivity import worths
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
-from isoplan.engine.planning.plan.target_probability import reachability
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops

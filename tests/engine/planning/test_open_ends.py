@@ -9,8 +9,7 @@ import pytest
 
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import measure, reach
 from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
 from isoplan.engine.planning.plan.support import within_reach

@@ -14,8 +14,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget

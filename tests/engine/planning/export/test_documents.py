@@ -27,8 +27,7 @@ from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import amplitude, recommender, repeat
 from isoplan.engine.planning.amplitude import document as of_amplitude
 from isoplan.engine.planning.amplitude.document import document as amplitude_document
-from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
 from isoplan.engine.planning.plan import document as of_plan

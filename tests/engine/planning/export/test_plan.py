@@ -17,8 +17,7 @@ from isoplan.engine.fitting import to_json as fit_to_json
 from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import _text, latex, to_latex
+from isoplan.engine.planning.answer.document import _latex_text, latex, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.budget import plan_budget
@@ -112,8 +111,8 @@ def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
     (line,) = [one for one in to_latex(document(plan)).splitlines() if one.startswith("Compute by")]
     assert r"N\textasciicircum{}1.1" in line
     assert "^" not in line.split(" & ")[0]
-    assert _text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
-    assert _text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
+    assert _latex_text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
+    assert _latex_text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
 
 
 def cases(epoch: Fit) -> dict[str, Callable[[], Plan]]:
