@@ -20,12 +20,13 @@ from isoplan.engine.planning.actual.outcome import (
     Actual,
     Outcome,
     differs,
+    freedom,
     of_run,
     outcome,
     read_actual,
+    scatter,
 )
 from isoplan.engine.planning.actual.results import shared, tally
-from isoplan.engine.planning.actual.scatter import freedom, scatter
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import through
