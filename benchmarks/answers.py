@@ -9,11 +9,11 @@ import numpy as np
 
 from benchmarks.report import Report, ms
 from isoplan.engine.fitting.solver.kernels import load
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, surface
 from isoplan.engine.planning.optimum.frontier import frontier
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

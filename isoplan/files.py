@@ -14,11 +14,11 @@ from isoplan.engine.planning.questions.declaration import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.planning import Plan
     from isoplan.engine.planning.answer.document import Document
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.questions.answer import Answer as Asked
 
-ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
+ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
     "recipes": "recipe",
@@ -34,7 +34,7 @@ def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
     Raises PlannerError for another file; its sentence names the type of the file.
     """
     from isoplan.engine.fitting import read_fit
-    from isoplan.engine.planning import read_plan
+    from isoplan.engine.planning.plan.document import read_plan
 
     raw = _read_object(Path(path))
     if isinstance(raw.get("groups"), Mapping) and raw["groups"]:
@@ -109,12 +109,12 @@ def _as_text(answer: object, ending: str) -> str:
 
 def _document_of(answer: object) -> Document:
     """Return the document of an answer. Raises PlannerError if it has none."""
-    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer as Asked
 
     if isinstance(answer, Plan):
-        return document(answer, f"fit-{answer.fit}.json", maps=tuple(f"fit-{one}.json" for one in answer.maps))
+        return document(answer)
     if isinstance(answer, Asked):
         if answer.document is None:
             raise PlannerError(answer.no_file)
@@ -125,14 +125,9 @@ def _document_of(answer: object) -> Document:
 
 
 def _write(document: Document, ending: str) -> str:
-    from isoplan.engine.planning.answer.document import to_csv, to_markdown
-    from isoplan.engine.planning.answer.latex import to_latex
+    from isoplan.engine.planning.answer.document import WRITERS
 
-    if ending == ".json":
-        return _as_json(document.body)
-    if ending == ".py":
-        return document.script
-    return {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}[ending](document)
+    return _as_json(document.body) if ending == ".json" else WRITERS[ENDINGS[ending]](document)
 
 
 def _as_json(body: Mapping[str, Any]) -> str:

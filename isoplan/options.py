@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from isoplan.engine.errors import PlannerError
@@ -39,6 +39,11 @@ def check_choice(option: str, value: object, choices: Iterable[object]) -> None:
 def as_text(value: object) -> str:
     """Return the text of a value, with every digit of a number; empty for None."""
     return "" if value is None else str(value)
+
+
+def texts_of(options: Mapping[str, object]) -> dict[str, str]:
+    """Return the text of each option, with every digit of a number; options that are None are left out."""
+    return {name: as_text(value) for name, value in options.items() if value is not None}
 
 
 def as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.measured import check_runs, choose_rule, choose_second
-from isoplan.options import Amount, check_options, read_budget, read_number, single
-from isoplan.scenario import PlanOptions, texts_of
+from isoplan.options import Amount, check_options, read_budget, read_number, single, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.metric import Through
     from isoplan.engine.schema import Runs
     from isoplan.rules import Rule
@@ -30,7 +29,7 @@ def plan(
     n_p: Amount = "",
     second_rule: Rule = "",
     runs: Runs | Table | None = None,
-    **scenario: Unpack[PlanOptions],
+    **scenario: Amount,
 ) -> Plan:
     """Plan the best use of a budget, or the lowest cost of a target.
 
@@ -59,7 +58,8 @@ def plan(
     PlannerError
         An option is wrong, or the law cannot answer the question.
     """
-    from isoplan.engine.planning import plan_budget, plan_target
+    from isoplan.engine.planning.plan.budget import plan_budget
+    from isoplan.engine.planning.plan.target import plan_target
     from isoplan.engine.planning.scenario.fields import SCENARIO
     from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 

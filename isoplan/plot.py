@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from isoplan.engine.fitting import Fit, GroupedFit
-    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.schema import Runs
 
 __all__ = ["frontier", "isoflop", "plan", "surface"]
@@ -62,8 +62,8 @@ def frontier(fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figure:
     from isoplan.app.figures.fits import frontier as figure
     from isoplan.app.figures.style.theme import LIGHT
     from isoplan.engine.fitting.estimators.envelope import lower_envelope
-    from isoplan.engine.planning import floor_of
     from isoplan.engine.planning.drawing import curves
+    from isoplan.engine.planning.plan.feasibility import floor_of
 
     law = single(fit, "fit")
     own = _runs_of(law, runs)
@@ -79,8 +79,8 @@ def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figu
     """
     from isoplan.app.figures.plans import plan as figure
     from isoplan.app.figures.style.theme import LIGHT
-    from isoplan.engine.planning import floor_of
     from isoplan.engine.planning.drawing.picture import plan_curve
+    from isoplan.engine.planning.plan.feasibility import floor_of
 
     law, shown = single(fit, "fit"), plan.shown
     if plan.fit != law.hash:

@@ -12,8 +12,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.measured import check_runs, choose_rule
-from isoplan.options import check_options, file_name, single
-from isoplan.scenario import texts_of
+from isoplan.options import check_options, file_name, single, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule

@@ -21,12 +21,12 @@ import isoplan as ip
 from isoplan.app import cli
 from isoplan.app.commands.compare import to_json as comparison_to_json
 from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, to_json
-from isoplan.engine.planning import Plan
-from isoplan.engine.planning import to_json as plan_to_json
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import to_json as plan_to_json
 from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.scenario.fields import SCENARIO
 from isoplan.options import as_text
-from isoplan.scenario import PlanOptions
 from tests.conftest import ROOT
 from tests.engine.planning.conftest import EPOCH
 from tests.engine.planning.recommender.own_runs import mixed_csv
@@ -358,7 +358,10 @@ def test_every_option_of_the_terminal_is_an_option_of_a_plan() -> None:
 
     other = {"fit", "budget", "target_loss", "target_metric", "metric_map", "group", "rule", "n_p", "second_rule"}
     other |= {"runs", "map_runs", "form", "as_json", "return"}
-    assert {*plan.__annotations__} - other == {*PlanOptions.__annotations__}
+    options = {field.name for field in SCENARIO}
+    assert {*plan.__annotations__} - other == options
+    assert ip.plan.__doc__ is not None
+    assert options <= {*re.findall(r"\w+", ip.plan.__doc__)}
     assert recipe.__defaults__ is not None
     assert CHUNK in recipe.__defaults__
 

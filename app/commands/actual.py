@@ -10,13 +10,14 @@ import typer
 from isoplan.app.commands.shared.files import read_fit_file, read_object
 from isoplan.app.commands.shared.options import AsJson, PlannedGroup
 from isoplan.app.commands.shared.output import say, say_json
+from isoplan.app.commands.shared.reading import read_named
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
 from isoplan.engine.planning.actual.results import Result, as_text, to_json
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import read_plan
-from isoplan.engine.planning.plan.metric import Through, through
+from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.quantities import parse_flops, parse_number
 
 Numbers = list[str] | None
@@ -55,12 +56,9 @@ def actual(
 def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outcome:
     if plan.fit not in fits:
         raise PlannerError(f"No --fit is the fit {plan.fit} of a plan. Give the fit of each plan.")
-    made = fits[plan.fit]
-    return outcome(plan, made, result, _map(made, map, result.metric) if map else None)
-
-
-def _map(law: Fit, name: str, metric: str) -> Through | None:
-    return through(law, read_fit_file(name), metric) if metric else None
+    law = fits[plan.fit]
+    mapped = through(law, read_fit_file(map), result.metric) if map and result.metric else None
+    return outcome(plan, law, result, mapped)
 
 
 def _results(
@@ -73,22 +71,12 @@ def _results(
     for option, texts in given.items():
         if texts and len(texts) != n:
             raise PlannerError(f"--{option} is given {len(texts)} times for {n} plans: give it once for every plan.")
-    measured = [("", text) for text in loss or ()] or [_named(text) for text in metric or ()]
+    measured = [("", text) for text in loss or ()] or [read_named(text, "--metric") for text in metric or ()]
+    nothing: list[float | None] = [None] * n
     N, D = (
-        [parse_number(x, f"option --{option}") for x in given[option] or ()] or _nothing(n)
+        [parse_number(x, f"option --{option}") for x in given[option] or ()] or nothing
         for option in ("params", "samples")
     )
-    C = [parse_flops(x, "option --compute").value for x in compute or ()] or _nothing(n)
+    C = [parse_flops(x, "option --compute").value for x in compute or ()] or nothing
     what = "option --metric" if metric else "option --loss"
     return [Actual(parse_number(value, what), N[i], D[i], C[i], name) for i, (name, value) in enumerate(measured)]
-
-
-def _nothing(n: int) -> list[float] | list[None]:
-    return [None] * n
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, value = text.rpartition("=")
-    if not equals or not name.strip():
-        raise PlannerError(f"--metric cannot read {text!r}: write NAME=VALUE, as in --metric R=5000.")
-    return name.strip(), value

@@ -10,26 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import reading
-from isoplan.app.commands.shared.options import (
-    AsJson,
-    Convert,
-    Derive,
-    Inner,
-    Mapping,
-    Repeats,
-    RepeatsKept,
-    RowsOfEachRun,
-    Sheet,
-    Where,
-)
+from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.agreement import Across, Agreement, By, across, flips, usual
 from isoplan.engine.agreement import agreement as rank_correlations
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
-from isoplan.engine.schema import RowsOfRun, Runs
+from isoplan.engine.schema import Runs
 
 WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
@@ -60,29 +48,32 @@ def agreement(
         list[str] | None,
         typer.Option(metavar="LOCAL=FULL", help="The batch-local and full-catalogue columns of a metric; repeatable."),
     ] = None,
-    mapping: Mapping = None,
-    where: Where = "",
-    repeats: RepeatsKept = "all",
-    convert: Convert = None,
-    derive: Derive = None,
-    rows: RowsOfEachRun = None,
-    sheet: Sheet = None,
-    inner: Inner = None,
-    as_json: AsJson = False,
+    mapping: options.Mapping = None,
+    where: options.Where = "",
+    repeats: options.RepeatsKept = "all",
+    convert: options.Convert = None,
+    derive: options.Derive = None,
+    rows: options.RowsOfEachRun = None,
+    sheet: options.Sheet = None,
+    inner: options.Inner = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check whether loss and metrics rank the runs alike."""
     if table is None:
-        options = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
+        typed = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
                    "--repeats": repeats != "all", "--convert": convert, "--derive": derive, "--rows": rows,
                    "--sheet": sheet, "--inner": inner}  # fmt: skip
-        given = next((option for option, value in options.items() if value), "")
+        given = next((option for option, value in typed.items() if value), "")
         if given:
             raise PlannerError(f"{given} requires a table. Name the file.")
         from isoplan.data.recommender import published_agreement
 
         found: Sequence[Agreement] = published_agreement()
     else:
-        runs = _read(table, metric or [], mapping or [], where, repeats, convert, derive, rows, sheet, inner)
+        runs = _read(
+            table, metric or [], mapping or [], where,
+            repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
+        )  # fmt: skip
         note(runs.notes)
         found = rank_correlations(runs, by or usual(runs))
     regimes = across(found, [_pair(text) for text in pair or []])
@@ -92,30 +83,14 @@ def agreement(
         say(as_text(found, regimes))
 
 
-def _read(
-    table: Path, metrics: Sequence[str], mapping: list[str], where: str,
-    repeats: Repeats, convert: list[str] | None, derive: list[str] | None, rows: RowsOfRun | None, sheet: str | None,
-    inner: str | None,
-) -> Runs:  # fmt: skip
+def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
     """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
     turns = dict(map(reading.read_metric, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
         raise PlannerError("--map and --metric both name metrics: keep one.")
     roles |= {"metric": "+".join(turns)} if turns else {}
-    runs = reading.read_table(
-        table,
-        roles,
-        ("", ""),
-        where,
-        ComputeRule(),
-        repeats=repeats,
-        convert=convert,
-        derive=derive,
-        rows=rows,
-        sheet=sheet,
-        inner=inner,
-    )
+    runs = reading.read_table(table, roles, ("", ""), where, ComputeRule(), **how)
     for column, direction in (turns or dict.fromkeys(roles.get("metric", "").split("+"), "")).items():
         runs = reading.with_direction(runs, column, direction, "--metric")
     return runs

@@ -5,28 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from isoplan.app.commands.shared import reading
-from isoplan.app.commands.shared.options import (
-    AsJson,
-    Convert,
-    Delta,
-    Derive,
-    Each,
-    Group,
-    Inner,
-    Mapping,
-    MetricName,
-    Objective,
-    Pool,
-    RepeatsKept,
-    RowsOfEachRun,
-    Rule,
-    Seed,
-    Sheet,
-    Table,
-    TokensPerSample,
-    Where,
-)
+from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number
@@ -37,25 +16,25 @@ if TYPE_CHECKING:
 
 
 def compare(
-    table: Table,
-    mapping: Mapping = None,
-    metric: MetricName = "",
-    where: Where = "",
-    objective: Objective = None,
-    delta: Delta = "1e-3",
-    group: Group = "",
-    each: Each = False,
-    pool: Pool = None,
-    seed: Seed = 0,
-    rule: Rule = "",
-    n_p: TokensPerSample = "",
-    repeats: RepeatsKept = "all",
-    convert: Convert = None,
-    derive: Derive = None,
-    rows: RowsOfEachRun = None,
-    sheet: Sheet = None,
-    inner: Inner = None,
-    as_json: AsJson = False,
+    table: options.Table,
+    mapping: options.Mapping = None,
+    metric: options.MetricName = "",
+    where: options.Where = "",
+    objective: options.Objective = None,
+    delta: options.Delta = "1e-3",
+    group: options.Group = "",
+    each: options.Each = False,
+    pool: options.Pool = None,
+    seed: options.Seed = 0,
+    rule: options.Rule = "",
+    n_p: options.TokensPerSample = "",
+    repeats: options.RepeatsKept = "all",
+    convert: options.Convert = None,
+    derive: options.Derive = None,
+    rows: options.RowsOfEachRun = None,
+    sheet: options.Sheet = None,
+    inner: options.Inner = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank the laws by how well they predict the largest budgets."""
     if each and not group:
@@ -150,6 +129,7 @@ def _cuts(v: Validation) -> dict[str, Any]:
 def as_text(found: Comparison) -> str:
     """Return the comparison as text: laws best first, then the baselines, then what is left out and why."""
     from isoplan.engine.fitting.validation.baselines import BASELINES
+    from isoplan.engine.planning.answer.format import aligned
 
     v = found.validation
     baselines = [(name, v.error(name, found.targets)) for name in BASELINES] if v else []
@@ -159,13 +139,9 @@ def as_text(found: Comparison) -> str:
         for i, one in enumerate(found.ranked, 1)
     ]
     body += [("", name, percent(error), "", "", "0") for name, error in baselines]
-    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
-    notes = [
-        *(f"{one.key}: {one.note}" for one in found.ranked if one.note),
-        *(_refusal(*one) for one in found.refused),
-    ]
-    return "\n".join([*lines, "", found.sentence, *notes])
+    notes = [f"{one.key}: {one.note}" for one in found.ranked if one.note]
+    notes += [_refusal(*one) for one in found.refused]
+    return "\n".join([*aligned([head, *body]), "", found.sentence, *notes])
 
 
 def percent(error: float) -> str:

@@ -6,20 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from isoplan.app.commands.shared import options
 from isoplan.app.commands.shared.fields import as_texts, with_fields
 from isoplan.app.commands.shared.files import read_fit_file
-from isoplan.app.commands.shared.options import (
-    RULES,
-    AsJson,
-    Form,
-    OtherRule,
-    PlannedGroup,
-    RunMap,
-    RunTable,
-    TokensPerSample,
-)
 from isoplan.app.commands.shared.output import say_as
-from isoplan.app.commands.shared.reading import read_budget
+from isoplan.app.commands.shared.reading import read_budget, read_named
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.scenario.fields import FIELDS, SCENARIO
@@ -44,22 +35,23 @@ def plan(
             help="Fit of a metric as a function of the quantity of the law; may be repeated with --budget.",
         ),
     ] = None,
-    group: PlannedGroup = "",
-    rule: OtherRule = "",
-    n_p: TokensPerSample = "",
+    group: options.PlannedGroup = "",
+    rule: options.OtherRule = "",
+    n_p: options.TokensPerSample = "",
     second_rule: Annotated[
-        str, typer.Option(metavar=RULES, help="Also give the compute of the plan by this rule.")
+        str, typer.Option(metavar=options.RULES, help="Also give the compute of the plan by this rule.")
     ] = "",
-    runs: RunTable = None,
-    map_runs: RunMap = None,
-    form: Form = "text",
-    as_json: AsJson = False,
+    runs: options.RunTable = None,
+    map_runs: options.RunMap = None,
+    form: options.Form = "text",
+    as_json: options.AsJson = False,
     **texts: Any,
 ) -> None:
     """Answer what a budget buys, or what a target costs."""
-    from isoplan.engine.planning import as_text, plan_budget, plan_target
-    from isoplan.engine.planning.plan.document import document
+    from isoplan.engine.planning.plan.budget import plan_budget
+    from isoplan.engine.planning.plan.document import as_text, document
     from isoplan.engine.planning.plan.metric import through
+    from isoplan.engine.planning.plan.target import plan_target
 
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
         raise PlannerError("Ask one question: give either --budget or --target-loss or --target-metric.")
@@ -90,7 +82,5 @@ def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
         return "", parse_number(loss, "option --target-loss")
     if metric is None:
         return "", float("nan")
-    name, equals, value = metric.rpartition("=")
-    if not equals or not name.strip():
-        raise PlannerError(f"--target-metric cannot read {metric!r}: write NAME=VALUE, as in --target-metric R=5000.")
-    return name.strip(), parse_number(value, "option --target-metric")
+    name, value = read_named(metric, "--target-metric")
+    return name, parse_number(value, "option --target-metric")

@@ -14,8 +14,7 @@ from isoplan.app.commands.shared.options import AsJson
 from isoplan.app.commands.shared.output import say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.compare.reevaluate import ask_again
-from isoplan.engine.planning.compare.side_by_side import Saved, as_text, scenario, side_by_side, to_json
+from isoplan.engine.planning.compare import Saved, as_text, ask_again, scenario, side_by_side, to_json
 from isoplan.engine.planning.plan.document import read_plan
 from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.engine.planning.scenario.prices import Prices

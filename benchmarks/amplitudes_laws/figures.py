@@ -18,7 +18,7 @@ from isoplan.app.figures.style.palette import category
 from isoplan.app.figures.style.theme import LIGHT, Part, compose, legend
 from isoplan.data.amplitudes import published_exponents
 from isoplan.engine.planning.amplitude.cell_law import DataExponent
-from isoplan.engine.planning.drawing import curves
+from isoplan.engine.planning.drawing.sections import one_axis_curve
 from isoplan.engine.quantities import count
 
 PAGE = replace(LIGHT, width=680)
@@ -43,7 +43,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
     """Draw losses against D with their laws; cells that are not converged have open markers."""
     lines = {
-        scan.name: of_axis(curves.one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
+        scan.name: of_axis(one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted
         if scan.law is not None
     }

@@ -13,7 +13,7 @@ from isoplan.app.figures.training import curve_points
 from isoplan.data import trained
 from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.planning.drawing.curves import frontier_curve
-from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.recommender import recommend
 from isoplan.engine.planning.recommender.choice import Setting
 

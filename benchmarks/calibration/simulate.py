@@ -12,9 +12,11 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.types.result import Interval
-from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.actual.outcome import Actual, outcome
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import Through, through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 
 FOLDER = Path(__file__).parents[2] / "build" / "calibration"

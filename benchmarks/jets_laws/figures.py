@@ -13,6 +13,7 @@ from isoplan.app.figures.marks.along import Along, of_axis
 from isoplan.app.figures.style.theme import LIGHT
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing import curves
+from isoplan.engine.planning.drawing.sections import one_axis_curve
 from isoplan.engine.schema import Runs
 from isoplan.trainers.jets.features import CONFIGURATIONS
 
@@ -29,7 +30,7 @@ def figures() -> dict[str, go.Figure]:
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
         again, repeated = laws.repeated()
-        law = of_axis(curves.one_axis_curve(again), repeated, again.spec.y)
+        law = of_axis(one_axis_curve(again), repeated, again.spec.y)
         found["jets_law_repeated"] = slices.draw_overlay({"repeated": law}, PAGE).figure
     if laws.there("inputs"):
         found["jets_law_inputs"] = _beside(
@@ -50,6 +51,6 @@ def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
 
 def _near(fit: Fit, runs: Runs) -> Along:
     low, high = runs[fit.law.axes[0]].min(), runs[fit.law.axes[0]].max()
-    line = of_axis(curves.one_axis_curve(fit, np.geomspace(low / AROUND, high * AROUND, 100)), runs, fit.spec.y)
+    line = of_axis(one_axis_curve(fit, np.geomspace(low / AROUND, high * AROUND, 100)), runs, fit.spec.y)
     none = np.full_like(line.x, np.nan)
     return replace(line, band=replace(line.band, low95=none, high95=none))

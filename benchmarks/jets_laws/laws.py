@@ -18,8 +18,8 @@ from isoplan.engine.costs.measured import MeasuredRule, fit_powers
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.fitting.validation.baselines import BASELINES, Points
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_runs
 from isoplan.trainers.jets.features import KINDS

@@ -1,48 +1,19 @@
 """Plans from fits: the best model for a budget, and the cost of a target.
 
-The names below are imported on first access. The list of commands reads the questions of this folder, and must not wait
-for the import of numpy.
+The names in ``HOMES`` are imported on first access, because the list of commands reads the questions of this folder and
+must not wait for the import of numpy. Exported scripts import them from here.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from isoplan.engine.planning.answer.format import Row
-    from isoplan.engine.planning.answer.quantity import Quantity, beyond
-    from isoplan.engine.planning.plan.answer import Plan
-    from isoplan.engine.planning.plan.budget import plan_budget
-    from isoplan.engine.planning.plan.document import read_plan, to_json
-    from isoplan.engine.planning.plan.feasibility import floor_of
-    from isoplan.engine.planning.plan.parts import Flat
-    from isoplan.engine.planning.plan.solve import Question
-    from isoplan.engine.planning.plan.target import plan_target
-    from isoplan.engine.planning.plan.text import as_text, flatness, rows
-
-__all__ = [
-    "Flat",
-    "Plan",
-    "Quantity",
-    "Question",
-    "Row",
-    "as_text",
-    "beyond",
-    "flatness",
-    "floor_of",
-    "plan_budget",
-    "plan_target",
-    "read_plan",
-    "rows",
-    "to_json",
-]
 HOMES = {
     **{"Row": "answer.format", "Quantity": "answer.quantity", "beyond": "answer.quantity"},
-    **{"Flat": "plan.parts", "Plan": "plan.answer", "Question": "plan.solve"},
-    **{"read_plan": "plan.document", "to_json": "plan.document", "plan_budget": "plan.budget"},
-    **{"floor_of": "plan.feasibility", "plan_target": "plan.target"},
-    **{"as_text": "plan.text", "flatness": "plan.text", "rows": "plan.text"},
+    **{"Flat": "plan.parts", "Plan": "plan.answer", "Question": "scenario.limits", "floor_of": "plan.feasibility"},
+    **{"plan_budget": "plan.budget", "plan_target": "plan.target"},
+    **dict.fromkeys(("as_text", "flatness", "read_plan", "rows", "to_json"), "plan.document"),
 }
 """Modules by the names that they define."""
 

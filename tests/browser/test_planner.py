@@ -19,9 +19,10 @@ from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Plan, plan_target
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import bill_rows, summary, worth_sentence
 from isoplan.engine.planning.plan.metric import through
-from isoplan.engine.planning.plan.text import bill_rows, summary, worth_sentence
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import costs_of
 from isoplan.engine.planning.repeat.factor import stated

@@ -12,9 +12,9 @@ from isoplan.data.files import path
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget
-from isoplan.engine.planning.compare.side_by_side import Saved, scenario, side_by_side
-from isoplan.engine.planning.compare.side_by_side import sentence as cheapest
+from isoplan.engine.planning.compare import Saved, scenario, side_by_side
+from isoplan.engine.planning.compare import sentence as cheapest
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import costs_of
 from isoplan.engine.planning.repeat.factor import stated

@@ -15,13 +15,14 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.planning import Plan, as_text, plan_budget, plan_target
-from isoplan.engine.planning import to_json as planned_json
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity, beyond
-from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import as_text, document
+from isoplan.engine.planning.plan.document import to_json as planned_json
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED
+from isoplan.engine.planning.plan.target import plan_target
 from tests.data import bundled
 
 BUDGETS = [10.0**k for k in range(0, 41, 4)]

@@ -50,11 +50,9 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
     if form == "json":
         say_json(document.body)
         return
-    from isoplan.engine.planning.answer.document import to_csv, to_markdown
-    from isoplan.engine.planning.answer.latex import to_latex
+    from isoplan.engine.planning.answer.document import WRITERS
 
-    write = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
-    say((document.script if form == "python" else write[form](document)).rstrip("\n"))
+    say(WRITERS[form](document).rstrip("\n"))
 
 
 @contextmanager

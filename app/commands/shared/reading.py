@@ -224,6 +224,14 @@ def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
     return found
 
 
+def read_named(text: str, option: str) -> tuple[str, str]:
+    """Return the name and the value in the ``text`` of an ``option`` such as --metric R=5000."""
+    name, equals, value = text.rpartition("=")
+    if not equals or not name.strip():
+        raise PlannerError(f"{option} cannot read {text!r}: write NAME=VALUE, as in {option} R=5000.")
+    return name.strip(), value
+
+
 def read_budget(option: str) -> float:
     """Return the FLOPs of --budget. If the text has several meanings, print the one that is used."""
     reading = parse_flops(option, "option --budget")

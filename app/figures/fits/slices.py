@@ -18,8 +18,7 @@ from isoplan.app.figures.style.axes import axis, extent, hover_format, literal, 
 from isoplan.app.figures.style.palette import ACCENT, GREY, category
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.planning.drawing.curves import AxisCurve
-from isoplan.engine.planning.drawing.slices import Slice
+from isoplan.engine.planning.drawing.sections import AxisCurve, Slice
 from isoplan.engine.schema import Runs
 
 PANEL_HEIGHT = 400

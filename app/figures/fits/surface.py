@@ -29,7 +29,7 @@ def draw(
     surface: Surface, runs: Runs | None = None, y: str = "loss", plan: Plan | None = None, theme: Theme = WEB
 ) -> Drawing:
     """Draw the surface, the runs that it was fitted to and, if given, the allocation of a plan."""
-    contours = contours_of(surface)
+    contours = contours_of(surface.N, surface.D, surface.loss, surface.levels)
     better = runs.roles.direction(y) if runs is not None else "min"
     colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y), better)
     traces = [

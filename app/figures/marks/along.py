@@ -26,7 +26,8 @@ from isoplan.app.figures.style.palette import PLAN
 from isoplan.app.figures.style.theme import Part, Theme
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier
+from isoplan.engine.planning.drawing.curves import Band, Frontier
+from isoplan.engine.planning.drawing.sections import AxisCurve, Best
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 

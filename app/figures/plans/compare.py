@@ -16,7 +16,7 @@ from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.answer.format import MILLION, between, number
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.compare.side_by_side import Comparison, Side
+from isoplan.engine.planning.compare import Comparison, Side
 from isoplan.engine.quantities import power10
 
 ROW = 46

@@ -17,9 +17,9 @@ from isoplan.engine.planning.answer.format import probability
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import Curve
 from isoplan.engine.planning.drawing.picture import Picture
+from isoplan.engine.planning.optimum.constrained import FeasibleRegion
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.parts import Flat
-from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 

@@ -18,7 +18,7 @@ from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, ti
 from isoplan.app.figures.style.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
+from isoplan.engine.planning.drawing.sections import AxisCurve, one_axis_curve
 from isoplan.engine.planning.recommender import Choice, Optimum
 from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs

@@ -19,7 +19,7 @@ from isoplan.engine.fitting.estimators.envelope import Envelope
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.mixtures import colouring
 from isoplan.engine.planning.drawing.curves import Band, Frontier
-from isoplan.engine.planning.drawing.updates import Updates
+from isoplan.engine.planning.drawing.sections import Updates
 from isoplan.engine.schema import Curves, Runs
 
 HEIGHT = 620

@@ -17,12 +17,14 @@ from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
 from isoplan.app.views.widgets.sliders import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.state import choose_fit, keep_possible, newest_fit, recall
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import Plan, floor_of, plan_budget, plan_target
 from isoplan.engine.planning.answer.format import between, decades, number
 from isoplan.engine.planning.drawing.curves import isoflop_curves
 from isoplan.engine.planning.drawing.picture import Picture
-from isoplan.engine.planning.drawing.updates import updates
-from isoplan.engine.planning.plan.answer import reach_text
+from isoplan.engine.planning.drawing.sections import updates
+from isoplan.engine.planning.plan.answer import Plan, reach_text
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database

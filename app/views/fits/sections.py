@@ -31,7 +31,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.extrapolation import NOT_OF_CELLS
 from isoplan.engine.laws import OF_CELLS
 from isoplan.engine.planning.drawing.curves import envelope_curve
-from isoplan.engine.planning.drawing.updates import updates as updates_of
+from isoplan.engine.planning.drawing.sections import updates as updates_of
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database

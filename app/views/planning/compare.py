@@ -14,11 +14,20 @@ from isoplan.app.views.widgets.save_form import downloads, table_files
 from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.compare.reevaluate import Answer, ask_again
-from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
-from isoplan.engine.planning.compare.side_by_side import table as lines_of
+from isoplan.engine.planning.compare import (
+    Answer,
+    Comparison,
+    Saved,
+    ask_again,
+    scenario,
+    sentence,
+    side_by_side,
+    to_json,
+)
+from isoplan.engine.planning.compare import table as lines_of
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
@@ -36,7 +45,7 @@ def show(db: Database) -> None:
         if not kept:
             raise PlannerError("No saved plan exists. Save a plan under Budget or target.")
         chosen = _choose(kept)
-        prices = pricing.read(pricing.widgets())
+        prices = read_prices(pricing.widgets(), "page")
         plans = {key: results.plan(db, key) for key in chosen}
         priced = prices or next((plan.prices for plan in plans.values() if plan.prices is not None), None)
         if not chosen:

@@ -11,7 +11,6 @@ from isoplan.app.views.widgets.sentence_form import blank, words
 from isoplan.engine.planning.scenario.fields import EUR, FIELDS, LIMITS, Field
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import GIGABYTE
-from isoplan.engine.planning.scenario.typed_prices import read_limits
 from isoplan.engine.quantities import as_typed
 
 
@@ -26,7 +25,11 @@ def choose() -> list[Field]:
 
 def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
     """Show the fields of the ``chosen`` limits after the words ``first``; ``unit`` is the name of a sample."""
-    after = {"unique": f"unique {unit}", "memory": "GB of memory on each device", "money": _currency()}
+    after = {
+        "unique": f"unique {unit}",
+        "memory": "GB of memory on each device",
+        "money": str(st.session_state.get("currency", EUR)),
+    }
     typed: dict[str, str] = {}
     for i, limit in enumerate(chosen):
         what = escape_markdown(after.get(str(limit.limit), limit.label))
@@ -42,15 +45,6 @@ def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
         st.warning(f"The {FIELDS[name].said} is empty. Enter a maximum or remove this limit.",
                    icon=":material/block:")  # fmt: skip
     return {name: text for name, text in typed.items() if text.strip()}
-
-
-def read(typed: Mapping[str, str]) -> Limits:
-    """Return the limits that are filled in. Raises PlannerError if one of them cannot be read."""
-    return read_limits(drop_empty(typed) | {"currency": _currency()}, "page")
-
-
-def _currency() -> str:
-    return str(st.session_state.get("currency", EUR))
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:

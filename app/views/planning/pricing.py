@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import streamlit as st
@@ -11,7 +11,6 @@ from isoplan.app.views.widgets.scopes import belong
 from isoplan.engine.hardware import DEVICES, Precision
 from isoplan.engine.planning.scenario.fields import FIELDS, PRICES, Field
 from isoplan.engine.planning.scenario.prices import Currency, Prices
-from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.quantities import as_typed
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
@@ -38,11 +37,6 @@ def widgets() -> dict[str, str]:
         devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
         chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
         return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
-
-
-def read(typed: Mapping[str, str]) -> Prices | None:
-    """Return the prices in the widgets; None without a machine. Raises PlannerError if a value is invalid."""
-    return read_prices(typed, "page")
 
 
 def _choose(grid: Any, name: str) -> str:

@@ -1,28 +1,40 @@
-"""Budget or target: a question with fields, its answer, and the evidence for it."""
+"""Budget or target: a question with fields, and its answer with the figure and the form to save it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from isoplan.app.views.planning import answer, limiting, metrics, pricing, rules, saved
+from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.views.planning import limiting, metrics, pricing, rules, saved
 from isoplan.app.views.planning.asked import budget_blank, choose_way, target_blank
-from isoplan.app.views.planning.slide import slide
 from isoplan.app.views.widgets.cache import runs_behind
-from isoplan.app.views.widgets.parts import escape_markdown, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, sentences, show_table, show_warnings
+from isoplan.app.views.widgets.save_form import keep
 from isoplan.app.views.widgets.sentence_form import blanks, words
 from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
-from isoplan.app.views.widgets.state import choose_fit
+from isoplan.app.views.widgets.state import choose_fit, remember
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import Plan, plan_budget, plan_target
+from isoplan.engine.planning.answer.format import cells, number
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import Plan, reach_text
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import bill_rows, document, flatness, rows, summary, worth_sentence
+from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.fields import FIELDS, Field
+from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 from isoplan.engine.quantities import parse_flops, parse_number, power10
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+
+Show = Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ def _ask_and_answer(db: Database) -> None:
         elif map is not None:
             metrics.offer_law(db, map)
         elif (plan := ask(db, fit)) is not None:
-            answer.show(db, fit, plan)
+            _show_answer(db, fit, plan)
 
 
 def ask(db: Database, fit: Fit) -> Plan | None:
@@ -81,7 +93,8 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     with slider:
         value = _budget(typed.value, fit) if typed.way == "Budget" else _target(typed.value, fit, maps)
     used, other = rules.read(fit, runs, rule, second)
-    limits, priced = limiting.read(typed.limits), pricing.read(prices)
+    limits = read_limits(prices | limiting.drop_empty(typed.limits), "page")
+    priced = read_prices(prices, "page")
     if typed.way == "Budget":
         return plan_budget(fit, value, used, limits=limits, prices=priced, other=other, maps=maps)
     return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
@@ -111,7 +124,7 @@ def _budget(text: str, fit: Fit) -> float:
     reading = parse_flops(text)
     if 0 < reading.value < math.inf:
         steps = [float(f"{C:.3g}") for C in compute_steps(fit)[0]]
-        slide("Compute budget [FLOPs]", "budget", reading.value, steps, power10, _short)
+        _slide("Compute budget [FLOPs]", "budget", reading.value, steps, power10, _short)
     if reading.note:
         st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
     return reading.value
@@ -128,7 +141,7 @@ def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
     target = parse_number(text, f"target {name}")
     steps = _even(maps[0].map.data.ranges[name]) if maps else target_steps(fit)
     if math.isfinite(target):
-        slide(f"Target {escape_markdown(name)}", "target", target, steps, "{:.4g}".format, "{:.4g}".format)
+        _slide(f"Target {escape_markdown(name)}", "target", target, steps, "{:.4g}".format, "{:.4g}".format)
     return target
 
 
@@ -136,3 +149,65 @@ def _even(span: tuple[float, float]) -> list[float]:
     """Return targets over the range of a metric, with four digits each."""
     low, high = span
     return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))
+
+
+def _slide(label: str, blank: str, value: float, steps: Sequence[float], show: Show, typed: Show) -> None:
+    """Show the slider over ``steps`` for the field with the key ``blank``, whose current value is ``value``.
+
+    The value of the slider is written to the field in the form ``typed``, so the field is the only input. A value
+    between the steps becomes an additional step and stays one while the slider moves, so that its positions do not
+    change during a drag.
+    """
+    key, between = f"{blank}_slider", f"{blank}_between"
+    if value not in steps and value != st.session_state.get(between):
+        st.session_state[between] = value
+    extra = st.session_state.get(between)
+    positions = sorted({*steps, *([] if extra is None else [extra])})
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+    def moved() -> None:
+        remember(blank, typed(st.session_state[key]))
+
+    st.select_slider(label, positions, key=key, format_func=show, on_change=moved, label_visibility="collapsed")
+
+
+def _show_answer(db: Database, fit: Fit, plan: Plan) -> None:
+    """Show the answer, the most important parts first, then the form to save it."""
+    plan = plan.shown
+    with st.container(border=True):
+        st.header(readable(plan.sentence), anchor=False)
+        if plan.answers and plan.reach is not None and plan.reach.text and not reach_text(plan):
+            st.markdown(escape_markdown(plan.reach.text))
+        if said := summary(plan):
+            st.markdown(readable(said))
+        for worth in sorted(plan.worth, key=lambda one: not one.binds):
+            icon = ":material/block:" if worth.binds else ":material/check:"
+            st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
+    if plan.answers:
+        show_table(map(cells, rows(plan)), "The plan in numbers.")
+    if plan.bill and plan.prices is not None:
+        st.subheader("What it costs", anchor=False)
+        show_table(map(cells, bill_rows(plan)), "Cost of the plan by part.")
+        st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
+    other = f" {plan.restated.sentence}" if plan.restated is not None else ""
+    st.caption(
+        escape_markdown(f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs.")
+    )
+    _picture(db, fit, plan)
+    show_warnings(plan.warnings)
+    keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name))
+
+
+def _picture(db: Database, fit: Fit, plan: Plan) -> None:
+    runs, arrays, floor = runs_behind(db, fit), plan_curve(plan, fit), floor_of(fit)
+    draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
+    for said in flatness(plan):
+        st.caption(readable(said))
+
+
+def _name(plan: Plan) -> str:
+    asked = plan.question
+    if asked.kind == "budget":
+        return f"{number(plan.allocation['C'], asked.value)} FLOPs"
+    return f"{asked.metric or plan.y} {asked.value:.4g}"

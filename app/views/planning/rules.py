@@ -28,33 +28,24 @@ TYPED = {
 """Values of ``rule`` in the link, and the names of the rules."""
 MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
 """Rules that are fitted to the measured C of the fit's runs."""
+STEP = {
+    "s": ("Embedder share s", "2 %"),
+    "h": ("Embedding width h", "188"),
+    "B": ("Batch size B", "512"),
+    "L": ("Sequence length L", "256"),
+}
+"""Fields of both rules of a training step."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
     "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
-    "step": {
-        "s": ("Embedder share s", "2 %"),
-        "h": ("Embedding width h", "188"),
-        "B": ("Batch size B", "512"),
-        "L": ("Sequence length L", "256"),
-        "t": ("Context t of the embedder", "24"),
-    },
+    "step": STEP | {"t": ("Context t of the embedder", "24")},
     "per-epoch": {
         "zeta": ("FLOPs a parameter and token", "6"),
         "n_p": ("Tokens a sample n_p", "1"),
         "epochs": ("Epochs", "10"),
     },
-    "powers": {
-        "zeta": ("Factor zeta", "6"),
-        "a": ("Exponent of N", "1"),
-        "b": ("Exponent of D", "1"),
-    },
-    "stage2": {
-        "s": ("Embedder share s", "2 %"),
-        "h": ("Embedding width h", "188"),
-        "B": ("Batch size B", "512"),
-        "L": ("Sequence length L", "256"),
-        "K": ("Extra negatives K", "0"),
-    },
+    "powers": {"zeta": ("Factor zeta", "6"), "a": ("Exponent of N", "1"), "b": ("Exponent of D", "1")},
+    "stage2": STEP | {"K": ("Extra negatives K", "0")},
     "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
 }
 """Fields of each rule: label and initial value, by the name in the rule."""

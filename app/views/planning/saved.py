@@ -1,25 +1,38 @@
-"""Show the saved plans, each with a link that repeats the question."""
+"""Saved plans, each with a link that repeats its question, and their actual results in one table and figure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date
+
 import streamlit as st
 
-from isoplan.app.views.planning import actual, limiting, pricing, rules
+from isoplan.app.figures.plans import outcomes
+from isoplan.app.views.planning import limiting, pricing, rules
+from isoplan.app.views.planning.metrics import open_map
 from isoplan.app.views.widgets import saved_items
-from isoplan.app.views.widgets.parts import escape_markdown
+from isoplan.app.views.widgets.cache import runs_of, saved_fit
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning import Plan
-from isoplan.engine.quantities import as_typed
+from isoplan.engine.planning.actual.outcome import Actual, Outcome, of_run, outcome
+from isoplan.engine.planning.actual.results import HEAD, Result, table
+from isoplan.engine.planning.actual.results import sentences as said
+from isoplan.engine.planning.answer.format import number as stated
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.quantities import as_typed, count, parse_flops, parse_number
+from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved.results import SavedActual
+from isoplan.engine.store.tables import tables
 
 MOST_PLANS = 20
 
 
 def show(db: Database) -> None:
-    """Show the saved plans, each with a link that repeats the question."""
+    """Show the saved plans, their results and the saved answers."""
     kept = results.plans(db)
     if kept:
         st.header("Saved plans", anchor=False)
@@ -29,7 +42,7 @@ def show(db: Database) -> None:
         st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
     deleted("plans", gone, lambda key: results.restore_plan(db, key))
-    actual.show(db)
+    _results(db)
     saved_items.show_answers(db)
 
 
@@ -39,7 +52,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             opener("plan", one.name, link(db, plan), "flag")
             with st.container(horizontal=True, width="content"):
-                actual.form(db, one.hash, plan)
+                _form(db, one.hash, plan)
                 manage(
                     one.hash,
                     one.name,
@@ -66,3 +79,164 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
     other = plan.restated.rule if plan.restated else None
     found |= rules.link(fit.compute, plan.compute) | rules.second_link(rules.usual_other(fit, plan.compute), other)
     return found | limiting.link(asked.limits) | pricing.link(plan.prices)
+
+
+MOST_RUNS, MOST_RESULTS = 200, 40
+TYPED, ROW = "Type it", "Take a run of a table"
+
+
+def _form(db: Database, key: str, plan: Plan) -> None:
+    """Show the form for the result of the saved plan ``key``: typed, or a row of a run table."""
+    with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
+        way = st.segmented_control(
+            "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
+        )
+        measured = ("", *_metrics(db, plan))
+        with sentences():
+            found = _typed(key, plan, measured) if way == TYPED else _row(db, key, plan, measured)
+            if found is not None:
+                _outcome(db, plan, found)  # refuses a result that cannot be compared
+                results.save_actual(db, key, found)
+                st.toast("The result is saved with its plan.")
+                st.rerun()
+
+
+def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
+    """Show the form to type a result; return None until it is sent."""
+    with st.form(f"result_{key}", border=False):
+        metric = _metric(key, plan, measured)
+        value = st.text_input("Result", placeholder="for example 2.0", max_chars=60)
+        N, D, C = (
+            st.text_input(label, placeholder=f"as planned: {shown}", max_chars=60)
+            for label, shown in (
+                ("Parameters N", _planned(plan, "N")),
+                ("Samples D", _planned(plan, "D")),
+                ("Compute C [FLOPs]", _planned(plan, "C")),
+            )
+        )
+        note = st.text_input("Note", placeholder="seed 1", max_chars=120)
+        when = st.date_input("When", None, max_value=date.today())
+        if not st.form_submit_button("Save the result", type="primary"):
+            return None
+    return Actual(
+        parse_number(value or "", "result"),
+        parse_number(N, "parameters") if N else None,
+        parse_number(D, "samples") if D else None,
+        parse_flops(C, "FLOPs").value if C else None,
+        metric,
+        (note or "").strip(),
+        when.isoformat() if when else "",
+    )
+
+
+def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
+    """Show the choice of the table and run with the result; return None until the button is pressed."""
+    names = distinct({t.id: t.name for t in tables.all(db)})
+    chosen = st.selectbox(
+        "Run table", list(names), index=None, format_func=names.__getitem__, key=f"table_{key}", placeholder="Choose"
+    )
+    if chosen is None:
+        return None
+    runs = runs_of(db, tables.get(db, chosen), "")[1]
+    places = list(range(len(runs)))[: -MOST_RUNS - 1 : -1]
+    place = st.selectbox(
+        f"Run{f' (the last {MOST_RUNS})' if len(runs) > MOST_RUNS else ''}", places,
+        format_func=lambda i: _named(runs, i, plan.y), key=f"run_{key}_{chosen}",
+    )  # fmt: skip
+    metric = _metric(key, plan, measured)
+    if place is None or not st.button("Save the result", type="primary", key=f"take_{key}"):
+        return None
+    return of_run(runs, place, plan.y, metric)
+
+
+def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
+    """Return the measured metric, "" for the law's own quantity."""
+    if len(measured) == 1:
+        st.caption(f"Measured value of {escape_markdown(plan.y)}.")
+        return ""
+    start = measured.index(plan.question.metric) if plan.question.metric in measured else 0
+    return str(
+        st.selectbox("Measured quantity", measured, index=start, format_func=lambda m: m or plan.y, key=f"what_{key}")
+    )
+
+
+def _results(db: Database) -> None:
+    """Show all results with their plans: how many are within their intervals, a table, a figure."""
+    kept = results.actuals(db)
+    if kept:
+        st.header("Planned and actual", anchor=False)
+        with sentences():
+            _all(db, kept[-MOST_RESULTS:][::-1])
+    if len(kept) > MOST_RESULTS:
+        st.caption(f"{len(kept) - MOST_RESULTS} older results are not shown.")
+    names = {p.hash: p.name for p in results.plans(db)}
+    gone = {one.id: _label(one, names) for one in results.actuals(db, deleted=True)}
+    deleted("results", gone, lambda key: results.restore_actual(db, key))
+
+
+def _all(db: Database, kept: list[SavedActual]) -> None:
+    found, names = [], {p.hash: p.name for p in results.plans(db)}
+    for one in kept:
+        try:
+            found.append(_result(db, one, names[one.plan_hash]))
+        except PlannerError as error:
+            st.caption(f"{escape_markdown(names[one.plan_hash])}: {escape_markdown(str(error))}")
+    if found:
+        st.markdown("  \n".join(escape_markdown(sentence) for sentence in said(found)))
+        draw(lambda theme: outcomes.draw(found, theme), key="outcomes")
+        _, *lines = table(found)
+        st.table(
+            [{h: escape_markdown(cell) for h, cell in zip(HEAD, line, strict=True)} for line in lines],
+            border="horizontal", hide_index=True, alt="Actual results compared with their predictions.",
+        )  # fmt: skip
+        st.caption(
+            "Dots are results. Bands are the 68 % and 95 % intervals of one run with the trained N and D. They "
+            "include the interval of the law and the scatter of runs."
+        )
+    with st.popover("Remove a result", icon=":material/delete:"):
+        for one in kept:
+            if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
+                results.delete_actual(db, one.id)
+                st.rerun()
+
+
+def _result(db: Database, one: SavedActual, name: str) -> Result:
+    """Return a result with its prediction. Raises PlannerError if the fit or the map of the plan is missing."""
+    plan = results.plan(db, one.plan_hash)
+    return Result(name, plan, _outcome(db, plan, one.actual))
+
+
+def _outcome(db: Database, plan: Plan, actual: Actual) -> Outcome:
+    """Return a result with its prediction. Raises PlannerError if they cannot be compared."""
+    fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
+    return outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
+
+
+def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
+    """Return the metrics of the plan: the hashes of their maps by name."""
+    found = {}
+    for hash in plan.maps:
+        try:
+            found[saved_fit(db, hash).spec.y] = hash
+        except PlannerError:  # a map of another workspace: its metric cannot be compared
+            continue
+    return found
+
+
+def _planned(plan: Plan, size: str) -> str:
+    q = plan.allocation[size]
+    return "not said" if q.value is None else stated(q)
+
+
+def _named(runs: Runs, place: int, y: str) -> str:
+    """Return the name of a run in the list of runs."""
+    name = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
+    sizes = [f"{role} {count(float(runs[role][place]), 3)}" for role in ("N", "D") if role in runs]
+    value = [f"{y} {number(float(runs[y][place]), 4)}"] if y in runs else []
+    return ", ".join((name, *sizes, *value))
+
+
+def _label(one: SavedActual, names: Mapping[str, str]) -> str:
+    """Return a result as a short text."""
+    what = f"{one.actual.metric} " if one.actual.metric else ""
+    return f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}"

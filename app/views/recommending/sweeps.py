@@ -18,7 +18,7 @@ from isoplan.data.recommender import batch_runs, minima
 from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing.curves import frontier_curve
-from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.recommender import Evidence, Recommendation
 from isoplan.engine.planning.recommender.builder import of_metric
 from isoplan.engine.planning.recommender.choice import Setting

@@ -25,7 +25,7 @@ from isoplan.engine.fitting.types.optimum_location import OptimumLocation
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
 from isoplan.engine.planning.drawing import curves as arrays
-from isoplan.engine.planning.drawing.slices import Slice, slices
+from isoplan.engine.planning.drawing.sections import Slice, one_axis_curve, slices
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
@@ -36,7 +36,7 @@ CURVES: dict[str, Callable[[Fit], Any]] = {
     "surface": arrays.surface,
     "isoflop": arrays.isoflop_curves,
     "frontier": arrays.frontier_curve,
-    "axis": arrays.one_axis_curve,
+    "axis": one_axis_curve,
 }
 
 

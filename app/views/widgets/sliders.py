@@ -9,8 +9,9 @@ import streamlit as st
 
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import floor_of, plan_budget
-from isoplan.engine.planning.drawing.curves import one_axis_curve
+from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.support import budgets
 
 BEYOND = 3

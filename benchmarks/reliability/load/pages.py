@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from benchmarks.browser import ready
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables

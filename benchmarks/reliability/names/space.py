@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.reliability.names.hostile import NAMES
 from isoplan.engine.fitting import Fit, FitSpec, fit, fit_groups
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Metric, Roles, Runs
 from isoplan.engine.store.database.database import Database, open_workspace
 from isoplan.engine.store.saved import answers, results

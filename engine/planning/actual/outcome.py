@@ -4,6 +4,11 @@ The interval of a plan is that of the law, which contains the mean of many such 
 mean, so it is compared with its prediction interval. This interval adds the law's own interval and the scatter of
 single runs (``scatter``) in quadrature, on the scale of the fit's residuals. Both intervals are stated. The prediction
 is made for the N and D that were trained.
+
+The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual): its mean over the runs
+measures the size of the residuals. The scatter is the standard deviation of normal residuals whose expected rho is that
+mean. For least squares it is the root mean square. For absolute deviations, and for Huber's loss far beyond its
+threshold, it is 1.25 times the mean absolute residual, which a few outliers hardly change.
 """
 
 from __future__ import annotations
@@ -14,13 +19,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws.law import Values
-from isoplan.engine.planning.actual.scatter import scatter, times
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.quantity import Quantity, measure
 from isoplan.engine.planning.optimum.surface import evaluate
@@ -33,6 +40,8 @@ LEVELS = (0.68, 0.95)
 SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"
 SAME = 0.005
 """Largest relative difference between a trained and a planned size that counts as equal."""
+ESTIMATORS = ("surface", "formula", "parabola")
+"""Estimators whose residuals are those of single runs (to the law, or to the parabola of their budget)."""
 
 
 @dataclass(frozen=True)
@@ -142,13 +151,8 @@ def _positive(measured: Fit, value: float) -> None:
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
         return
-    why = (
-        "a fit of its logarithm"
-        if measured.spec.log_residuals
-        else f"runs with a {y} from {span[0]:.3g}"
-        if span
-        else ""
-    )
+    runs = f"runs with a {y} from {span[0]:.3g}" if span else ""
+    why = "a fit of its logarithm" if measured.spec.log_residuals else runs
     raise PlannerError(f"A {y} of {value:g} cannot be compared with {why}. Give a positive value.")
 
 
@@ -199,9 +203,7 @@ def _through(map: Through, value: float) -> float | None:
 
 
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
-    """Return ``expected`` with the intervals of a single run; ``sd`` is its scatter on the residual scale of
-    ``fit``.
-    """
+    """Return ``expected`` with the intervals of a run; ``sd`` is its scatter on the residual scale of ``fit``."""
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
     ci68, ci95 = (
@@ -247,3 +249,57 @@ def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
     named = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
     note = f"{named} of {runs.source}" if runs.source else named
     return Actual(float(runs[wanted][place]), N, D, C, metric, note)
+
+
+def freedom(fit: Fit) -> int:
+    """Return the degrees of freedom: runs minus free parameters."""
+    return fit.n - sum(not p.fixed for p in fit.parameters)
+
+
+def scatter(fit: Fit) -> float | None:
+    """Return the standard deviation of a run of weight one around the law: of log y if ``log_residuals``, else of y.
+
+    It is corrected for the number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted,
+    so it is somewhat too small if budgets have few sizes. It is None if it is not known: for a published law, for no
+    more runs than parameters, for a law of the best points of curves, for the objective ``asymmetric`` (which follows
+    the lower edge of the runs), and for errors that are given for each run.
+    """
+    error = fit.spec.relative_error
+    known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
+    if (
+        not known
+        or fit.spec.objective == "asymmetric"
+        or isinstance(error, str)
+        or (error and not fit.spec.log_residuals)
+    ):
+        return None
+    assert fit.objective is not None
+    found = _normal(objective(fit.spec, np.ones(1)).loss, fit.objective / freedom(fit))
+    return found * (error or 1.0)
+
+
+def times(fit: Fit, level: float) -> float:
+    """Return the distance from the law, in scatters, within which a run lies with probability ``level`` (Student)."""
+    return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
+
+
+def _normal(loss: Loss, mean: float) -> float:
+    """Return the standard deviation of normal residuals whose expected rho is ``mean``."""
+    from scipy.optimize import brentq
+
+    if mean <= 0:
+        return 0.0
+    if not np.isfinite(loss.delta):
+        return float(np.sqrt(2 * mean / loss.scale))
+
+    def excess(log_sd: float) -> float:
+        sd = np.exp(log_sd)
+        a = loss.delta / sd
+        height = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi)
+        core = sd**2 * (ndtr(a) - 0.5 - a * height)
+        tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
+        return float(np.log(loss.scale * (core + tails) / mean))
+
+    # rho is at most scale r^2 / 2 and at most scale delta |r|, so sd is at least each of these bounds.
+    least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
+    return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

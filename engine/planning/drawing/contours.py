@@ -1,14 +1,18 @@
-"""Iso-loss lines of a surface, interpolated on its grid: the (N, D) that reach each level."""
+"""Contours of a surface: round levels, and the (N, D) that reach each level, interpolated on its grid."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.planning.drawing.curves import Surface
 
+LEVELS = 9
+NARROWEST = 1e-300
+"""Smallest gap between losses; below it a double has no decimal places to round to."""
 POINTS = 160
 """Number of vertices of a line, enough to interrupt it closely around a label."""
 
@@ -22,20 +26,42 @@ class Contour:
     D: Floats
 
 
-def contours_of(surface: Surface) -> tuple[Contour, ...]:
-    """Return the line of each of the surface's levels that crosses the window in at least two points.
+def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
+    """Return at most ``most`` round levels that divide the figure into about equal areas; none for a flat surface."""
+    values = loss[np.isfinite(loss)]
+    if values.size == 0 or np.ptp(values) < NARROWEST:
+        return ()
+    wanted = np.quantile(values, (np.arange(most) + 0.5) / most)
+    gaps = np.diff(wanted)
+    near = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    levels = [_round_to(float(level), float(gap)) for level, gap in zip(wanted, near, strict=True) if gap > NARROWEST]
+    return tuple(sorted({x for x in levels if values.min() < x < values.max()}))
+
+
+def _round_to(x: float, gap: float) -> float:
+    """Round ``x`` to a multiple of the largest 1, 2 or 5 times a power of ten that is at most ``gap``."""
+    power = 10.0 ** math.floor(math.log10(gap))
+    unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))
+    places = max(0, -math.floor(math.log10(unit)))
+    return round(round(x / unit) * unit, places)
+
+
+def contours_of(N: Floats, D: Floats, loss: Floats, levels: Iterable[float]) -> tuple[Contour, ...]:
+    """Return the line of each of ``levels`` that crosses the window in at least two points.
+
+    ``loss`` has the shape (len(N), len(D)).
 
     The loss is interpolated in log D along every N of the grid and in log N along every D, so that both the steep and
     the flat part of a line are smooth.
     """
-    lines = (_line(surface, level) for level in surface.levels)
+    lines = (_line(np.log(N), np.log(D), loss, level) for level in levels)
     return tuple(line for line in lines if line is not None)
 
 
-def _line(surface: Surface, level: float) -> Contour | None:
-    N, D = np.log(surface.N), np.log(surface.D)
-    by_n = np.array([_crossing(level, row, D) for row in surface.loss])
-    by_d = np.array([_crossing(level, column, N) for column in surface.loss.T])
+def _line(N: Floats, D: Floats, loss: Floats, level: float) -> Contour | None:
+    """Return the line of ``level`` over ln N and ln D."""
+    by_n = np.array([_crossing(level, row, D) for row in loss])
+    by_d = np.array([_crossing(level, column, N) for column in loss.T])
     x, y = np.concatenate([N, by_d]), np.concatenate([by_n, D])
     known = np.isfinite(x) & np.isfinite(y)
     if np.sum(known) < 2:

@@ -8,6 +8,7 @@ rises.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,15 +18,13 @@ from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.envelope import Envelope
-from isoplan.engine.fitting.types.optimum_location import OptimumLocation
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.terms import Const
-from isoplan.engine.planning.answer.quantity import BAND_DRAWS, Quantity, measure, thin
-from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
+from isoplan.engine.planning.answer.quantity import BAND_DRAWS, thin
+from isoplan.engine.planning.drawing.contours import contour_levels
 from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.feasibility import bound_symbol, floor_of
+from isoplan.engine.planning.plan.feasibility import bound_symbol
 from isoplan.engine.planning.plan.support import UNKNOWN_C
 
 FORMULA_DRAWS = 100
@@ -110,35 +109,6 @@ class Surface:
     region: Mapping[str, Interval]
 
 
-@dataclass(frozen=True)
-class Best:
-    """Optimum of a law on an axis, its value there, and whether the sweep contains it."""
-
-    x: Quantity
-    loss: float
-    verdict: OptimumLocation
-
-
-@dataclass(frozen=True, eq=False)
-class AxisCurve:
-    """Loss against the axis of a one-axis law, all arrays (s,), with its floor and optimum (None if it has none).
-
-    ``log`` states whether the axis is logarithmic. ``realised`` is the value at which runs at zero are fitted, None if
-    they are not fitted. ``limit`` is the symbol of the floor.
-    """
-
-    axis: str
-    x: Floats
-    loss: Floats
-    band: Band
-    inside: Bools
-    floor: Quantity | None
-    best: Best | None = None
-    log: bool = True
-    realised: float | None = None
-    limit: str = ""
-
-
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
@@ -216,57 +186,9 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
     return frontier_curve(fit, np.geomspace(found.C.min(), found.C.max(), 2 * POINTS))
 
 
-def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Compute the loss against the axis of a one-axis law at ``x``, by default around the range of the runs.
-
-    The default range extends a decade on either side for a scale, and less for a swept setting or an axis that is not
-    logarithmic. Raises PlannerError for a law over N and D.
-    """
-    axis = _axis(fit)
-    known, log = fit.data.ranges.get(axis), axis in fit.law.positive
-    if x is None:
-        x = grid(known or around(fit), n, 0.3 if fit.law.optimum else 1.0) if log else _linear(known or (0.0, 1.0), n)
-    loss = fit.predict({axis: x})
-    limited = fit.law.optimum is None and any(isinstance(term, Const) for term in fit.law.terms)
-    return AxisCurve(
-        axis,
-        x,
-        loss,
-        loss_band(fit, {axis: x}, loss),
-        within(x, known),
-        floor_of(fit) if limited else None,
-        _best(fit, axis),
-        log,
-        fit.spec.realised,
-        bound_symbol(fit),
-    )
-
-
-def _best(fit: Fit, axis: str) -> Best | None:
-    said = fit.optimum_location
-    if fit.law.optimum is None or said is None:
-        return None
-    at = measure(fit, float(fit.law.optimum(fit.values)), fit.law.optimum(fit.draws), axis, (said.low, said.high))
-    return Best(at, float(fit.predict({axis: at.value})) if at.value else float("nan"), said)
-
-
-def _linear(span: Interval, n: int) -> Floats:
-    """Return ``n`` points over ``span`` and a sixth of it on either side; above zero if the span is."""
-    room = (span[1] - span[0]) / 6
-    low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
-    return with_points(np.linspace(low, span[1] + room, n), *span)
-
-
 def _needs_plane(fit: Fit) -> None:
     if set(fit.law.axes) != {"N", "D"}:
         raise PlannerError(f"The law {fit.law.name} is no surface over N and D: fit chinchilla to see one.")
-
-
-def _axis(fit: Fit) -> str:
-    (axis, *others) = fit.law.axes
-    if others:
-        raise PlannerError(f"The law {fit.law.name} has the axes {', '.join(fit.law.axes)}: draw its surface instead.")
-    return axis
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
@@ -282,10 +204,15 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
     return known
 
 
-def around(fit: Fit) -> Interval:
-    """Return the range to draw of a one-axis law without runs: three decades on either side of its scale X_c."""
-    scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
-    return (scale * 1e-3, scale * 1e3)
+def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
+    """Return round budgets between ``low`` and ``high``: powers of ten, times 1, 2, 5 or 1, 3 if these are few."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+        found = [s * 10.0**k for k in range(first, last + 1) for s in steps if low <= s * 10.0**k <= high]
+        if len(found) <= most:
+            return tuple(found) or (float(f"{math.sqrt(low * high):.2e}"),)
+    every = math.ceil(len(found) / most)
+    return tuple(found[::every])
 
 
 def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:

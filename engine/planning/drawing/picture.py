@@ -9,24 +9,23 @@ import numpy as np
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing.curves import (
     POINTS,
-    AxisCurve,
     Curve,
     Frontier,
-    around,
     budgets_over,
     curve_at,
     frontier_curve,
     grid,
     loss_band,
-    one_axis_curve,
     region_of,
     stretch,
     with_points,
     within,
 )
-from isoplan.engine.planning.optimum.constrained import most_samples
+from isoplan.engine.planning.drawing.sections import AxisCurve, around, one_axis_curve
+from isoplan.engine.planning.optimum.constrained import FeasibleRegion, most_samples, with_unique
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.scenario.limits import FeasibleRegion, LimitName, room, with_unique
+from isoplan.engine.planning.plan.solve import room
+from isoplan.engine.planning.scenario.limits import LimitName
 
 
 @dataclass(frozen=True, eq=False)

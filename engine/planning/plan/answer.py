@@ -13,11 +13,9 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.parts import CostLine, Flat, SecondRuleCost, Worth
-from isoplan.engine.planning.plan.solve import Question
+from isoplan.engine.planning.plan.parts import CostLine, Flat, Reachability, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
-from isoplan.engine.planning.plan.target_probability import Reachability
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count, flops
 
@@ -108,15 +106,10 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """The answer as one sentence that does not require knowledge of the law."""
-        return _sentence(self)
-
-
-def _sentence(plan: Plan) -> str:
-    """Return the answer in one sentence, or what the runs support if they support no answer."""
-    if not plan.answers:
-        return _unsupported_sentence(plan)
-    return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+        """The answer as one sentence that does not require knowledge of the law; else what the runs support."""
+        if not self.answers:
+            return _unsupported_sentence(self)
+        return _budget_sentence(self) if self.question.kind == "budget" else _target_sentence(self)
 
 
 def _unsupported_sentence(plan: Plan) -> str:

@@ -32,14 +32,16 @@ OF_TIME = ("time", "device hours", "money", "energy", "CO2")
 FOLLOWS = "not known: it follows from the time"
 
 
-def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = False) -> tuple[CostLine, ...]:
+def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool = False) -> tuple[CostLine, ...]:
     """Return the costs of an answer by ``prices``: ``best`` () of the best fit, ``draws`` (r,) of its resamples.
 
     Each unique sample is simulated once; D beyond them repeats samples. Resamples that cannot reach a target cost
     infinity. ``spent`` states that the compute is a given budget. A part has no value, and a note, if the law does not
     determine its size. The same is true for the time of a model that is too small for the machine's assumed share of
-    its peak.
+    its peak. Without prices there are no lines.
     """
+    if prices is None:
+        return ()
     central, resampled = (_lines(prices, at) for at in (best, draws))
     alone = prices.simulation is None and prices.inference is None  # the total is then the cost of training
     found = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypedDict
 
 import numpy as np
 
@@ -20,14 +19,11 @@ from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import bill, converted
 from isoplan.engine.planning.plan.convention import apart, restate
-from isoplan.engine.planning.plan.flatness import flat
-from isoplan.engine.planning.plan.infeasible_limits import clash, listed, loosen
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
-from isoplan.engine.planning.plan.shadow_prices import worths
-from isoplan.engine.planning.plan.solve import Question, Task
+from isoplan.engine.planning.plan.sensitivity import flat, worths
+from isoplan.engine.planning.plan.solve import Task, clash, listed, loosen
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count
 
@@ -96,7 +92,10 @@ def plan_budget(
         ),
         maps=tuple(m.map.hash for m in maps),
         support=support(fit, rule, quantities),
-        **beside(fit, task, best, near, other, spent=spent),
+        prices=prices,
+        bill=bill(fit, best, near, prices, spent),
+        worth=worths(fit, task, best),
+        restated=restate(fit, best, near, rule, other),
     )
 
 
@@ -233,28 +232,3 @@ def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
     scatter = runtime.scatter * np.random.default_rng(fit.spec.seed).standard_normal(len(fit.resamples))
     many = runtime.seconds(draws.N, draws.D) * np.exp(scatter)
     return measure(fit, float(runtime.seconds(best.N, best.D)), many, "s")
-
-
-class Beside(TypedDict):
-    """Fields of a plan that are empty unless they were requested."""
-
-    prices: Prices | None
-    bill: tuple[CostLine, ...]
-    worth: tuple[Worth, ...]
-    restated: SecondRuleCost | None
-
-
-def beside(
-    fit: Fit, task: Task, best: Point, draws: Point, other: ComputeRule | None, *, spent: bool = False
-) -> Beside:
-    """Return the bill, worth of limits and second cost of the answer ``best`` (), ``draws`` (r,), where requested.
-
-    ``spent`` states that the compute is a given budget.
-    """
-    limited = set(task.limits) - {"budget"}
-    return Beside(
-        prices=task.prices,
-        bill=bill(fit, best, draws, task.prices, spent) if task.prices is not None else (),
-        worth=worths(fit, task, best) if limited else (),
-        restated=restate(fit, best, draws, task.rule, other) if other is not None else None,
-    )

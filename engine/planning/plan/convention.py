@@ -56,11 +56,13 @@ class Recost:
         return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
 
 
-def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> SecondRuleCost:
-    """Restate an answer by ``other``; ``best`` is of the best fit, (), ``draws`` of its resamples, (r,).
+def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule | None) -> SecondRuleCost | None:
+    """Restate an answer by ``other``, None without it; ``best`` () is of the best fit, ``draws`` (r,) of its resamples.
 
     Raises PlannerError if the law does not determine N or D, or if the best fit has no answer.
     """
+    if other is None:
+        return None
     if not (np.isfinite(best.N) and np.isfinite(best.D)):
         raise PlannerError(
             f"The answer has no N and D, so its compute by {other.text} is not known. Use a law over N and D, or "

@@ -1,10 +1,10 @@
-"""Parts of a plan besides its allocation: its flat range, bill, worth of limits, and cost by a second compute rule."""
+"""Parts of a plan besides its allocation: flat range, bill, worth of limits, cost by a second rule, reachability."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from isoplan.engine.costs import ComputeRule, read_rule
 from isoplan.engine.fitting.types.result import Interval
@@ -13,6 +13,9 @@ from isoplan.engine.planning.answer.format import Row, as_row
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import Part
+
+Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
+VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,19 @@ class SecondRuleCost:
         """Return the cost for JSON."""
         numbers = {name: quantity.to_json(getattr(self, name)) for name in ("C", "D", "factor")}
         return {"compute": self.rule.to_json(), **numbers, "sentence": self.sentence}
+
+
+@dataclass(frozen=True)
+class Reachability:
+    """Answer to whether a target can be reached: ``verdict``, ``probability`` if it is known, and ``text`` to show.
+
+    The text is empty if there is nothing to report. "reachable" and "out of reach" are stated with at least 95 %
+    confidence. "uncertain" has a probability, "not determined" has none.
+    """
+
+    verdict: Verdict
+    probability: float | None
+    text: str
 
 
 def read_line(raw: Mapping[str, Any]) -> CostLine:

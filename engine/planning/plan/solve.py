@@ -1,49 +1,42 @@
-"""Solution of a question as points, for the best fit and for all resamples, with and without limits."""
+"""Solution of a question as points, for the best fit and for all resamples, within limits.
+
+It also gives the region that limits allow, and the smallest subset of them that together allow no answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
+from isoplan.engine.costs.memory import largest_model
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Law, Point
 from isoplan.engine.laws.law import Values
-from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
+from isoplan.engine.planning.optimum.constrained import (
+    FeasibleRegion,
+    best_loss,
+    best_mix,
+    cheapest_mix,
+    least_cost_within,
+    money,
+)
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute, paid
-from isoplan.engine.planning.optimum.search import money
-from isoplan.engine.planning.optimum.simulated import best_mix, cheapest_mix
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, LimitName, Limits, room
+from isoplan.engine.planning.scenario.limits import WORDS, LimitName, Question, named
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops
 
-Kind = Literal["budget", "target"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
-
-    A target is a value of what the law describes, or of the ``metric`` that a map predicts from it.
-    """
-
-    kind: Kind
-    value: float
-    limits: Limits = NO_LIMITS
-    metric: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the question for JSON, without empty fields."""
-        limits = self.limits.to_json()
-        more: dict[str, Any] = {"limits": limits} if limits else {}
-        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
+OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
+"""Limits that need a machine."""
+OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
+AMPLE = 1e6
+"""Factor on the budget that makes it large enough not to be a limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +151,85 @@ def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike
     out = at.C > C
     N, D, C = (np.where(out, np.inf, x) for x in (at.N, at.D, at.C))
     return Point(N, D, C, at.loss)
+
+
+def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
+    """Return the region that ``limits`` (arrays of one shape by name) allow to ``law``.
+
+    A law without repetition gives no credit for repeats, so its D ends at the unique samples. Raises PlannerError for a
+    limit that needs a missing machine or price, and for one that cannot be applied to the law.
+    """
+    check(law, limits, prices)
+    most = {name: np.asarray(x, float) for name, x in limits.items()}
+    endless = np.full(np.shape(next(iter(most.values()), 0.0)), np.inf)
+    U = most.get("unique", endless)
+    N, C = most.get("parameters", endless), most.get("budget", endless)
+    if prices is not None:
+        machine = prices.machine
+        if "memory" in most:
+            N = np.minimum(N, largest_model(most["memory"], machine.devices))
+        if "hours" in most:
+            C = np.minimum(C, machine.flops(most["hours"]))
+    D = U * most.get("epochs", endless) if law.repeats else U
+    return FeasibleRegion(N, D, C, most.get("money", endless), U)
+
+
+def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:
+    """Raise PlannerError for a limit that cannot be applied to ``law`` or ``prices``."""
+    for name in OF_MACHINE:
+        if name in limits and prices is None:
+            raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
+    asked = [name for name in limits if name not in ("budget", "hours")]
+    if law.repeats and law.frontier is None and "unique" not in limits:
+        raise PlannerError(f"The law {law.name} reads U, so a plan needs a limit on the unique samples: give one.")
+    if law.is_surface or set(limits) <= {"budget"}:
+        return
+    if law.frontier is None:
+        over = " and ".join(law.axes)
+        raise PlannerError(
+            f"A law on {over} alone does not determine the cost of training, so limits are not possible. Fit "
+            f"chinchilla."
+        )
+    if asked:
+        raise PlannerError(
+            f"The law {law.name} describes only the best model of each budget, so a limit on {WORDS[asked[0]]} is not "
+            f"possible. Fit a surface over N and D, such as chinchilla."
+        )
+
+
+def clash(
+    law: Law, limits: Mapping[LimitName, float], works: Callable[[Mapping[LimitName, float]], bool]
+) -> dict[LimitName, float]:
+    """Return the limits that contradict: no answer with all of them, but one if any of them is removed.
+
+    ``works`` returns whether limits allow an answer, and is false for all of ``limits``. Limits without an effect are
+    left out one by one, those on spending first, so that a size limit that no spending can offset is named. A budget is
+    part of every question, so it becomes very large instead of being removed.
+    """
+    left = dict(limits)
+    found = dict(limits)
+    for name in sorted(limits, key=OF_SPENDING.__contains__, reverse=True):
+        without = _without(law, left, name)
+        if not works(without):
+            left = without
+            del found[name]
+    return found
+
+
+def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> dict[LimitName, float]:
+    """Return ``limits`` without the one called ``name``."""
+    if name == "budget":
+        return {**limits, name: AMPLE * limits[name]}
+    if name == "unique" and law.repeats:  # the law uses it
+        return {**limits, name: np.inf}
+    return {other: most for other, most in limits.items() if other != name}
+
+
+def listed(limits: Mapping[LimitName, float], prices: Prices | None) -> str:
+    """Return limits as a phrase for a sentence: "2 M unique samples and 100 M parameters"."""
+    return " and ".join(named(name, most, prices) for name, most in limits.items())
+
+
+def loosen(limits: Mapping[LimitName, float]) -> str:
+    """Return what to do about the limits."""
+    return "loosen one of them" if len(limits) > 1 else "loosen it"

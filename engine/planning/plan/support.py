@@ -16,8 +16,8 @@ from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws.law import Point
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import STATED, Quantity, beyond, reach
+from isoplan.engine.planning.optimum.constrained import ROUNDING
 from isoplan.engine.planning.optimum.frontier import frontier
-from isoplan.engine.planning.optimum.search import ROUNDING
 from isoplan.engine.quantities import count, power10
 
 UNKNOWN_C: Interval = (1e15, 1e21)

@@ -18,15 +18,15 @@ from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.bill import converted
-from isoplan.engine.planning.plan.budget import allocation, beside, check_size, derived, no_optimum
-from isoplan.engine.planning.plan.convention import apart
-from isoplan.engine.planning.plan.feasibility import bound, met, unreachable
+from isoplan.engine.planning.plan.bill import bill, converted
+from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
+from isoplan.engine.planning.plan.convention import apart, restate
+from isoplan.engine.planning.plan.feasibility import bound, met, reachability, unreachable
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.solve import Goal, Question, Task
+from isoplan.engine.planning.plan.sensitivity import worths
+from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
-from isoplan.engine.planning.plan.target_probability import reachability
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops
 
@@ -104,7 +104,10 @@ def plan_target(
         ),
         maps=(map.map.hash,) if map else (),
         support=support(fit, rule, placed),
-        **beside(fit, task, best, near, other if reached else None),
+        prices=prices,
+        bill=bill(fit, best, near, prices),
+        worth=worths(fit, task, best),
+        restated=restate(fit, best, near, rule, other if reached else None),
     )
 
 

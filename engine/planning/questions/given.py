@@ -8,9 +8,8 @@ from typing import Any
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.scenario.fields import Place
-from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices
 from isoplan.engine.schema import Curves
 

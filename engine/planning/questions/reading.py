@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Field, Place, Texts
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 CURVES = "curves"

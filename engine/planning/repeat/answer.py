@@ -32,12 +32,13 @@ from isoplan.engine.planning.optimum.frontier import least_compute
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import check_size, time_of
-from isoplan.engine.planning.plan.solve import Question, Task
+from isoplan.engine.planning.plan.solve import Task
 from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.costs import Picture, SampleCosts, price_picture
 from isoplan.engine.planning.repeat.factor import Factor
 from isoplan.engine.planning.repeat.floors import Laws, notes, of_both, together
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")

@@ -1,22 +1,18 @@
-"""Limits of a plan (samples, model size, epochs, hours, memory, money), and what they allow of N, D and C."""
+"""Question of a plan, and its limits: samples, model size, epochs, hours, memory, money."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from isoplan.engine.arrays import Floats
-from isoplan.engine.costs.memory import largest_model
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.laws import Law
 from isoplan.engine.planning.scenario.prices import GIGABYTE, Prices
 from isoplan.engine.quantities import count, flops
 
+Kind = Literal["budget", "target"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 LimitName = Literal["budget", "unique", "parameters", "epochs", "hours", "memory", "money"]
 WORDS: dict[LimitName, str] = {
     "budget": "compute",
@@ -28,7 +24,6 @@ WORDS: dict[LimitName, str] = {
     "money": "money",
 }
 """Name of the quantity that each limit restricts; ``budget`` is the FLOPs of a budget question."""
-OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
 
 
 @dataclass(frozen=True)
@@ -84,69 +79,23 @@ def read_limits(raw: Mapping[str, Any]) -> Limits:
     return Limits(**{name: float(most) for name, most in raw.items()})
 
 
-@dataclass(frozen=True, eq=False)
-class FeasibleRegion:
-    """Region within limits: the largest N, D, C in FLOPs and money, and the unique samples U; inf if unlimited.
+@dataclass(frozen=True)
+class Question:
+    """A question: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
 
-    Arrays of one shape that broadcasts with the values of a law: () for one scenario, (k, 1) for k.
+    A target is a value of what the law describes, or of the ``metric`` that a map predicts from it.
     """
 
-    N: Floats
-    D: Floats
-    C: Floats
-    money: Floats
-    U: Floats
+    kind: Kind
+    value: float
+    limits: Limits = NO_LIMITS
+    metric: str = ""
 
-
-def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
-    """Return the region that ``limits`` (arrays of one shape by name) allow to ``law``.
-
-    A law without repetition gives no credit for repeats, so its D ends at the unique samples. Raises PlannerError for a
-    limit that needs a missing machine or price, and for one that cannot be applied to the law.
-    """
-    check(law, limits, prices)
-    most = {name: np.asarray(x, float) for name, x in limits.items()}
-    endless = np.full(np.shape(next(iter(most.values()), 0.0)), np.inf)
-    U = most.get("unique", endless)
-    N, C = most.get("parameters", endless), most.get("budget", endless)
-    if prices is not None:
-        machine = prices.machine
-        if "memory" in most:
-            N = np.minimum(N, largest_model(most["memory"], machine.devices))
-        if "hours" in most:
-            C = np.minimum(C, machine.flops(most["hours"]))
-    D = U * most.get("epochs", endless) if law.repeats else U
-    return FeasibleRegion(N, D, C, most.get("money", endless), U)
-
-
-def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
-    """Return ``left`` with ``U`` unique samples, at most as many as before, and with the same number of passes."""
-    with np.errstate(invalid="ignore"):
-        passes = left.D / left.U
-    return replace(left, U=U, D=np.where(np.isnan(passes), left.D, passes * U))
-
-
-def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:
-    """Raise PlannerError for a limit that cannot be applied to ``law`` or ``prices``."""
-    for name in OF_MACHINE:
-        if name in limits and prices is None:
-            raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
-    asked = [name for name in limits if name not in ("budget", "hours")]
-    if law.repeats and law.frontier is None and "unique" not in limits:
-        raise PlannerError(f"The law {law.name} reads U, so a plan needs a limit on the unique samples: give one.")
-    if law.is_surface or set(limits) <= {"budget"}:
-        return
-    if law.frontier is None:
-        over = " and ".join(law.axes)
-        raise PlannerError(
-            f"A law on {over} alone does not determine the cost of training, so limits are not possible. Fit "
-            f"chinchilla."
-        )
-    if asked:
-        raise PlannerError(
-            f"The law {law.name} describes only the best model of each budget, so a limit on {WORDS[asked[0]]} is not "
-            f"possible. Fit a surface over N and D, such as chinchilla."
-        )
+    def to_json(self) -> dict[str, Any]:
+        """Return the question for JSON, without empty fields."""
+        limits = self.limits.to_json()
+        more: dict[str, Any] = {"limits": limits} if limits else {}
+        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
 
 
 def named(name: LimitName, most: float, prices: Prices | None = None) -> str:

@@ -25,9 +25,9 @@ from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import PRICE, machines, small_model, unknown, why_unknown
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.plan.support import ANSWERED, Support, support
 from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices
 from isoplan.engine.planning.smaller.iso_loss import iso_loss
 

@@ -17,12 +17,12 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
-from isoplan.engine.planning.optimum.search import FAR, ROUNDING, SECTIONS, WIDTH, money
+from isoplan.engine.planning.optimum.constrained import FAR, ROUNDING, SECTIONS, WIDTH, FeasibleRegion, money
 from isoplan.engine.planning.optimum.surface import samples_for, size_for
 from isoplan.engine.planning.plan.budget import check_size, nothing
 from isoplan.engine.planning.plan.feasibility import bound, floor_of, unreachable
-from isoplan.engine.planning.plan.solve import Question, Task, solve, task_of
-from isoplan.engine.planning.scenario.limits import FeasibleRegion, room
+from isoplan.engine.planning.plan.solve import Task, room, solve, task_of
+from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Rates
 from isoplan.engine.quantities import rounded
 

@@ -14,8 +14,8 @@ from isoplan.engine import fitting, planning
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit
 from isoplan.engine.fitting.single import fitted_runs, takes_runs
-from isoplan.engine.planning import Plan
 from isoplan.engine.planning.actual.outcome import Actual, read_actual
+from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.store.database.database import Cursor, Database, first
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.saved_items import as_text, now, short_hash

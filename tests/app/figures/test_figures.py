@@ -25,12 +25,14 @@ from isoplan.engine.fitting import Fit, FitSpec, validate
 from isoplan.engine.fitting.diagnostics.residuals import compare
 from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_of
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
-from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves
 from isoplan.engine.planning.drawing.curves import surface as surface_of
 from isoplan.engine.planning.drawing.picture import Picture, plan_curve
-from isoplan.engine.planning.drawing.slices import slices as slices_of
+from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.drawing.sections import slices as slices_of
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.schema import Roles, Runs

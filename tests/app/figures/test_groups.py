@@ -26,12 +26,12 @@ from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_
 from isoplan.engine.fitting.estimators.envelope import lower_envelope
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.fitting.validation.extrapolation import validate
-from isoplan.engine.planning import plan_target
-from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves
 from isoplan.engine.planning.drawing.curves import surface as surface_of
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.drawing.slices import slices as slices_of
-from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.drawing.sections import one_axis_curve, updates
+from isoplan.engine.planning.drawing.sections import slices as slices_of
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.recommender import Evidence, Optimum, recommend
 from isoplan.engine.planning.recommender import sweep as read_sweep
 from isoplan.engine.schema import Category, Curves, Roles, Runs

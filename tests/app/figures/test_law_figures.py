@@ -10,11 +10,12 @@ from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LOSS, PLAN
 from isoplan.app.figures.style.theme import WEB
 from isoplan.engine.fitting import Fit, FitSpec
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.contours import contours_of
-from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves
 from isoplan.engine.planning.drawing.curves import surface as surface_of
+from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.schema import Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
@@ -31,7 +32,7 @@ class TestSurface:
 
     def test_iso_loss_lines_are_where_the_law_has_that_loss(self, fit: Fit) -> None:
         s = surface_of(fit)
-        lines = contours_of(s)
+        lines = contours_of(s.N, s.D, s.loss, s.levels)
         assert [line.level for line in lines] == list(s.levels)
         for line in lines:
             np.testing.assert_allclose(fit.predict({"N": line.N, "D": line.D}), line.level, rtol=2e-3)

@@ -10,7 +10,7 @@ import pytest
 from isoplan.app.figures.fits import slices
 from isoplan.app.figures.style.theme import Drawing
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
+from isoplan.engine.planning.drawing.sections import AxisCurve, one_axis_curve
 from isoplan.engine.schema import Metric, Runs
 from tests.engine.fitting.tables import make_runs
 

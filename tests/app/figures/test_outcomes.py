@@ -9,9 +9,10 @@ import pytest
 from isoplan.app.figures.plans import outcomes
 from isoplan.app.figures.style.theme import PAPER, WEB, Theme
 from isoplan.engine.fitting.types.result import Interval
-from isoplan.engine.planning import Quantity, plan_budget
 from isoplan.engine.planning.actual.outcome import Actual, Outcome
 from isoplan.engine.planning.actual.results import HEAD, Result
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.budget import plan_budget
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 

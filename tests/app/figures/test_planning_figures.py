@@ -15,14 +15,13 @@ from isoplan.app.figures.style.palette import PARTS
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
-from isoplan.engine.planning.compare.reevaluate import ask_again
-from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, side_by_side
-from isoplan.engine.planning.plan.solve import Question
+from isoplan.engine.planning.compare import Comparison, Saved, ask_again, side_by_side
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.reply import chart_price
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.reply import chart_lifetime, chart_overhead

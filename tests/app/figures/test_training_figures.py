@@ -14,7 +14,7 @@ from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.estimators.envelope import lower_envelope
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.planning.drawing.curves import frontier_curve
-from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.schema import Metric, Roles, Runs
 from tests.app.figures.conftest import texts, traces
 from tests.engine.fitting.test_threshold import cells as grid_cells

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isoplan.engine.costs import ComputeRule, TwoPart
-from isoplan.engine.planning import read_plan, to_json
+from isoplan.engine.planning.plan.document import read_plan, to_json
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.test_metric import rejection
 

@@ -22,7 +22,7 @@ from isoplan.app.commands.shared.reading import (
     read_rule,
 )
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning import read_plan
+from isoplan.engine.planning.plan.document import read_plan
 from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
 from tests.engine.planning.conftest import EPOCH
 

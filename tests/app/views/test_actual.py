@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from isoplan.data.catalogue import DEMOS
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.actual.results import Result, table
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results

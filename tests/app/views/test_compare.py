@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
-from isoplan.engine.planning.compare.reevaluate import ask_again
-from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side
-from isoplan.engine.planning.compare.side_by_side import table as lines_of
+from isoplan.engine.planning.compare import Comparison, Saved, ask_again, scenario, sentence, side_by_side
+from isoplan.engine.planning.compare import table as lines_of
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results

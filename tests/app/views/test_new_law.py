@@ -19,7 +19,7 @@ from isoplan.engine import laws
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, compare, fit
 from isoplan.engine.laws.typed import typed_law
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files.table_files import read_runs

@@ -26,7 +26,7 @@ from isoplan.engine import planning
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers, results

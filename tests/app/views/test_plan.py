@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from isoplan.app.views.planning import answer, rules
+from isoplan.app.views.planning import rules
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.parts import escape_markdown, readable
 from isoplan.app.views.widgets.save_form import files
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Plan, plan_budget, plan_target, to_json
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import document, to_json, worth_sentence
 from isoplan.engine.planning.plan.metric import through
-from isoplan.engine.planning.plan.text import worth_sentence
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.schema import Roles, Runs
@@ -280,7 +282,7 @@ def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: O
 
 def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
     plan = plan_budget(results.fit(demo, jets), 1e17, limits=Limits(unique=1e8), prices=PRICES)
-    made = {name: [write()] for name, (write, _, _) in files(answer.written(plan)).items()}
+    made = {name: [write()] for name, (write, _, _) in files(document(plan)).items()}
     assert list(made) == ["JSON", "CSV", "Markdown", "LaTeX", "Python"]
     assert json.loads(made["JSON"][0]) == json.loads(json.dumps(to_json(plan)))
     assert repr(plan.allocation["N"].value) in made["CSV"][0]
@@ -294,10 +296,11 @@ def sections() -> None:
     import streamlit as st
 
     from isoplan.app.views.planning import pricing
+    from isoplan.engine.planning.scenario.typed_prices import read_prices
 
     asked = st.segmented_control("Question", ["One", "Other"], default="One", required=True, key="question")
     with st.container() if asked == "One" else st.expander("Another place"):
-        st.session_state["read"] = pricing.read(pricing.widgets())
+        st.session_state["read"] = read_prices(pricing.widgets(), "page")
 
 
 def test_prices_are_one_scenario_for_all_questions() -> None:
@@ -318,7 +321,7 @@ def test_prices_are_one_scenario_for_all_questions() -> None:
 def test_the_python_of_a_plan_reads_the_files_that_the_fit_page_gives(jets: str, r_top: str, demo: Database) -> None:
     law = results.fit(demo, jets)
     plan = plan_target(law, 4000.0, map=through(law, results.fit(demo, r_top)))
-    text = answer.written(plan).script
+    text = document(plan).script
     assert f"fit-{jets}.json" in text
     assert f"fit-{r_top}.json" in text
 

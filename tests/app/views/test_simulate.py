@@ -13,8 +13,8 @@ from isoplan.data.files import path
 from isoplan.engine.fitting import FitSpec, fit, read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import floor_of
 from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
 from isoplan.engine.planning.repeat.factor import stated

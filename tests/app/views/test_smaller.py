@@ -6,8 +6,7 @@ import pytest
 
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.answer.format import number
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from isoplan.engine.planning.smaller.text import half_sentence, lifetime_sentence, size_rows, smallest_sentence

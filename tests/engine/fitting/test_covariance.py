@@ -12,7 +12,7 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit, read_fit, to_json
 from isoplan.engine.fitting.resampling.covariance import covariance_of
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from tests.engine.fitting.tables import make_runs, surface
 
 

@@ -11,7 +11,7 @@ from isoplan.engine.fitting import FitSpec, fit, residuals
 from isoplan.engine.fitting.diagnostics.residuals import outlier_limit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import Level
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.files.table_files import read_runs
 

@@ -16,8 +16,8 @@ from isoplan.engine.fitting.resampling.noise import noise
 from isoplan.engine.fitting.samples.sample import clusters
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.types.intervals import Resampling, choose
-from isoplan.engine.planning import plan_target
 from isoplan.engine.planning.answer.quantity import thin
+from isoplan.engine.planning.plan.target import plan_target
 from tests.engine.fitting.tables import make_runs, surface, sweep
 
 D = 10 ** np.arange(3, 6.01, 0.5)

@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
-from isoplan.engine.planning import plan_target
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.schema import Runs
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 

@@ -12,12 +12,13 @@ from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.costs.forms import joint_width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import get_law
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.optimum.frontier import frontier, spend
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.convention import recost
+from isoplan.engine.planning.plan.target import plan_target
 from tests.engine.planning.conftest import make_fit, scattered
 
 SIX = ComputeRule()

@@ -9,11 +9,11 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
-from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

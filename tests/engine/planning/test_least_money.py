@@ -13,7 +13,8 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Plan, plan_target
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
@@ -161,7 +162,7 @@ def test_the_worth_of_a_limit_is_of_all_money(limits: Limits) -> None:
 
 
 def _beside(plan: Plan) -> list[str]:
-    from isoplan.engine.planning.plan.text import beside
+    from isoplan.engine.planning.plan.document import beside
 
     return beside(plan)
 

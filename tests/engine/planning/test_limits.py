@@ -16,14 +16,16 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import get_law
-from isoplan.engine.planning import plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
+from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within, money
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute
-from isoplan.engine.planning.optimum.search import money
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import read_plan, to_json
 from isoplan.engine.planning.plan.parts import Worth
-from isoplan.engine.planning.scenario.limits import Limits, room
+from isoplan.engine.planning.plan.solve import room
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
@@ -327,7 +329,7 @@ def test_laws_of_the_frontier_alone_keep_limits_on_compute() -> None:
 
 
 def test_limited_plans_survive_json_and_speak(epoch: Fit) -> None:
-    from isoplan.engine.planning import as_text
+    from isoplan.engine.planning.plan.document import as_text
 
     limits = Limits(unique=6e9, hours=1e5, memory=800e9)
     other = compute_rule("6npND", 2)

@@ -10,9 +10,10 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits, read_limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, make_fit

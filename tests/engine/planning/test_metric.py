@@ -11,9 +11,10 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, FitData
-from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.document import read_plan, to_json
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

@@ -9,12 +9,11 @@ import pytest
 
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
-from isoplan.engine.planning import as_text, plan_target, read_plan, to_json
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import measure, reach
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
 from isoplan.engine.planning.plan.support import within_reach
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 

@@ -17,11 +17,14 @@ from isoplan.engine.costs import compute_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, FitWarning
-from isoplan.engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
 from isoplan.engine.planning.answer.format import decades as decades_text
-from isoplan.engine.planning.answer.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
+from isoplan.engine.planning.answer.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity, beyond
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import as_text, read_plan, rows, to_json
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered, with_floors
 

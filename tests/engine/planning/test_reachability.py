@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isoplan.engine.planning import as_text, plan_target, read_plan, to_json
 from isoplan.engine.planning.answer.format import probability
 from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import as_text, read_plan, to_json
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered, with_floors
 

@@ -10,11 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.answer.document import Document, to_markdown
+from isoplan.engine.planning.answer.document import Document, to_latex, to_markdown
 from isoplan.engine.planning.answer.format import as_row, between, number
-from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.planning.answer.quantity import Quantity, measure
-from isoplan.engine.planning.compare.side_by_side import _cell
+from isoplan.engine.planning.compare import _cell
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}

@@ -16,20 +16,24 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.laws import Point
-from isoplan.engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
-from isoplan.engine.planning import to_json as plan_json
-from isoplan.engine.planning.compare.reevaluate import ask_again
-from isoplan.engine.planning.compare.side_by_side import (
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.compare import (
     NO_TOTAL,
     Saved,
     as_text,
+    ask_again,
     scenario,
     sentence,
     side_by_side,
     table,
     to_json,
 )
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import read_plan
+from isoplan.engine.planning.plan.document import to_json as plan_json
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.scenario.prices_json import read_prices

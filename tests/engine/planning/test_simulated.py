@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Plan, plan_budget, plan_target, read_plan, to_json
 from isoplan.engine.planning.actual.outcome import Actual, outcome
-from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.plan.solve import Question
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import read_plan, to_json
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.few_epochs import between
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime_curve, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

@@ -14,13 +14,13 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
-from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
+from isoplan.engine.planning.compare import Saved, side_by_side
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import as_text, document, read_plan, to_json
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.smaller.answer import same_loss
 from isoplan.engine.planning.smaller.text import half_sentence
@@ -65,6 +65,18 @@ def test_beyond_three_decades_there_is_no_answer() -> None:
         assert plan_budget(FIT, C).answers == answers, C
     assert as_text(plan).startswith(plan.sentence)
     assert half_sentence(same_loss(FIT, plan.question, n=5)) == plan.sentence
+
+
+def test_a_law_on_one_axis_supports_a_decade_below_its_runs_and_three_above() -> None:
+    """Such a law has no budget, so its range is one of sizes: BELOW and ANSWERED decades from the runs."""
+    law = make_fit((0.05, 1e4, 0.5), law="power", axis="N", ranges={"N": (1e6, 1e9)})
+    plan = plan_target(law, 0.050001)
+    assert plan.support is not None
+    assert plan.support.axis == "N"
+    assert (plan.support.low, plan.support.high) == pytest.approx((1e5, 1e12))
+    assert plan.sentence.startswith("These runs support plans from N = 10⁵ to 10¹² parameters.")
+    for N, answers in ((0.9e12, True), (1.1e12, False)):
+        assert plan_target(law, float(law.predict({"N": N}))).answers == answers, N
 
 
 def test_the_cells_it_names_bring_the_plan_near_enough() -> None:

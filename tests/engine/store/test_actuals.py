@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning import plan_budget
 from isoplan.engine.planning.actual.outcome import Actual
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.database import Database, open_workspace
 from isoplan.engine.store.saved import results

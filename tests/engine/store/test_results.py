@@ -12,7 +12,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database.database import Database, open_workspace
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables

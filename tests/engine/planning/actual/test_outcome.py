@@ -15,20 +15,22 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.actual.outcome import (
     SCATTER_UNKNOWN,
     Actual,
     Outcome,
     differs,
+    freedom,
     of_run,
     outcome,
     read_actual,
+    scatter,
 )
-from isoplan.engine.planning.actual.scatter import freedom, scatter
-from isoplan.engine.planning.actual.tally import shared, tally
+from isoplan.engine.planning.actual.results import shared, tally
 from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface

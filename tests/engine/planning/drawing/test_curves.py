@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from isoplan.engine.costs import compute_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning import plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import thin
-from isoplan.engine.planning.drawing.contours import contours_of
-from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
+from isoplan.engine.planning.drawing.contours import contour_levels, contours_of
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, nice_budgets, surface
 from isoplan.engine.planning.drawing.picture import plan_curve
-from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
+from isoplan.engine.planning.drawing.sections import one_axis_curve
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Limits
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 POWER = (0.1, 1e6, 0.4)
@@ -63,7 +65,8 @@ def test_contour_levels_are_round_and_inside(epoch: Fit) -> None:
 
 
 def test_iso_loss_lines_lie_on_their_level(epoch: Fit) -> None:
-    lines = contours_of(surface(epoch))
+    s = surface(epoch)
+    lines = contours_of(s.N, s.D, s.loss, s.levels)
     assert len(lines) >= 5
     for line in lines:
         np.testing.assert_allclose(epoch.predict({"N": line.N, "D": line.D}), line.level, rtol=0.01)
@@ -213,3 +216,18 @@ def test_contour_levels_never_leave_the_surface(values: list[float]) -> None:
 def test_a_flat_or_unknown_surface_has_no_levels() -> None:
     assert contour_levels(np.ones((3, 3))) == ()
     assert contour_levels(np.full((3, 3), math.nan)) == ()
+
+
+def test_the_curve_within_limits_is_refined_by_a_factor_of_five_around_the_optimum(epoch: Fit) -> None:
+    n = 40
+    plan = plan_budget(epoch, 1e21, limits=Limits(parameters=1e12))
+    curve = plan_curve(plan, epoch, n=n).isoflop
+    assert curve is not None
+    N_best = plan.allocation["N"].value
+    assert N_best is not None
+    assert N_best == curve.N_best
+    for N in np.geomspace(N_best / 5, N_best * 5, n // 2):
+        assert np.isclose(curve.N, N, rtol=1e-12).any(), N
+    near = (curve.N >= N_best / 5 * (1 - 1e-9)) & (curve.N <= N_best * 5 * (1 + 1e-9))
+    finest = np.log(25) / (n // 2 - 1)  # distance of two refined points in ln N
+    assert np.diff(np.log(curve.N[near])).max() <= finest * (1 + 1e-9)

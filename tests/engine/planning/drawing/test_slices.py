@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.planning.drawing.slices import slices
+from isoplan.engine.planning.drawing.sections import slices
 from tests.engine.fitting.tables import make_runs, surface
 
 

@@ -24,21 +24,20 @@ from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import amplitude, plan_budget, recommender, repeat
+from isoplan.engine.planning import amplitude, recommender, repeat
 from isoplan.engine.planning.amplitude import document as of_amplitude
 from isoplan.engine.planning.amplitude.document import document as amplitude_document
-from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
 from isoplan.engine.planning.plan import document as of_plan
-from isoplan.engine.planning.plan.solve import Question
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.recommender import document as of_recipe
 from isoplan.engine.planning.recommender.document import document as recipe_document
 from isoplan.engine.planning.repeat import document as of_repeat
 from isoplan.engine.planning.repeat.document import document as repeat_document
 from isoplan.engine.planning.repeat.factor import fit_factor
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller import text as of_smaller
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
@@ -73,7 +72,7 @@ def kept(folder: Path, name: str, fit: Fit) -> Fit:
 def plan(folder: Path) -> Case:
     fit = kept(folder, "fit.json", make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))
     found = plan_budget(fit, 1e22, limits=Limits(unique=6e9), prices=PRICES, other=compute_rule("6npND", 2))
-    made = of_plan.document(found)
+    made = of_plan.document(found, "fit.json")
     return Case(made, "from isoplan.engine.planning import to_json\nshown = to_json(plan)", dict(made.body))
 
 

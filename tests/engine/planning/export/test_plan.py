@@ -17,13 +17,13 @@ from isoplan.engine.fitting import to_json as fit_to_json
 from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target, to_json
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import _text, latex, to_latex
+from isoplan.engine.planning.answer.document import _latex_text, latex, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import document, to_json
 from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
@@ -111,8 +111,8 @@ def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
     (line,) = [one for one in to_latex(document(plan)).splitlines() if one.startswith("Compute by")]
     assert r"N\textasciicircum{}1.1" in line
     assert "^" not in line.split(" & ")[0]
-    assert _text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
-    assert _text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
+    assert _latex_text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
+    assert _latex_text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
 
 
 def cases(epoch: Fit) -> dict[str, Callable[[], Plan]]:
@@ -133,10 +133,10 @@ def test_the_python_of_a_plan_makes_the_same_numbers(name: str, epoch: Fit, tmp_
     if name in ("metric", "metrics"):
         both = through(fit, map)
         plan = plan_target(fit, 24.0, map=both) if name == "metric" else plan_budget(fit, 1e21, maps=(both,))
-        code = document(plan, maps=("map.json",)).script
+        code = document(plan, "fit.json", maps=("map.json",)).script
     else:
         plan = cases(fit)[name]()
-        code = document(plan).script
+        code = document(plan, "fit.json").script
     script = tmp_path / "plan.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}\n"

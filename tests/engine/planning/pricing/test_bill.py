@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from isoplan.engine.costs import compute_rule
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Quantity, plan_budget, plan_target
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.parts import CostLine
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered

@@ -9,11 +9,13 @@ import pytest
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.compare.side_by_side import Saved, sentence, side_by_side
+from isoplan.engine.planning.compare import Saved, sentence, side_by_side
+from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
-from isoplan.engine.planning.plan.text import bill_rows, rows, summary
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import bill_rows, rows, summary
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered

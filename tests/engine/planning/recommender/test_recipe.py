@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Device, find_device
-from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.recommender import (
     Evidence,
     LearningRate,

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from isoplan.data.recommender import published_evidence
-from isoplan.engine.planning.answer.document import to_csv, to_markdown
-from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.document import to_csv, to_latex, to_markdown
 from isoplan.engine.planning.recommender import as_text, recommend, to_json
 from isoplan.engine.planning.recommender.document import document
 from isoplan.engine.planning.recommender.text import sentence

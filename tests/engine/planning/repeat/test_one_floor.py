@@ -26,9 +26,9 @@ from isoplan.engine.fitting.common_floor import fit_one_floor
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.catalogue.repetition import amplification
-from isoplan.engine.planning import plan_target
 from isoplan.engine.planning.answer.document import to_csv
 from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat.answer import SimulateOrRepeat, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.document import document

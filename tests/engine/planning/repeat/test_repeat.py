@@ -19,8 +19,8 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import Quantity
 from isoplan.engine.planning.answer.document import to_csv
+from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.repeat.answer import Regime, simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
 from isoplan.engine.planning.repeat.document import document

@@ -14,11 +14,11 @@ from isoplan.engine.costs.memory import training_memory
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning import plan_budget, plan_target
-from isoplan.engine.planning import to_json as plan_json
 from isoplan.engine.planning.plan.bill import SMALL_MODEL
-from isoplan.engine.planning.plan.solve import Question
-from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.document import to_json as plan_json
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
 from isoplan.engine.planning.smaller.text import (

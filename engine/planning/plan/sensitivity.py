@@ -1,4 +1,4 @@
-"""Active limits of a plan, and their shadow prices.
+"""Sensitivity of a plan: the range of N in which the loss is at most 1 % worse, and the shadow prices of its limits.
 
 The worth of a limit l is -dL/dl for a budget and -dC/dl for a target. If compute has a price, money replaces C; it is
 the total cost if that is minimised. The worth is the gain in the answer if the limit is relaxed slightly. The question
@@ -8,20 +8,31 @@ active there, and the worth is that of more. A limit that is not active has no w
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
+from isoplan.engine.costs import increasing_root
 from isoplan.engine.costs.memory import training_memory
-from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
-from isoplan.engine.planning.plan.parts import Worth
-from isoplan.engine.planning.plan.solve import Goal, Task, solve
+from isoplan.engine.planning.optimum.constrained import most_samples, with_unique
+from isoplan.engine.planning.optimum.surface import loss_at
+from isoplan.engine.planning.plan.parts import Flat, Worth
+from isoplan.engine.planning.plan.solve import Goal, Task, room, solve
 from isoplan.engine.planning.scenario.limits import LimitName
 
+TOLERANCE = 0.01
+WIDEST = 20.0
+"""Decades on either side of N* in which the ends of the flat range are searched."""
+DRAWS = 200
+"""Number of resamples for intervals."""
+SIDES = np.array([[-1.0], [1.0]])
+"""Signs of ln N - ln N* at both ends of the flat range."""
 STEP = 1e-4
 """Relative step of the slope."""
 MORE = 1.1
@@ -32,17 +43,62 @@ KINK = 0.05
 """Relative difference of the slopes on either side above which they count as different."""
 NOISE = 1e-11
 """Relative gain below which the gain counts as zero."""
-DRAWS = 200
-"""Number of resamples for the intervals of worths."""
+
+
+def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
+    """Return where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None without a surface.
+
+    D follows N: it is the largest that the budget and the limits of ``task`` allow.
+    """
+    if not fit.law.is_surface or not np.isfinite(best.N):
+        return None
+    N, D = _ends(fit, task, fit.values, best)
+    few, rows = thin(fit, DRAWS), kept(len(fit.resamples), DRAWS)
+    each = (draws.N, draws.D, draws.C, draws.loss, draws.U)
+    some = Point(*(np.broadcast_to(x, len(fit.resamples))[rows] for x in each))
+    spread = _ends(few, task, few.draws, some)[0] if len(rows) else np.empty((2, 0))
+    low, high = (_interval(few, float(N[i, 0]), spread[i]) for i in (0, 1))
+    return Flat(TOLERANCE, (float(N[0, 0]), float(N[1, 0])), (float(D[0, 0]), float(D[1, 0])), low, high)
+
+
+def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
+    ends = measure(fit, end, draws, "").ci68
+    return ends if ends is not None and 0 < ends[0] <= ends[1] < math.inf else None
+
+
+def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
+    """Return N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0 or inf if never left."""
+    at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
+    whole = room(fit.law, task.limits, task.prices)
+    rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
+    v = {name: np.atleast_1d(x) for name, x in v.items()}
+    v |= {"U": np.atleast_1d(best.U)} if fit.law.repeats else {}
+    centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
+
+    def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
+        """Return the loss minus the limit at ln N = centre + side x."""
+        N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
+        D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
+        found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))
+        return np.where(D > 0, found - limit, np.inf)
+
+    x = increasing_root(excess, 0.0, WIDEST * math.log(10), SIDES, centre, limit, *v.values())
+    x = np.where(np.isnan(x), np.inf, x)
+    left = with_unique(whole, v["U"]) if "U" in v else whole
+    N = np.minimum(np.exp(centre + SIDES * x), left.N)
+    N = np.where(np.isnan(centre), np.nan, N)
+    inside = (N > 0) & np.isfinite(N)
+    D = most_samples(np.where(inside, N, at), left, task.rule, rates)
+    return N, np.where(inside, D, np.where(N == 0, np.inf, 0.0))
 
 
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
-    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty if there is no answer.
+    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty without limits or an answer.
 
     Intervals use at most 200 of the resamples that have an answer. Limits on hours and money are left out if the model
     is too small for the machine's assumed share of its peak.
     """
-    if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
+    if not set(task.limits) - {"budget"} or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
     uses, few = used(fit, task, at), thin(fit, DRAWS)
     goal = task.goal or Goal(np.asarray(0.0), np.asarray(0.0))

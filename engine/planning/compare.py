@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import (
     UNREACHABLE,
@@ -26,13 +27,57 @@ from isoplan.engine.planning.answer.format import (
     with_interval,
 )
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.compare.reevaluate import Answer
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.bill import OF, bill, without_time
+from isoplan.engine.planning.plan.metric import through
 from isoplan.engine.planning.plan.parts import CostLine
+from isoplan.engine.planning.plan.solve import task_of
 from isoplan.engine.planning.scenario.limits import named
 from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
+
+SAME = 1e-6
+"""Largest relative difference between the answer of a fit and that of the plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
+
+    fit: Fit
+    best: Point
+    draws: Point
+
+
+def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
+    """Answer the question of ``plan`` again with ``fit``, with which it was made.
+
+    None for a target in a metric without its ``map``, and for a plan that the runs do not support. Raises PlannerError
+    for another fit or map, and if they no longer give the answer of the plan.
+    """
+    if fit.hash != plan.fit:
+        raise PlannerError(
+            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
+        )
+    if not plan.answers:
+        return None
+    task = task_of(fit, plan.question, plan.compute, plan.prices)
+    if plan.question.metric:
+        if map is None:
+            return None
+        pair = through(fit, map, plan.question.metric)
+        fit, task = pair.law, replace(task, goal=pair.goal(plan.question.value))
+    found = Answer(fit, task.best(fit), task.draws(fit))
+    if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
+        raise PlannerError("The fit of this plan now gives a different answer. Compute the plan again and save it.")
+    return found
+
+
+def _same(said: float | None, found: float) -> bool:
+    if said is None:
+        return not math.isfinite(found)
+    return math.isclose(said, float(found), rel_tol=SAME)
+
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")

@@ -1,1 +1,0 @@
-"""Comparison of saved plans under one scenario of prices."""
