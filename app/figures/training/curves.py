@@ -43,7 +43,7 @@ def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
     traces = curve_lines(theme, curves, x, y)
     figure = compose(
         theme, HEIGHT, "training-curves", traces,
-        xaxis=log_axis(theme, title(x) if x != "step" else "Updates", *extent(curves[x], positive=True)),
+        xaxis=log_axis(theme, title(x) if x != "step" else "Training steps", *extent(curves[x], positive=True)),
         yaxis=value_axis(theme, y, *extent(curves[y])),
     )  # fmt: skip
     alt = f"{len(curves):,} training curves of {y} against {x}."
@@ -95,7 +95,7 @@ MOST = 120
 LIVE_MOST_POINTS, FEW_POINTS = 150, 50
 """Maximum numbers of points per curve, normally and with more than ``MANY`` curves."""
 MANY = 60
-TITLES = {"step": "Updates"}
+TITLES = {"step": "Training steps"}
 STEPS = (1.0, 2.0, 5.0, 10.0)
 Ends = Literal["running", "failed", ""]
 Span = tuple[float, float]
@@ -230,7 +230,7 @@ def _live_thinned(many: int, most: int) -> list[int]:
 
 
 def _word(x: str) -> str:
-    return {"D": "samples", "C": "FLOPs", "step": "updates"}.get(x, x)
+    return {"D": "samples", "C": "FLOPs", "step": "training steps"}.get(x, x)
 
 
 def _notes(theme: Theme, drawn: int, begun: int) -> list[Part]:

@@ -16,7 +16,7 @@ from isoplan.trainers.backend.store.record import ENDED, Record
 from isoplan.trainers.cell import Cell, Family, Sizes
 from isoplan.trainers.families import read_cell
 
-AXES = {"Samples": "D", "Compute": "C", "Updates": "step"}
+AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
 """Axes of the curves, by name on the page and in the link."""
 LOOKED_AT = 500
 """Number of cells whose sizes determine the ends of the axes."""

@@ -5,7 +5,7 @@ The link is updated, so that it can be copied at any time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
@@ -75,6 +75,12 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
+
+
+def rename_choice(key: str, former: Mapping[str, str]) -> None:
+    """Replace the ``former`` name of a choice in the link by the current one, before its widget is drawn."""
+    if (asked := st.query_params.get(key, "")) in former:
+        st.session_state[key] = st.query_params[key] = former[asked]
 
 
 def choose_y(label: str, options: Sequence[str], text: str) -> str:
