@@ -8,10 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.fields import as_texts, with_fields
-from isoplan.app.commands.shared.files import read_fit_file
-from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
-from isoplan.app.commands.shared.output import note, say_as
+from isoplan.app.commands.shared.options import (
+    AsJson,
+    Form,
+    OtherRule,
+    PlannedGroup,
+    RunMap,
+    RunTable,
+    TokensPerSample,
+    as_texts,
+    with_fields,
+)
+from isoplan.app.commands.shared.output import note, read_fit_file, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.reading import read_given

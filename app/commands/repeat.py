@@ -9,10 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared import reading
-from isoplan.app.commands.shared.fields import as_texts, with_fields
-from isoplan.app.commands.shared.files import read_fit_file
-from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, RunMap, TokensPerSample
-from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, RunMap, TokensPerSample, as_texts, with_fields
+from isoplan.app.commands.shared.output import read_fit_file, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.amounts import SAMPLES, money, parse_amount
 from isoplan.engine.costs import ComputeRule

@@ -13,6 +13,7 @@ from isoplan.app.amplitude_cells import of_workspace
 from isoplan.app.figures.amplitudes import exponents
 from isoplan.app.views.amplitudes import laws as amplitude_laws
 from isoplan.app.views.widgets import saved_items
+from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
@@ -23,8 +24,7 @@ from isoplan.app.views.widgets.parts import (
     show_warnings,
     whole,
 )
-from isoplan.app.views.widgets.save_form import keep_answer
-from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
+from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.app.views.widgets.state import rename_choice
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
 from isoplan.engine.planning.amplitude import (

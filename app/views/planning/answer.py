@@ -7,7 +7,7 @@ import streamlit as st
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
-from isoplan.app.views.widgets.save_form import keep
+from isoplan.app.views.widgets.saved_items import keep
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, flatness, floor_of
 from isoplan.engine.planning.answer.document import Document

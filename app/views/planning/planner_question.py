@@ -10,6 +10,7 @@ import streamlit as st
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.views.planning import limiting, metrics, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
+from isoplan.app.views.widgets.inputs import blank, blanks, words
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
@@ -19,9 +20,7 @@ from isoplan.app.views.widgets.parts import (
     show_table,
     show_warnings,
 )
-from isoplan.app.views.widgets.save_form import keep_answer
-from isoplan.app.views.widgets.saved_items import show_answers
-from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.saved_items import keep_answer, show_answers
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit

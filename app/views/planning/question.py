@@ -12,9 +12,8 @@ from isoplan.app.views.planning import answer, limiting, metrics, pricing, rules
 from isoplan.app.views.planning.asked import budget_blank, choose_way, target_blank
 from isoplan.app.views.planning.slide import slide
 from isoplan.app.views.widgets.cache import runs_behind
+from isoplan.app.views.widgets.inputs import TARGETS, blanks, compute_steps, target_steps, words
 from isoplan.app.views.widgets.parts import escape_markdown, sentences
-from isoplan.app.views.widgets.sentence_form import blanks, words
-from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit

@@ -13,6 +13,7 @@ from isoplan.app.figures.plans import simulate as picture
 from isoplan.app.views.planning import pricing
 from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.cache import curves_of, runs_of
+from isoplan.app.views.widgets.inputs import blank, blanks, words
 from isoplan.app.views.widgets.parts import (
     distinct,
     draw,
@@ -24,9 +25,8 @@ from isoplan.app.views.widgets.parts import (
     show_table,
     show_warnings,
 )
-from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.app.views.widgets.scopes import belong
-from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import (
     choose_fit,
     fit_names,

@@ -120,7 +120,8 @@ def _files(root: Path, family: Family[Any]) -> None:
         )
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
         parts.receive_file("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
-    special.files(root, family)
+    if (choose_files := special.special_of(family).files) is not None:
+        choose_files(root)
 
 
 def _fill(family: Family[Any], texts: dict[str, str]) -> None:
@@ -157,7 +158,8 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
     """Show the resulting cells and their cost, and the buttons that save or launch the grid."""
     text = write_grid(grid)
     shown = preview(text, family.version, str(queue.root), grid, family)
-    show_preview(shown, family, special.about(queue.root, family, shown.cells))
+    about = special.special_of(family).about
+    show_preview(shown, family, about(queue.root, shown.cells) if about is not None else "")
     cap = ask_cap()
     show_costs(queue, family, shown, text, cap)
     with st.container(horizontal=True):

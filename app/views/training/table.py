@@ -134,7 +134,7 @@ def _fit(queue: Queue, family: Family[Any]) -> None:
     if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
         with sentences():
             ingest(db, queue)
-            st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})
+            st.switch_page("views/fit.py", query_params={"table": table, **special.special_of(family).fit})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:

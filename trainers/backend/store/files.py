@@ -1,4 +1,7 @@
-"""Atomic files: written under a temporary name, synced, renamed."""
+"""Atomic files: written under a temporary name, synced, renamed.
+
+Fault points are named points in the code at which a test can kill the process. Otherwise they do nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.store.fault_injection import fault_point
 
 TEMPORARY = ".tmp-"
 """Prefix of temporary names. Files with this prefix that a killed process left are removed later."""
@@ -123,3 +126,24 @@ def writing(root: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise PlannerError(f"{root} cannot be written: {error.strerror or error}.") from error
+
+
+VARIABLE = "ISOPLAN_DIE_AT"
+"""``ISOPLAN_DIE_AT=name:FILE`` kills the first process that reaches the fault point ``name``, as kill -9 does. FILE is
+written so that this happens only once.
+"""
+
+
+def fault_point(name: str) -> None:
+    """Kill the process if the environment asks for it at the fault point ``name``."""
+    asked = os.environ.get(VARIABLE)
+    if not asked:
+        return
+    where, _, marker = asked.partition(":")
+    if where != name:
+        return
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
