@@ -40,24 +40,20 @@ def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
     """Replace ``path`` by a file that ``write`` fills. ``point`` names the fault points of the write."""
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
     with room(path.parent):
-        _replace(path, place, write, point)
-
-
-def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str) -> None:
-    try:
-        write(place)
-        with place.open("rb+") as file:
-            os.fsync(file.fileno())
+        try:
+            write(place)
+            with place.open("rb+") as file:
+                os.fsync(file.fileno())
+            if point:
+                fault_point(f"before-{point}")
+            os.replace(place, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
         if point:
-            fault_point(f"before-{point}")
-        os.replace(place, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            place.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-    if point:
-        fault_point(f"after-{point}")
+            fault_point(f"after-{point}")
 
 
 def sync_folder(folder: Path) -> None:
