@@ -36,6 +36,7 @@ def cells(
     """List, hold, resume, cancel, retry or delete cells."""
     from isoplan.app.workspace import usual_folder
     from isoplan.trainers.backend.queue.cells import Queue
+    from isoplan.trainers.backend.store.files import writing
 
     root = workspace or usual_folder()
     queue = Queue(root)
@@ -47,7 +48,8 @@ def cells(
     elif action == "log":
         _log(queue, chosen)
     else:
-        said = _do(action, root, queue, chosen)
+        with writing(root):
+            said = _done(action, root, queue, chosen)
         say_json({"schema": 1, "action": action, "names": chosen.keys}) if as_json else note([said])
 
 
@@ -85,15 +87,8 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
     return Chosen(tuple(sweeps), tuple(cells))
 
 
-def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Perform the action and return a sentence about it. Raises PlannerError if the workspace is not writable."""
-    from isoplan.trainers.backend.store.files import writing
-
-    with writing(root):
-        return _done(action, root, queue, chosen)
-
-
 def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
+    """Perform the action and return a sentence about it."""
     from isoplan.trainers.backend.queue import sweep as sweeps
 
     single = [record.name for record in chosen.cells]

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import escape_markdown
-from isoplan.app.views.widgets.state import keep_possible, recall, remember, remember_typed, typed
+from isoplan.app.views.widgets.state import choose_among, keep_possible, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import floor_of, plan_budget
 from isoplan.engine.planning.drawing.curves import one_axis_curve
@@ -44,17 +43,7 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") ->
 
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
     """Show a selection whose options can change with the evidence; the link contains the choice as ``name``."""
-    asked = recall(name)
-    if asked and asked not in options:
-        st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
-    key = f"{name}_choice"
-    st.session_state[key] = asked if asked in options else options[0]
-    return str(
-        st.selectbox(
-            label, options, key=key, width=width, label_visibility="collapsed",
-            on_change=lambda: remember(name, st.session_state[key]),
-        )
-    )  # fmt: skip
+    return choose_among(label, options, name, width=width, label_visibility="collapsed")
 
 
 BEYOND = 3

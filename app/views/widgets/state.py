@@ -6,6 +6,7 @@ The link is updated, so that it can be copied at any time.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -83,26 +84,25 @@ def rename_choice(key: str, former: Mapping[str, str]) -> None:
         st.session_state[key] = st.query_params[key] = former[asked]
 
 
-def choose_y(label: str, options: Sequence[str], text: str) -> str:
-    """Return the quantity that a law describes; by default the first of ``options``.
+def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> str:
+    """Return a choice among options that can change; by default the first. The link contains it as ``name``.
 
-    The selection is not bound to the link by Streamlit, because it would lose its value when another table changes its
-    options.
+    The selection is not bound to the link by Streamlit, because it would lose its value when its options change.
+    ``look`` are further arguments of the select box.
     """
-    asked = recall("y")
+    asked, key = recall(name), f"{name}_choice"
     if asked and asked not in options:
         st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
+    st.session_state[key] = asked if asked in options else options[0]
+    return str(st.selectbox(label, options, key=key, on_change=lambda: remember(name, st.session_state[key]), **look))
+
+
+def choose_y(label: str, options: Sequence[str], text: str) -> str:
+    """Return the quantity that a law describes; by default the first of ``options``."""
+    chosen = choose_among(label, options, "y", help=text)
+    if recall("y") and recall("y") not in options:
         remember("y", options[0])
-    st.session_state["y_choice"] = asked if asked in options else options[0]
-    return str(
-        st.selectbox(
-            label,
-            options,
-            key="y_choice",
-            help=text,
-            on_change=lambda: remember("y", st.session_state["y_choice"]),
-        )
-    )
+    return chosen
 
 
 def choose_table(db: Database) -> TableInfo | None:

@@ -32,6 +32,30 @@ class Pace:
     simulated: tuple[float, float | None] | None = None
 
 
+STATES = {
+    "done": "done",
+    "running": "running",
+    "stopping": "stopping",
+    "waiting": "waiting for a worker",
+    "queued": "queued",
+    "held": "held",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+"""States in the order in which they are listed, and their names."""
+
+
+def describe_states(counts: Mapping[str, int]) -> str:
+    """Return ``5 done, 2 running, 2 queued``."""
+    return ", ".join(f"{counts[state]:,} {name}" for state, name in STATES.items() if counts.get(state))
+
+
+def describe_simulation(made: float, whole: float | None, family: str) -> str:
+    """Return ``simulating jets: 2,300 of 25,000`` for cells of a family."""
+    what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
+    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
+
+
 def pace(folder: Path, number: int) -> Pace:
     """Return the progress and the speed of attempt ``number``.
 

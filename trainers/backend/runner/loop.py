@@ -16,7 +16,6 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -311,13 +310,6 @@ def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool 
         beside.replace(root / CELLS / STATUS)
 
 
-@contextlib.contextmanager
-def _signals(ending: threading.Event) -> Iterator[None]:
-    for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, lambda *_: ending.set())
-    yield
-
-
 def main() -> None:
     """Run the cells of a workspace: ``python -P -m isoplan.trainers.backend.runner.loop --workspace FOLDER``."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -330,9 +322,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
     ending = threading.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: ending.set())
     try:
-        with _signals(ending):
-            run(options.workspace, _settings(options), options.idle, ending)
+        run(options.workspace, _settings(options), options.idle, ending)
     except PlannerError as error:
         sys.exit(str(error))
 

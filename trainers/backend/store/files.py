@@ -28,7 +28,11 @@ def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
 
     ``point`` names the fault points of the write. Raises DiskFull if the disk is full; the old file is then unchanged.
     """
-    data = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n", point)
+
+
+def write_bytes(path: Path, data: bytes, point: str = "") -> None:
+    """Write ``data`` to ``path`` durably, as ``write_json`` does."""
 
     def write(place: Path) -> None:
         place.write_bytes(data)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -232,3 +233,9 @@ def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
     except ValidationError:
         return None
     return raw
+
+
+def differing_fields(records: Sequence[Record]) -> list[str]:
+    """Return the fields in which cells differ."""
+    fields = dict.fromkeys(name for record in records for name in record.cell)
+    return [name for name in fields if len({record.cell[name] for record in records if name in record.cell}) > 1]

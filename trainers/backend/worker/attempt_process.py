@@ -250,10 +250,12 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
 def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
     """Train the cell. Returns the final state, the reason, and for a finished cell the result fields."""
     try:
+        from threadpoolctl import threadpool_limits  # limits the threads of numerical libraries to those of the cell
+
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
         about = _about(family, cell)
-        with _threads(cell), reuse_freed_memory(), files.room(attempt.folder):
+        with threadpool_limits(cell.threads), reuse_freed_memory(), files.room(attempt.folder):
             measured = family.train(cell, attempt)
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:
@@ -264,9 +266,6 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         return "stopped", files.FULL, {}
     except PlannerError as error:
         return "failed", str(error), {}
-    except OSError as error:
-        traceback.print_exc()
-        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
     except MemoryError:
         traceback.print_exc()
         return "failed", "The training ran out of memory: make the cell smaller, or give it more.", {}
@@ -287,7 +286,7 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
     if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
     for name, value in metrics.items():
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise PlannerError(f"The training diverged: its {name} is {value}.")
     return metrics
 
@@ -295,15 +294,6 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
 def _ours(folder: Path, number: int) -> bool:
     """Return whether the lease is still that of attempt ``number``."""
     return (files.read_json(folder / LEASE) or {}).get("number") == number
-
-
-@contextlib.contextmanager
-def _threads(cell: Cell) -> Iterator[None]:
-    """Limit the threads of the numerical libraries to those of the cell."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(cell.threads):
-        yield
 
 
 @contextlib.contextmanager
