@@ -12,7 +12,7 @@ from isoplan.app.views.training import form, overview, special, standing, table
 from isoplan.app.views.training.lines import AXES
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
-from isoplan.app.views.widgets.state import recall, remember, rename_choice
+from isoplan.app.views.widgets.state import recall, remember, rename_choice, select_one
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
@@ -73,14 +73,7 @@ def choose(look: Look) -> Group:
             f"The sweep {escape_markdown(wanted)} of this link is not in this workspace.", icon=":material/link_off:"
         )
     opened = wanted if wanted in look.groups else next(iter(look.groups))
-    st.session_state["sweep_choice"] = opened
-    st.selectbox(
-        "Sweep",
-        list(look.groups),
-        format_func=lambda key: look.groups[key].title if key in look.groups else key,
-        key="sweep_choice",
-        on_change=lambda: remember("sweep", st.session_state["sweep_choice"]),
-    )
+    select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
     remember("sweep", opened)
     return look.groups[opened]
 

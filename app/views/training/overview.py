@@ -29,7 +29,11 @@ def show(queue: Queue, group: Group, family: Family[Any], against: str, working:
 
 def _show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
     look = standing.look(queue)
-    _say(standing.runner(queue.root, look.working))
+    line = standing.runner(queue.root, look.working)
+    if line.wrong:
+        st.warning(escape_markdown(line.text), icon=":material/warning:")
+    else:
+        st.caption(escape_markdown(line.text))
     for one in _shown(look):
         _bar(queue, look, one, may)
     with sentences():
@@ -38,13 +42,6 @@ def _show(queue: Queue, group: Group, family: Family[Any], against: str, working
     _notice(look)
     if look.working != working:
         st.rerun()
-
-
-def _say(line: standing.Line) -> None:
-    if line.wrong:
-        st.warning(escape_markdown(line.text), icon=":material/warning:")
-    else:
-        st.caption(escape_markdown(line.text))
 
 
 def _shown(look: Look) -> list[Group]:
@@ -73,8 +70,6 @@ def progress_text(found: Progress, group: Group) -> str:
         said.append(describe_simulation(*found.simulated, group.family))
     if found.samples:
         said.append(f"{count(found.samples)} samples/s")
-    if found.utilisation is not None:
-        said.append(f"{found.utilisation:.0%} of the peak")
     if found.money:
         currency = group.sweep.order.cap.currency if group.sweep is not None else ""
         said.append(f"{found.money:.2f} {currency} spent".replace("  ", " "))

@@ -208,7 +208,8 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
             _fail(shift, record, f"The process of this cell died {DEATHS} times: its log says how far it came.")
             continue
         try:
-            needs = _needs(shift, record)
+            family = find_family(record.family, shift.queue.root)
+            needs: Resources = family.needs(read_cell(family, record.cell))
         except PlannerError as error:
             _fail(shift, record, str(error))
             continue
@@ -220,12 +221,6 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
         future = give(pool, shift.queue.folder(record.name), number, place)
         future.add_done_callback(lambda _future: shift.woken.set())
         shift.given[record.name] = ActiveAttempt(number, future, place)
-
-
-def _needs(shift: RunnerState, record: Record) -> Resources:
-    family = find_family(record.family, shift.queue.root)
-    needs: Resources = family.needs(read_cell(family, record.cell))
-    return needs
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
