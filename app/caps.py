@@ -7,6 +7,8 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number
 from isoplan.trainers.backend.queue.sweep import Cap
 
+ON_PAGES = ("cap of the sweep", "price of a device hour")
+"""Names of the two fields of a page in messages."""
 DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
 
 

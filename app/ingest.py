@@ -17,7 +17,7 @@ from isoplan.engine.store.database.cell_index import CellRow, Indexed
 from isoplan.engine.store.database.database import Database, WorkspaceInUse, open_workspace
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Sweep, read_sweeps, standings, state_of
-from isoplan.trainers.backend.store.fault_injection import fault_point
+from isoplan.trainers.backend.store.files import fault_point
 from isoplan.trainers.backend.store.record import Record
 
 LEAST_DISK = 20e6

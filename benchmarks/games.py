@@ -54,7 +54,7 @@ def run() -> Report:
         "every user is judged beside 100 items that the user never had. By the one before the last the cell was "
         "chosen. The last is judged twice: with everything before it trained on, and without the event that the "
         "choice was made by, which is read then but not trained on. h and d are 50, two blocks, length 50 as SASRec "
-        f"has them, ids alone; {CELL.steps:,} updates of {CELL.batch} users, dropout {CELL.dropout:g}, one softmax "
+        f"has them, ids alone; {CELL.steps:,} steps of {CELL.batch} users, dropout {CELL.dropout:g}, one softmax "
         f"over the unique targets of the batch and {CELL.negatives:,} uniform negatives, corrected by log q; "
         f"{took / 60:.0f} minutes of one core each, judging included.",
         ("metric", *JUDGED, "goal", "SASRec, published"),

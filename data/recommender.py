@@ -34,7 +34,7 @@ QUOTED = {
 }
 MISSING = {
     "s": "The paper shows the loss against the share in a figure (Fig. 1) and prints no table of it.",
-    "B": "The paper prints updates to a target (Table 3) for five metrics only.",
+    "B": "The paper prints training steps to a target (Table 3) for five metrics only.",
     "N": "The paper prints the exponent of N* for other metrics (Table 5) but no prefactor, and its runs not at all.",
     "K": "The paper shows metrics against K in a figure (Fig. 6) and prints optima (Table 6) for four of them.",
 }

@@ -57,7 +57,7 @@ ROLE_HELP: dict[Role, str] = {
     Role.SEED: "Random seed; rows that differ in nothing else are repeats.",
     Role.RUN: "The name of the run, shown when a point is hovered; it ties training curves to their runs.",
     Role.STATUS: "How the run ended; running, crashed, killed, failed and diverged ones are left out.",
-    Role.STEP: "Optimiser updates: of the whole run, or up to a point of a training curve.",
+    Role.STEP: "Training steps of the whole run, or up to a point of a training curve.",
     Role.WEIGHT: "Weight of the run in the fit; zero leaves it out.",
     Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
     Role.UNUSED: "Kept and shown, not used by any law.",

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from isoplan.app.commands.shared.files import read_fit_file, read_object
 from isoplan.app.commands.shared.options import AsJson, PlannedGroup
-from isoplan.app.commands.shared.output import say, say_json
+from isoplan.app.commands.shared.output import read_fit_file, read_object, say, say_json
 from isoplan.app.commands.shared.reading import read_named
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from isoplan.app.commands.shared.following import as_line, fields_of, telling, why
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import si
-
-if TYPE_CHECKING:
-    from isoplan.trainers.backend.queue.cells import Queue
-    from isoplan.trainers.backend.queue.sweep import Sweep
-    from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import progress
+from isoplan.trainers.backend.queue.sweep import Sweep, cancel, forget, hold, read_sweeps, standings, state_of
+from isoplan.trainers.backend.runner.runner_process import ensure_runner, runner_status
+from isoplan.trainers.backend.store.attempt_curves import log_tail
+from isoplan.trainers.backend.store.files import writing
+from isoplan.trainers.backend.store.record import Record
 
 Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
 SHOWN = 8
@@ -35,7 +39,6 @@ def cells(
 ) -> None:
     """List, hold, resume, cancel, retry or delete cells."""
     from isoplan.app.workspace import usual_folder
-    from isoplan.trainers.backend.queue.cells import Queue
 
     root = workspace or usual_folder()
     queue = Queue(root)
@@ -47,7 +50,8 @@ def cells(
     elif action == "log":
         _log(queue, chosen)
     else:
-        said = _do(action, root, queue, chosen)
+        with writing(root):
+            said = _done(action, root, queue, chosen)
         say_json({"schema": 1, "action": action, "names": chosen.keys}) if as_json else note([said])
 
 
@@ -69,8 +73,6 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
     Raises PlannerError if a name matches nothing or several.
     """
-    from isoplan.trainers.backend.queue.sweep import read_sweeps
-
     sweeps: list[Sweep] = []
     cells: list[Record] = []
     for name in names:
@@ -85,25 +87,16 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
     return Chosen(tuple(sweeps), tuple(cells))
 
 
-def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Perform the action and return a sentence about it. Raises PlannerError if the workspace is not writable."""
-    from isoplan.trainers.backend.store.files import writing
-
-    with writing(root):
-        return _done(action, root, queue, chosen)
-
-
 def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    from isoplan.trainers.backend.queue import sweep as sweeps
-
+    """Perform the action and return a sentence about it."""
     single = [record.name for record in chosen.cells]
     if action == "delete":
         return _delete(root, queue, chosen)
     for sweep in chosen.sweeps:
         if action == "cancel":
-            sweeps.cancel(root, sweep.key)
+            cancel(root, sweep.key)
         else:
-            sweeps.hold(root, sweep.key, held=action == "hold")
+            hold(root, sweep.key, held=action == "hold")
         if action == "retry":
             records = queue.scan()
             ended = (name for name in sweep.cells if name in records and records[name].state in ("failed", "cancelled"))
@@ -115,8 +108,6 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
     else:
         queue.retry(single)
     if action in ("resume", "retry"):
-        from isoplan.trainers.backend.runner.runner_process import ensure_runner
-
         ensure_runner(root, queue)
     done = {"cancel": "cancelled", "hold": "held", "resume": "resumed", "retry": "queued again"}[action]
     late = ", running cells after a checkpoint" if action in ("cancel", "hold") else ""
@@ -125,8 +116,6 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
     """Delete cells and their files; cells of a sweep only if no other sweep contains them."""
-    from isoplan.trainers.backend.queue.sweep import forget, read_sweeps
-
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
     kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}
     of_sweeps = (name for sweep in chosen.sweeps for name in sweep.cells if name in records and name not in kept)
@@ -146,8 +135,6 @@ def _many(chosen: Chosen) -> str:
 
 
 def _log(queue: Queue, chosen: Chosen) -> None:
-    from isoplan.trainers.backend.store.attempt_curves import log_tail
-
     if chosen.sweeps or len(chosen.cells) != 1:
         raise PlannerError(
             "log: it needs exactly one cell. Name it by its key, which `isoplan cells list SWEEP` shows."
@@ -159,8 +146,6 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
     """List the sweeps of the workspace and their progress; with names, list their cells."""
-    from isoplan.trainers.backend.queue.sweep import read_sweeps, standings
-
     sweeps, records = read_sweeps(root), queue.scan()
     told = standings(sweeps)
     if chosen.keys:
@@ -171,12 +156,6 @@ def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
 
 
 def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record], as_json: bool) -> None:
-    from isoplan.app.commands.shared.following import as_line
-    from isoplan.trainers.backend.cluster.machine import this_machine
-    from isoplan.trainers.backend.queue.progress import progress
-    from isoplan.trainers.backend.queue.sweep import standings
-    from isoplan.trainers.backend.runner.runner_process import runner_status
-
     told, cores, runner = standings(tuple(sweeps)), this_machine().cores, runner_status(root)
     now = {sweep.key: progress(sweep, records, told, root, cores) for sweep in sweeps}
     loose = [record for name, record in records.items() if name not in told]
@@ -202,9 +181,6 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
 
 
 def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
-    from isoplan.app.commands.shared.following import fields_of, telling, why
-    from isoplan.trainers.backend.queue.sweep import state_of
-
     if as_json:
         say_json({"schema": 1, "cells": [_cell(record, told) for record in records]})
         return
@@ -225,9 +201,6 @@ def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
 
 
 def _cell(record: Record, told: Any) -> dict[str, Any]:
-    from isoplan.app.commands.shared.following import why
-    from isoplan.trainers.backend.queue.sweep import state_of
-
     return {
         "cell": record.name,
         "family": record.family,

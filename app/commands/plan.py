@@ -7,9 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared import options
-from isoplan.app.commands.shared.fields import as_texts, with_fields
-from isoplan.app.commands.shared.files import read_fit_file
-from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.options import (
+    as_texts,
+    with_fields,
+)
+from isoplan.app.commands.shared.output import read_fit_file, say_as
 from isoplan.app.commands.shared.reading import read_budget, read_named
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
 from isoplan.engine.errors import PlannerError

@@ -8,10 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.fields import as_texts, with_fields
-from isoplan.app.commands.shared.files import read_fits_file, read_object
-from isoplan.app.commands.shared.options import AsJson
-from isoplan.app.commands.shared.output import say, say_json
+from isoplan.app.commands.shared.options import AsJson, as_texts, with_fields
+from isoplan.app.commands.shared.output import read_fits_file, read_object, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.compare import Saved, as_text, ask_again, scenario, side_by_side, to_json

@@ -11,8 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared import reading
-from isoplan.app.commands.shared.fields import as_option, as_texts, parameter, with_parameters
-from isoplan.app.commands.shared.files import read_fit_file
 from isoplan.app.commands.shared.options import (
     AsJson,
     Form,
@@ -22,8 +20,12 @@ from isoplan.app.commands.shared.options import (
     RunMap,
     RunTable,
     TokensPerSample,
+    as_option,
+    as_texts,
+    parameter,
+    with_parameters,
 )
-from isoplan.app.commands.shared.output import note, say, say_as
+from isoplan.app.commands.shared.output import note, read_fit_file, say, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError

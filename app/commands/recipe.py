@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from isoplan.app.commands.shared import options, reading
-from isoplan.app.commands.shared.files import read_fit_file
 from isoplan.app.commands.shared.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
-from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.output import read_fit_file, say_as
 from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
 from isoplan.app.commands.shared.rules import MEASURED, Behind, read_used
 from isoplan.engine.errors import PlannerError

@@ -6,17 +6,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from isoplan.app.caps import read_cap
+from isoplan.app.commands.shared.following import as_rows, follow, outcome
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.quantities import duration, si
-
-if TYPE_CHECKING:
-    from isoplan.trainers.backend.estimate.forecast import Estimate
-    from isoplan.trainers.backend.queue.sweep import Cap, Sweep
-    from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
+from isoplan.trainers.backend.estimate.forecast import Estimate, estimate
+from isoplan.trainers.backend.queue.sweep import Cap, Sweep, launch
+from isoplan.trainers.backend.runner.runner_process import ensure_runner, need_cluster, runner_status
+from isoplan.trainers.backend.store.files import writing
+from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
 INTERRUPTED = 130
 """Exit code after Ctrl+C, the convention of shells."""
@@ -63,14 +69,7 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train the cells of a grid."""
-    from isoplan.app.caps import read_cap
-    from isoplan.app.commands.shared.following import outcome
     from isoplan.app.workspace import default_folder
-    from isoplan.trainers.backend.queue.sweep import launch
-    from isoplan.trainers.backend.runner.runner_process import need_cluster
-    from isoplan.trainers.backend.store.files import writing
-    from isoplan.trainers.families import find_family
-    from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
     need_cluster()
     root = workspace or default_folder()
@@ -110,9 +109,6 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
     Raises PlannerError if the scheduler is invalid.
     """
     from isoplan.app.earlier import bundled_cells
-    from isoplan.trainers.backend.cluster.machine import this_machine
-    from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
-    from isoplan.trainers.backend.estimate.forecast import estimate
 
     known = read_settings(root)
     where = Local() if scheduler == "local" else at_address(scheduler, insecure, known) if scheduler else known
@@ -125,9 +121,6 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
 def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
     """Start a runner if none is at work and, if ``wait`` is set, follow ``sweep`` to its end."""
-    from isoplan.app.commands.shared.following import as_rows, follow
-    from isoplan.trainers.backend.runner.runner_process import ensure_runner, runner_status
-
     options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
     try:
         started = ensure_runner(root, options=options)

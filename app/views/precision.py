@@ -13,6 +13,7 @@ from isoplan.app.amplitude_cells import of_workspace
 from isoplan.app.figures.amplitudes import exponents
 from isoplan.app.views.amplitudes import laws as amplitude_laws
 from isoplan.app.views.widgets import saved_items
+from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
@@ -23,8 +24,8 @@ from isoplan.app.views.widgets.parts import (
     show_warnings,
     whole,
 )
-from isoplan.app.views.widgets.save_form import keep_answer
-from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
+from isoplan.app.views.widgets.saved_items import keep_answer
+from isoplan.app.views.widgets.state import rename_choice
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
 from isoplan.engine.planning.amplitude import (
     AmplitudePlan,
@@ -71,7 +72,7 @@ def ask(db: Database) -> AmplitudePlan | None:
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
                                   label_visibility="collapsed"))  # fmt: skip
         words("final-state particles and must reach")
-        _rename("stated")
+        rename_choice("stated", FORMER)
         stated = st.selectbox("Kind of target", [MSE, *ERRORS], key="stated", bind="query-params", width=230,
                               label_visibility="collapsed")  # fmt: skip
         target = blank("Target", "1e-6", "reach")
@@ -119,12 +120,6 @@ def _by_cells(
         return None
     found = most_anchors(by_error(cells, ERRORS.get(stated, "rms")), process)
     return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws(), floor)
-
-
-def _rename(key: str) -> None:
-    """Replace the former name of a choice in the link by the current one, before its widget is drawn."""
-    if (asked := st.query_params.get(key, "")) in FORMER:
-        st.session_state[key] = st.query_params[key] = FORMER[asked]
 
 
 def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:

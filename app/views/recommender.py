@@ -9,8 +9,8 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.views.recommending import evidence_form, our_cells, own_table, recipe, regimes, sweeps
 from isoplan.app.views.widgets import saved_items
+from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
-from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
 from isoplan.engine.hardware import DEVICES, find_device

@@ -12,13 +12,15 @@ from isoplan.app.views.training import form, overview, special, standing, table
 from isoplan.app.views.training.lines import AXES
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
-from isoplan.app.views.widgets.state import recall, remember
+from isoplan.app.views.widgets.state import recall, remember, rename_choice, select_one
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.runner.runner_process import need_cluster
 from isoplan.trainers.families import find_family
 
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
+FORMER = {"Updates": "Training steps"}
+"""Names of axes in links of earlier versions."""
 
 
 def cannot() -> str:
@@ -52,6 +54,7 @@ def cells(look: Look, may: bool) -> None:
     with left:
         group = choose(look)
     with right:
+        rename_choice("against", FORMER)
         against = st.segmented_control(
             "Curves against", list(AXES), default="Samples", required=True, key="against", bind="query-params"
         )
@@ -70,14 +73,7 @@ def choose(look: Look) -> Group:
             f"The sweep {escape_markdown(wanted)} of this link is not in this workspace.", icon=":material/link_off:"
         )
     opened = wanted if wanted in look.groups else next(iter(look.groups))
-    st.session_state["sweep_choice"] = opened
-    st.selectbox(
-        "Sweep",
-        list(look.groups),
-        format_func=lambda key: look.groups[key].title if key in look.groups else key,
-        key="sweep_choice",
-        on_change=lambda: remember("sweep", st.session_state["sweep_choice"]),
-    )
+    select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
     remember("sweep", opened)
     return look.groups[opened]
 

@@ -118,7 +118,7 @@ def _trained(folder: Path) -> Iterator[str]:
             hours = float(np.nansum(trained.numbers(found, "seconds"))) / 3600
             budgets = sorted({float(row["budget"]) for row in found} - {0.0})
             lines.append((
-                sweep, str(len(found)), ", ".join(map(power10, budgets)) or f"{_span(found, 'updates', 'B')} updates",
+                sweep, str(len(found)), ", ".join(map(power10, budgets)) or f"{_span(found, 'updates', 'B')} steps",
                 f"{what} {_span(found, column, setting)}", _span(found, "N"), _span(found, "D"),
                 _passes(found), _untrained(found), _fastest(folder, sweep, found), f"{hours:.1f}",
             ))  # fmt: skip
@@ -253,14 +253,14 @@ def _batch(folder: Path) -> Iterator[str]:
     yield """
 ## The critical batch
 
-Updates S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
+Training steps S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
 constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Curves are means over a share of
-the updates up to each point. Intervals are those of the law through these points, at smoothings of 0, 0.3, 0.6 and 0.8
+the steps up to each point. Intervals are those of the law through these points, at smoothings of 0, 0.3, 0.6 and 0.8
 alike; that one more cell of each batch might differ is not in them. Loss is measured among the candidates of one pool,
 whatever the batch, while a larger batch trains against more.
 """
     if there(folder, "B", COUNTED):
-        yield f"![Updates to a target of {COUNTED} against the batch](images/batch.png)\n"
+        yield f"![Training steps to a target of {COUNTED} against the batch](images/batch.png)\n"
     printed = {
         row["metric"]: row["B_crit"] or "no plateau" for row in records("papers/behavior/table03_critical_batch.csv")
     }

@@ -264,7 +264,7 @@ def _rate() -> Iterator[str]:
 Width {width} at the paper's batch of 128 and rate of 1e-4, each jet once, beside the same cells at their own:
 """
     yield from table(
-        ("jets", "loss at 1e-4", "updates", "loss at its own rate", "updates"),
+        ("jets", "loss at 1e-4", "training steps", "loss at its own rate", "training steps"),
         [(count(float(U)), *_column(fixed[U]), *_column(own[U])) for U in fixed if U in own],
     )
 

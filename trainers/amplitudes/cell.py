@@ -78,7 +78,7 @@ class AmplitudeCell(Cell):
         float, Field(gt=0, le=1e4, title="Width / layers", description="Where layers is 0; it stays as N grows.")
     ] = 32.0
     iterations: Annotated[
-        int, Field(ge=1, le=10**9, title="Iterations", description="Updates, where there is no budget.")
+        int, Field(ge=1, le=10**9, title="Iterations", description="Training steps (used if the budget is 0).")
     ] = 10_000
     budget: Annotated[
         float, Field(ge=0, le=1e24, title="Compute C", description="FLOPs of the training; 0 takes the iterations.")

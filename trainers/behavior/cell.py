@@ -97,7 +97,7 @@ class BehaviorCell(Cell):
     length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
     batch: Annotated[int, Field(ge=1, le=65_536, title="Batch B", description="Sequences of an update.")] = 64
     steps: Annotated[
-        int, Field(ge=1, le=10**8, title="Steps", description="Updates of a stage, where there is no budget.")
+        int, Field(ge=1, le=10**8, title="Steps", description="Training steps of a stage (used if the budget is 0).")
     ] = 300
     rate: Annotated[
         float, Field(ge=0, le=1, title="Learning rate", description="Of AdamW; 0 takes 0.002 sqrt(B / 512).")

@@ -1,4 +1,4 @@
-"""One run of a program: write the cell as JSON, read JSON lines, and end the program if necessary."""
+"""One run of a program: its environment, the cell as JSON, its JSON lines, and its end if necessary."""
 
 from __future__ import annotations
 
@@ -7,19 +7,70 @@ import errno
 import json
 import math
 import os
+import re
+import select
 import selectors
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
+import isoplan
 from isoplan.trainers.backend.store.files import LEAST_DISK, free
 from isoplan.trainers.cell import Cell, CellError, Died, RunContext, Stopped
-from isoplan.trainers.command.environment import environment_of
+
+PASSED = frozenset(
+    {
+        # Paths of programs, libraries and environments.
+        *("PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH"),
+        # User, language, time zone and temporary folder.
+        *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+        # Visible GPUs.
+        *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    }
+)
+PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
+"""Prefixes of names that are passed too: languages, placement of threads, batch jobs."""
+NEVER = frozenset({"SLURM_JWT"})
+"""Names with such a prefix that contain a key and are not passed."""
+THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
+"""Libraries whose ``..._NUM_THREADS`` is set to the number of threads of the cell."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PATHS = "PYTHONPATH"
+
+
+def environment_of(
+    command: Sequence[str], named: Sequence[str], threads: int, given: Mapping[str, str], source: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the variables for ``command``: those of ``source`` that are passed or ``named``, and ``given`` ones.
+
+    ``threads`` are those of the cell. A name in ``named`` that ``source`` lacks is ignored.
+    """
+    passed = {name: value for name, value in source.items() if name in named or _is_passed(name)}
+    limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
+    return {**passed, **_paths(command, source), "PYTHONUNBUFFERED": "1", **limits, **given}
+
+
+def _is_passed(name: str) -> bool:
+    return name in PASSED or (name.startswith(PREFIXES) and name not in NEVER)
+
+
+def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
+    """Return the module path of Python without the folder of Isoplan, whose ``data`` would hide the program's.
+
+    If the program runs with Isoplan's Python, the folder of Isoplan comes last.
+    """
+    own = str(Path(isoplan.__file__).parents[1])
+    paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]
+    if command[0] == sys.executable:
+        paths.append(own)
+    return {PATHS: os.pathsep.join(paths)} if paths else {}
+
 
 GRACE = 4.0
 """Seconds after SIGTERM in which a program can save a last checkpoint."""
@@ -174,20 +225,16 @@ def _lines(
                     rest[name].clear()
             if stream.stopping:
                 raise Stopped
-            if process.poll() is not None and _drained(process):
+            if process.poll() is not None and not _readable(process):  # a child may keep the output open
                 return
             if time.monotonic() - said.at > silence:
                 raise CellError(f"The program said nothing for {silence:g} s and was ended: raise its silence.")
 
 
-def _drained(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether all output of an ended program is read. A child may keep the output open."""
-    import select
-
-    assert process.stdout is not None
-    assert process.stderr is not None
-    ready, _, _ = select.select([process.stdout, process.stderr], [], [], 0)
-    return not ready
+def _readable(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
+    """Return the outputs of a program that can be read without waiting."""
+    streams = [one for one in (process.stdout, process.stderr) if one is not None]
+    return select.select(streams, [], [], 0)[0]
 
 
 def _take(name: str, line: bytes, said: Said, stream: RunContext) -> None:
@@ -241,16 +288,9 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGTERM)
     until = time.monotonic() + GRACE
     while process.poll() is None and time.monotonic() < until:
-        _discard(process)
+        for one in _readable(process):
+            os.read(one.fileno(), CHUNK)
         time.sleep(0.02)
-
-
-def _discard(process: subprocess.Popen[bytes]) -> None:
-    import select
-
-    streams = [one for one in (process.stdout, process.stderr) if one is not None]
-    for one in select.select(streams, [], [], 0)[0]:
-        os.read(one.fileno(), CHUNK)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -191,7 +191,7 @@ def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
-        raise CellError(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+        raise CellError(f"The training diverged after {done:,} training steps: use a smaller learning rate.")
     name = "loss" if cell.epochs == 1 else "train"
     stream.step(done, _end(trainer), **{name: mean}, samples=float(_seen(cell, done)))
 

@@ -14,10 +14,10 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import count, duration
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import Progress, progress
+from isoplan.trainers.backend.queue.progress import Progress, describe_simulation, describe_states, progress
 from isoplan.trainers.backend.queue.sweep import Cap, Sweep, find_sweep, read_sweeps, standings
 from isoplan.trainers.backend.runner.runner_process import LOG, ensure_runner, last_words, runner_status
-from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.backend.store.record import Record, differing_fields
 
 LOOK = 0.25
 """Seconds between two checks of the cells."""
@@ -25,12 +25,6 @@ EVERY_TTY, EVERY = 1.0, 10.0
 """Seconds between two progress lines, on a terminal and in a file."""
 STARTS = 3
 """Number of runners in a row that may end without any finished cell before the command gives up."""
-WORDS = {
-    **{state: state for state in ("done", "failed", "cancelled", "held", "stopping", "running")},
-    "waiting": "waiting for a worker",
-    "queued": "queued",
-}
-"""States in the order in which they are listed, and their names."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +73,12 @@ def _line(text: str, tty: bool, last: bool) -> None:
 
 def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
     """Return the progress of a sweep of a ``family`` in one line; ``message`` is the runner's if none is at work."""
-    parts = [
-        ", ".join(f"{now.states[state]:,} {word}" for state, word in WORDS.items() if now.states.get(state))
-        or "no cells"
-    ]
-    parts.append(f"{100 * now.share:.0f} %")
+    parts = [describe_states(now.states) or "no cells", f"{100 * now.share:.0f} %"]
     if now.hours:
         money = f", {now.money:.3g} {cap.currency}" if now.money is not None else ""
         parts.append(f"{duration(3600 * now.hours)} of device time{money}")
     if now.simulated:
-        parts.append(simulating(*now.simulated, family))
+        parts.append(describe_simulation(*now.simulated, family))
     if now.samples:
         parts.append(f"{count(now.samples)} samples/s")
     if now.left and not now.over:
@@ -96,12 +86,6 @@ def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str
     if message not in ("", "at work") and not now.over:
         parts.append(message)
     return " · ".join(parts)
-
-
-def simulating(made: float, whole: float | None, family: str) -> str:
-    """Return ``simulating jets: 2,300 of 25,000`` for cells of a family."""
-    what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
-    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:
@@ -134,12 +118,10 @@ def why(record: Record) -> str:
     return str((record.result or {}).get("why", ""))
 
 
-def telling(records: Iterable[Record]) -> tuple[str, ...]:
+def telling(records: Iterable[Record]) -> list[str]:
     """Return the fields in which cells differ; all fields if they do not differ."""
     found = list(records)
-    fields = dict.fromkeys(name for record in found for name in record.cell)
-    differ = [name for name in fields if len({record.cell.get(name) for record in found}) > 1]
-    return tuple(differ or fields)
+    return differing_fields(found) or list(dict.fromkeys(name for record in found for name in record.cell))
 
 
 def fields_of(record: Record, names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Output of commands: an answer on standard output, additional sentences on standard error."""
+"""Output of commands on standard output and standard error, and readers of the JSON that other commands printed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
 
 if TYPE_CHECKING:
     from isoplan.app.commands.shared.options import Format
-    from isoplan.engine.fitting.types.result import FitWarning
+    from isoplan.engine.fitting.types.result import Fit, FitWarning
     from isoplan.engine.planning.answer.document import Document
+
 
 FIRST, BETWEEN = 1.0, 3.0
 """Seconds until the first progress message of a command, and between two messages."""
@@ -88,3 +90,44 @@ def note(sentences: Iterable[str]) -> None:
         sys.stderr.reconfigure(errors="backslashreplace")
     for sentence in sentences:
         print(f"isoplan: {sentence}", file=sys.stderr)
+
+
+def read_fit_file(name: str, group: str = "") -> Fit:
+    """Return the fit in the file ``name`` (``-`` for standard input), or that of ``group`` if there are several.
+
+    Raises PlannerError if there is none.
+    """
+    from isoplan.engine.fitting.cards import read_fit
+
+    return read_fit(read_object(name, "isoplan fit --json"), group)
+
+
+def read_fits_file(name: str) -> list[Fit]:
+    """Return the fits in the file ``name``: one, or one per group. Raises PlannerError if there is none."""
+    from isoplan.engine.fitting.cards import read_fit
+
+    raw = read_object(name, "isoplan fit --json")
+    groups = raw.get("groups")
+    return [read_fit(raw, group) for group in groups] if isinstance(groups, dict) and groups else [read_fit(raw)]
+
+
+def read_object(name: str, command: str) -> dict[str, Any]:
+    """Return the JSON object that ``command`` printed to the file ``name`` (``-`` for standard input).
+
+    Raises PlannerError if there is none.
+    """
+    shown = "Standard input" if name == "-" else name
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        raw = json.loads(text)
+    except FileNotFoundError:
+        raise PlannerError(f"There is no file {name}: check the path.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{name} is a folder. Name the file that `{command}` wrote.") from None
+    except OSError as error:
+        raise PlannerError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
+        raise PlannerError(f"{shown} is not JSON. Give the output of `{command}`.") from None
+    if not isinstance(raw, dict):
+        raise PlannerError(f"{shown} contains no JSON object. Give the output of `{command}`.")
+    return raw

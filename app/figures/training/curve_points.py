@@ -176,7 +176,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
     runs = None if rows is None else dots.drawn(rows, dots.MOST_DOTS)
     shown = dots.runs_over(runs, curve.axis, y, dots.filled(theme))
     values = extent(*(trace["y"] for trace in shown), curve.loss, np.array([found.least.value] if there else []))
-    hover = f"{literal(curve.axis)}  %{{x:.4~g}}<br>updates  %{{y:.4~g}}<extra>law</extra>"
+    hover = f"{literal(curve.axis)}  %{{x:.4~g}}<br>training steps  %{{y:.4~g}}<extra>law</extra>"
     traces = [
         *lines.bands(curve.x, curve.band, ACCENT, values),
         *([lines.line(theme, curve.x, found.slope, GREY, 1.2, "dot")] if there else []),
@@ -205,7 +205,7 @@ def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[
     right = math.log(critical.value / window[0]) > 0.75 * math.log(window[1] / window[0])
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     notes = [
-        lines.level_note(theme, f"least updates {tick_text(least.value)}", least.value, values),
+        lines.level_note(theme, f"least training steps {tick_text(least.value)}", least.value, values),
         lines.note(theme, words, xref="x", x=math.log10(critical.value), y=0.9, yanchor="top", **side),
     ]
     return [

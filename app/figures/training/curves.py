@@ -43,7 +43,7 @@ def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
     traces = curve_lines(theme, curves, x, y)
     figure = compose(
         theme, HEIGHT, "training-curves", traces,
-        xaxis=log_axis(theme, title(x) if x != "step" else "Updates", *extent(curves[x], positive=True)),
+        xaxis=log_axis(theme, title(x) if x != "step" else "Training steps", *extent(curves[x], positive=True)),
         yaxis=value_axis(theme, y, *extent(curves[y])),
     )  # fmt: skip
     alt = f"{len(curves):,} training curves of {y} against {x}."
@@ -70,19 +70,19 @@ def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
 def _line(theme: Theme, curves: Curves, sound: Ints, roles: tuple[str, str], colour: str) -> Part:
     starts = curves.starts
     spans = zip(starts[sound], starts[sound + 1], strict=True)
-    pieces = [_thinned(np.flatnonzero(np.isfinite(curves[roles[1]][a:b])) + a) for a, b in spans]
+    finite = [np.flatnonzero(np.isfinite(curves[roles[1]][a:b])) + a for a, b in spans]
+    pieces = [rows[_thinned(len(rows), MOST_POINTS)] for rows in finite]
     at = np.concatenate([np.r_[piece, -1] for piece in pieces]) if pieces else np.empty(0, int)
     gap = at < 0
     across, up = (np.where(gap, np.nan, curves[role][at]) for role in roles)
     return lines.line(theme, across, up, colour, 0.8, opacity=0.55)
 
 
-def _thinned(points: Ints) -> Ints:
-    """Return at most ``MOST_POINTS`` of the points, including the last, evenly spaced in the logarithm of the index."""
-    if len(points) <= MOST_POINTS:
-        return points
-    keep = np.unique(np.geomspace(1, len(points), MOST_POINTS).astype(int)) - 1
-    return points[keep]
+def _thinned(many: int, most: int) -> Ints:
+    """Return at most ``most`` indices, evenly spaced in the logarithm, including the first and the last."""
+    if many <= most:
+        return np.arange(many)
+    return np.unique(np.geomspace(1, many, most).round().astype(int)) - 1
 
 
 def _points(curves: Curves, x: str, y: str) -> pd.DataFrame:
@@ -92,10 +92,10 @@ def _points(curves: Curves, x: str, y: str) -> pd.DataFrame:
 LIVE_HEIGHT = 430
 MOST = 120
 """Maximum number of curves drawn."""
-LIVE_MOST_POINTS, FEW_POINTS = 150, 50
-"""Maximum numbers of points per curve, normally and with more than ``MANY`` curves."""
+FEW_POINTS = 50
+"""Maximum number of points per curve with more than ``MANY`` curves."""
 MANY = 60
-TITLES = {"step": "Updates"}
+TITLES = {"step": "Training steps"}
 STEPS = (1.0, 2.0, 5.0, 10.0)
 Ends = Literal["running", "failed", ""]
 Span = tuple[float, float]
@@ -136,7 +136,7 @@ def draw_live(
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     computes = [curve.C for curve in shown if curve.C > 0]
     span = compute or ((min(computes), max(computes)) if computes else (math.nan, math.nan))
-    most = FEW_POINTS if len(shown) > MANY else LIVE_MOST_POINTS
+    most = FEW_POINTS if len(shown) > MANY else MOST_POINTS
     traces = [_live_line(theme, curve, x, y, span, most) for curve in shown]
     traces += [_heads(theme, shown, span, ends) for ends in ("running", "failed")]
     traces += _bar(theme, span)
@@ -151,7 +151,7 @@ def draw_live(
 
 
 def _live_line(theme: Theme, curve: Curve, x: str, y: str, span: Span, most: int) -> Part:
-    at = _live_thinned(len(curve.x), most)
+    at = _thinned(len(curve.x), most)
     hover = f"{literal(curve.label)}<br>{_word(x)} %{{x:{hover_format(x)}}}<br>{literal(y)} %{{y:.4~g}}<extra></extra>"
     width = 1.2 if most == FEW_POINTS else 1.7
     return lines.line(theme, curve.x[at], curve.y[at], _colour(curve, span), width, hovertemplate=hover)
@@ -222,15 +222,8 @@ def _positive(curves: Sequence[Curve]) -> bool:
     return bool(np.mean(finite > 0) > 0.99) if finite.size else True
 
 
-def _live_thinned(many: int, most: int) -> list[int]:
-    """Return at most ``most`` indices, evenly spaced in the logarithm, including the first and the last."""
-    if many <= most:
-        return list(range(many))
-    return [int(i) - 1 for i in np.unique(np.geomspace(1, many, most).round().astype(int))]
-
-
 def _word(x: str) -> str:
-    return {"D": "samples", "C": "FLOPs", "step": "updates"}.get(x, x)
+    return {"D": "samples", "C": "FLOPs", "step": "training steps"}.get(x, x)
 
 
 def _notes(theme: Theme, drawn: int, begun: int) -> list[Part]:

@@ -13,8 +13,8 @@ from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.app.figures.training import curve_points
 from isoplan.app.views.planning import metrics
 from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
+from isoplan.app.views.widgets.inputs import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
-from isoplan.app.views.widgets.sliders import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.state import choose_fit, keep_possible, newest_fit, recall
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import between, decades, number

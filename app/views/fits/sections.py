@@ -25,7 +25,7 @@ from isoplan.app.views.widgets.cache import (
     slices_of,
 )
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, powers, sentences
-from isoplan.app.views.widgets.state import fit_of, keep_possible
+from isoplan.app.views.widgets.state import fit_of, keep_possible, rename_choice
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.extrapolation import NOT_OF_CELLS
@@ -105,6 +105,8 @@ def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
 
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
+FORMER = {"Updates": "Training steps"}
+"""Names of tabs in links of earlier versions."""
 NO_RUNS = "The runs of this fit are not in this workspace: load its table and fit it there."
 
 
@@ -118,6 +120,7 @@ def show(db: Database, fit: Fit) -> None:
         if not fit.data.curves:  # values read off curves are not a table of runs for other laws
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
+    rename_choice("part", FORMER)
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
@@ -145,7 +148,7 @@ def _of_runs(part: PartOfRuns) -> Part:
 def _looks(fit: Fit) -> dict[str, Part]:
     """Return the views of the runs and the law, the most informative one first."""
     if fit.law.name == "critical-batch":
-        return {"Updates": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
+        return {"Training steps": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {
         "parabola": {"Parabolas": _of_runs(_parabolas), "Law": _law},
         "envelope": {"Envelope": _of_runs(show_envelope)},

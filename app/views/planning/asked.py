@@ -6,8 +6,8 @@ import math
 
 import streamlit as st
 
+from isoplan.app.views.widgets.inputs import blank
 from isoplan.app.views.widgets.scopes import belong
-from isoplan.app.views.widgets.sentence_form import blank
 from isoplan.app.views.widgets.state import owner_of_fit, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.support import budgets

@@ -10,7 +10,7 @@ import streamlit as st
 from isoplan.app.figures.plans import compare as picture
 from isoplan.app.views.planning import pricing
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, powers, readable, sentences, show_table
-from isoplan.app.views.widgets.save_form import downloads, table_files
+from isoplan.app.views.widgets.saved_items import downloads, table_files
 from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit

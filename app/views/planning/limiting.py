@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from isoplan.app.views.widgets.inputs import blank, words
 from isoplan.app.views.widgets.parts import escape_markdown
-from isoplan.app.views.widgets.sentence_form import blank, words
 from isoplan.engine.planning.scenario.fields import EUR, FIELDS, LIMITS, Field
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import GIGABYTE

@@ -10,9 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 from isoplan.app.bundled import task_of
 from isoplan.app.views.planning.asked import own_target
 from isoplan.app.views.widgets.cache import saved_fit
+from isoplan.app.views.widgets.inputs import words
 from isoplan.app.views.widgets.parts import distinct, escape_markdown
 from isoplan.app.views.widgets.scopes import belong
-from isoplan.app.views.widgets.sentence_form import words
 from isoplan.app.views.widgets.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.metric import Through, through

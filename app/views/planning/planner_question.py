@@ -12,6 +12,7 @@ from isoplan.app.views.planning import limiting, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
 from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
 from isoplan.app.views.widgets.cache import curves_of, runs_of
+from isoplan.app.views.widgets.inputs import blank, blanks, words
 from isoplan.app.views.widgets.parts import (
     distinct,
     draw,
@@ -22,9 +23,7 @@ from isoplan.app.views.widgets.parts import (
     show_table,
     show_warnings,
 )
-from isoplan.app.views.widgets.save_form import keep_answer
-from isoplan.app.views.widgets.saved_items import show_answers
-from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.saved_items import keep_answer, show_answers
 from isoplan.app.views.widgets.state import choose_fit, keep_possible
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit

@@ -13,10 +13,9 @@ from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.views.planning import limiting, metrics, pricing, rules, saved
 from isoplan.app.views.planning.asked import budget_blank, choose_way, target_blank
 from isoplan.app.views.widgets.cache import runs_behind
+from isoplan.app.views.widgets.inputs import TARGETS, blanks, compute_steps, target_steps, words
 from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, sentences, show_table, show_warnings
-from isoplan.app.views.widgets.save_form import keep
-from isoplan.app.views.widgets.sentence_form import blanks, words
-from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
+from isoplan.app.views.widgets.saved_items import keep
 from isoplan.app.views.widgets.state import choose_fit, remember
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown, number, show_warnings, whole
-from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.engine.planning.answer.format import between, decades
 from isoplan.engine.planning.answer.format import number as of
 from isoplan.engine.planning.recommender import Evidence, Recommendation, side_by_side

@@ -8,7 +8,6 @@ import streamlit as st
 
 from isoplan.app.views.fits.fitting import refit
 from isoplan.app.views.fits.history import OPENED
-from isoplan.app.views.training.standing import STATES
 from isoplan.app.views.widgets.cache import newer_rows
 from isoplan.app.views.widgets.parts import plural, progress_bar, sentences
 from isoplan.engine.errors import PlannerError
@@ -17,6 +16,7 @@ from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
+from isoplan.trainers.backend.queue.progress import STATES
 
 EVERY = 2.0
 """Seconds between two checks of a growing table."""

@@ -35,7 +35,7 @@ LABELS = {
     Role.SEED: "Seed",
     Role.RUN: "Name of the run",
     Role.STATUS: "Status",
-    Role.STEP: "Updates",
+    Role.STEP: "Training steps",
     Role.WEIGHT: "Weight in the fit",
 }
 LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
@@ -127,7 +127,8 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
     more = st.expander(
-        "More roles: unique samples, epochs, updates, budget, group, seed, name, status, weight, hyperparameters",
+        "More roles: unique samples, epochs, training steps, budget, group, seed, name, status, weight, "
+        "hyperparameters",
         key=f"more_{table.id}",
         on_change="rerun",
     )

@@ -10,8 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from isoplan.app import ingest, workspace
-from isoplan.app.caps import read_cap
-from isoplan.app.views.training.preview import CALLED
+from isoplan.app.caps import ON_PAGES, read_cap
 from isoplan.app.views.training.standing import Group, Look, changed, names_in
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.quantities import si
@@ -97,7 +96,7 @@ def _cap(queue: Queue, asked: Sweep) -> None:
         if st.button("Set", key=f"set_cap_{asked.key}"):
             with sentences(), writing(queue.root):
                 price = f"{cap.price} {cap.currency}" if cap.price else ""
-                sweep.set_cap(queue.root, asked.key, read_cap(typed or "", price, CALLED))
+                sweep.set_cap(queue.root, asked.key, read_cap(typed or "", price, ON_PAGES))
                 _again("The cap is set.")
 
 

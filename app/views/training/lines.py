@@ -12,11 +12,11 @@ from isoplan.app.figures.training.curves import MOST, Curve, Ends, joined
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.attempt_curves import Point, curve, last, of_one_rate
-from isoplan.trainers.backend.store.record import ENDED, Record
+from isoplan.trainers.backend.store.record import ENDED, Record, differing_fields
 from isoplan.trainers.cell import Cell, Family, Sizes
 from isoplan.trainers.families import read_cell
 
-AXES = {"Samples": "D", "Compute": "C", "Updates": "step"}
+AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
 """Axes of the curves, by name on the page and in the link."""
 LOOKED_AT = 500
 """Number of cells whose sizes determine the ends of the axes."""
@@ -38,10 +38,8 @@ def _sizes(family: Family[Any], fields: tuple[tuple[str, Any], ...]) -> Sizes:
 
 def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
     """Return the fields in which the cells differ, those of the family first."""
-    seen = {field for record in records for field in record.cell}
     known = [*own_fields(family), *Cell.model_fields]
-    ordered = sorted(seen, key=lambda field: known.index(field) if field in known else 0)
-    return [field for field in ordered if len({record.cell[field] for record in records if field in record.cell}) > 1]
+    return sorted(differing_fields(records), key=lambda field: known.index(field) if field in known else 0)
 
 
 def own_fields(family: Family[Any]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.commands.shared.following import simulating
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.figures.training import curves as live
 from isoplan.app.views.training import actions, standing
@@ -16,7 +15,7 @@ from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
 from isoplan.engine.quantities import count, duration
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import Progress
+from isoplan.trainers.backend.queue.progress import Progress, describe_simulation, describe_states
 from isoplan.trainers.cell import Family
 
 MOST_BARS = 5
@@ -30,7 +29,11 @@ def show(queue: Queue, group: Group, family: Family[Any], against: str, working:
 
 def _show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
     look = standing.look(queue)
-    _say(standing.runner(queue.root, look.working))
+    line = standing.runner(queue.root, look.working)
+    if line.wrong:
+        st.warning(escape_markdown(line.text), icon=":material/warning:")
+    else:
+        st.caption(escape_markdown(line.text))
     for one in _shown(look):
         _bar(queue, look, one, may)
     with sentences():
@@ -39,13 +42,6 @@ def _show(queue: Queue, group: Group, family: Family[Any], against: str, working
     _notice(look)
     if look.working != working:
         st.rerun()
-
-
-def _say(line: standing.Line) -> None:
-    if line.wrong:
-        st.warning(escape_markdown(line.text), icon=":material/warning:")
-    else:
-        st.caption(escape_markdown(line.text))
 
 
 def _shown(look: Look) -> list[Group]:
@@ -69,13 +65,11 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
 
 def progress_text(found: Progress, group: Group) -> str:
     """Return ``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
-    said = [standing.words(found.states)]
+    said = [describe_states(found.states)]
     if found.simulated:
-        said.append(simulating(*found.simulated, group.family))
+        said.append(describe_simulation(*found.simulated, group.family))
     if found.samples:
         said.append(f"{count(found.samples)} samples/s")
-    if found.utilisation is not None:
-        said.append(f"{found.utilisation:.0%} of the peak")
     if found.money:
         currency = group.sweep.order.cap.currency if group.sweep is not None else ""
         said.append(f"{found.money:.2f} {currency} spent".replace("  ", " "))
@@ -108,6 +102,6 @@ def _notice(look: Look) -> None:
     for key in st.session_state.get("sweeps_working", set()) - working:
         if key in look.groups:
             group = look.groups[key]
-            said = standing.words(look.progress(group).states)
+            said = describe_states(look.progress(group).states)
             st.toast(f"{escape_markdown(group.title)} has ended: {said}.", icon=":material/flag:")
     st.session_state["sweeps_working"] = working

@@ -21,17 +21,6 @@ from isoplan.trainers.backend.store.files import read_json
 from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, is_held
 from isoplan.trainers.backend.store.record import CELLS, Record
 
-STATES = {
-    "done": "done",
-    "running": "running",
-    "stopping": "stopping",
-    "waiting": "waiting for a worker",
-    "queued": "queued",
-    "held": "held",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
-"""States in the order in which they are listed, and their names."""
 WORKING = ("queued", "waiting", "running", "stopping")
 FRESH = 0.5
 """Seconds for which a result of ``look`` is reused."""
@@ -136,11 +125,6 @@ def _title(sweep: Sweep, many: int) -> str:
     except ValueError:
         when = ""
     return f"{sweep.family}, {plural(many, 'cell')}{when}"
-
-
-def words(counts: Mapping[str, int]) -> str:
-    """Return ``5 done, 2 running, 2 queued``."""
-    return ", ".join(f"{counts[state]:,} {word}" for state, word in STATES.items() if counts.get(state))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,20 +11,19 @@ import pandas as pd
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.commands.shared.following import simulating
 from isoplan.app.ingest import ingest
 from isoplan.app.views.training import actions, special, standing
 from isoplan.app.views.training.lines import last_said, varied
-from isoplan.app.views.training.preview import fields_config
-from isoplan.app.views.training.standing import STATES, Group
+from isoplan.app.views.training.standing import Group
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import simulation
+from isoplan.trainers.backend.queue.progress import STATES, describe_simulation, simulation
 from isoplan.trainers.backend.store.attempt_curves import log_tail
 from isoplan.trainers.backend.store.record import Record, log_of
 from isoplan.trainers.cell import Family
+from isoplan.trainers.ranges import kind_of
 
 OURS = ("State", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why")
 
@@ -63,7 +62,7 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
         share = 100 * last.step / total if last and total else 0.0
         value = last.values.get(loss) if last else None
         if simulated := simulation(last):
-            step = simulating(*simulated, record.family)
+            step = describe_simulation(*simulated, record.family)
     taken = seconds(record, now)
     return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
 
@@ -102,8 +101,8 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
         st.subheader("Cells", anchor=False, width="content")
         _fit(queue, family)
     chosen = st.pills(
-        "State", list(standing.STATES), selection_mode="multi", key="states", bind="query-params",
-        format_func=standing.STATES.__getitem__, label_visibility="collapsed",
+        "State", list(STATES), selection_mode="multi", key="states", bind="query-params",
+        format_func=STATES.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
     cells = look.cells(look.groups[group.key]) if group.key in look.groups else []
     shown = [record for record in cells if not chosen or look.state(record) in chosen]
@@ -134,7 +133,7 @@ def _fit(queue: Queue, family: Family[Any]) -> None:
     if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
         with sentences():
             ingest(db, queue)
-            st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})
+            st.switch_page("views/fit.py", query_params={"table": table, **special.special_of(family).fit})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:
@@ -161,6 +160,18 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         alt=f"{len(table):,} cells with state, fields, progress, loss and time.",
     )
     return list(state["selection"]["rows"])
+
+
+def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
+    """Return the formats of field columns: titles as headers, integers with separators."""
+    shown = set(names)
+    infos = {name: about for name, about in family.cell.model_fields.items() if name in shown}
+    return {
+        name: st.column_config.NumberColumn(about.title, format="localized")
+        if kind_of(about) == "integer"
+        else about.title or name
+        for name, about in infos.items()
+    }
 
 
 def _log(queue: Queue, record: Record) -> None:

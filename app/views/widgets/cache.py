@@ -40,40 +40,47 @@ CURVES: dict[str, Callable[[Fit], Any]] = {
 }
 
 
+HASHED: dict[str | type, Callable[[Any], Any]] = {Database: lambda db: str(db.folder), Fit: lambda fit: fit.hash}
+"""Hashes of arguments by their type."""
+
+
 def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
     """Return the hash of the snapshot and the runs for the current mapping, filter and withdrawn rows."""
-    version = (str(db.folder), table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
-    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
-    return _runs_of(version, gone, db)
+    version = (table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
+    return _runs_of(version, _withdrawn(db, table.id), db)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str, Runs]:
-    snapshot = snapshots.take(_db, str(version[1]), filter=snapshots.Filter(where=str(version[3])))
-    return snapshot.hash, snapshots.runs(_db, snapshot)
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs", hash_funcs=HASHED)
+def _runs_of(version: tuple[object, ...], gone: int, db: Database) -> tuple[str, Runs]:
+    snapshot = snapshots.take(db, str(version[0]), filter=snapshots.Filter(where=str(version[2])))
+    return snapshot.hash, snapshots.runs(db, snapshot)
+
+
+def _withdrawn(db: Database, table_id: str) -> int:
+    """Return a hash of the withdrawn rows of a table."""
+    return hash(tuple(row for row, _, _ in tables.withdrawn(db, table_id)))
 
 
 def newer_rows(db: Database, snapshot: str) -> int:
     """Return the number of rows that a new snapshot of the same table would add."""
     table = tables.get(db, snapshots.get(db, snapshot).table_id)
-    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
-    return _newer_rows(snapshot, table.rows, gone, str(db.folder), db)
+    return _newer_rows(snapshot, table.rows, _withdrawn(db, table.id), db)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _newer_rows(snapshot: str, rows: int, gone: int, folder: str, _db: Database) -> int:
-    return snapshots.newer(_db, snapshots.get(_db, snapshot))
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=HASHED)
+def _newer_rows(snapshot: str, rows: int, gone: int, db: Database) -> int:
+    return snapshots.newer(db, snapshots.get(db, snapshot))
 
 
 def curves_of(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves:
     """Return the training curves of the curve table ``table`` for the ``runs`` of a snapshot."""
-    version = (str(db.folder), table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)
+    version = (table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)
     return _curves_of(version, runs, db)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
-def _curves_of(version: tuple[object, ...], _runs: Runs, _db: Database) -> Curves:
-    return snapshots.curves(_db, snapshots.take(_db, str(version[1])), _runs)
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves", hash_funcs=HASHED)
+def _curves_of(version: tuple[object, ...], _runs: Runs, db: Database) -> Curves:
+    return snapshots.curves(db, snapshots.take(db, str(version[0])), _runs)
 
 
 def curves_behind(db: Database, fit: Fit) -> Curves | None:
@@ -81,49 +88,37 @@ def curves_behind(db: Database, fit: Fit) -> Curves | None:
     if not fit.data.curves:
         return None
     try:
-        return _curves_behind(fit.data.curves, fit.data.snapshot, str(db.folder), db)
+        return _curves_behind(fit.data.curves, fit.data.snapshot, db)
     except PlannerError:
         return None
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
-def _curves_behind(curves: str, snapshot: str, folder: str, _db: Database) -> Curves:
-    return snapshots.curves(_db, snapshots.get(_db, curves), _snapshot_runs(snapshot, folder, _db))
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves", hash_funcs=HASHED)
+def _curves_behind(curves: str, snapshot: str, db: Database) -> Curves:
+    return snapshots.curves(db, snapshots.get(db, curves), snapshot_runs(db, snapshot))
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading the curves")
-def _read_off(fit_hash: str, folder: str, _fit: Fit, _runs: Runs, _curves: Curves | None) -> Runs:
-    return shaped(_fit.spec, _runs, _curves)
+@st.cache_resource(max_entries=16, show_spinner="Reading the curves", hash_funcs=HASHED)
+def _read_off(db: Database, fit: Fit, _runs: Runs, _curves: Curves | None) -> Runs:
+    return shaped(fit.spec, _runs, _curves)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _envelope_of(fit_hash: str, _fit: Fit, _runs: Runs) -> Envelope:
-    return lower_envelope(_fit.spec, _runs)
-
-
-def envelope_of(fit: Fit, runs: Runs) -> Envelope:
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=HASHED)
+def envelope_of(fit: Fit, _runs: Runs) -> Envelope:
     """Return the lower envelope of the points that ``fit`` was made from."""
-    return _envelope_of(fit.hash, fit, runs)
+    return lower_envelope(fit.spec, _runs)
 
 
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs", hash_funcs=HASHED)
 def snapshot_runs(db: Database, snapshot: str) -> Runs:
     """Return the runs of an existing snapshot."""
-    return _snapshot_runs(snapshot, str(db.folder), db)
+    return snapshots.runs(db, snapshots.get(db, snapshot))
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _snapshot_runs(snapshot: str, folder: str, _db: Database) -> Runs:
-    return snapshots.runs(_db, snapshots.get(_db, snapshot))
-
-
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=HASHED)
 def saved_fit(db: Database, fit_hash: str) -> Fit:
     """Return the saved fit with this hash."""
-    return _saved_fit(fit_hash, str(db.folder), db)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _saved_fit(fit_hash: str, folder: str, _db: Database) -> Fit:
-    return results.fit(_db, fit_hash)
+    return results.fit(db, fit_hash)
 
 
 @st.cache_resource(show_spinner=False)
@@ -147,7 +142,7 @@ def runs_behind(db: Database, fit: Fit) -> Runs | None:
     if fit.data.curves or fit.law.estimator == "threshold":
         curves = curves_behind(db, fit)
         missing = bool(fit.data.curves) and curves is None
-        return None if missing else _read_off(fit.hash, str(db.folder), fit, runs, curves)
+        return None if missing else _read_off(db, fit, runs, curves)
     return runs.take(runs.labels["group"] == fit.data.group) if fit.data.group else runs
 
 
@@ -157,14 +152,10 @@ def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
     return CURVES[view](_fit)
 
 
-def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=HASHED)
+def parabolas_of(fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
     """Return the parabola of each budget for a fit of iso-FLOP minima."""
-    return _parabolas_of(fit.hash, fit, runs)
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
-    return parabolas(_runs, _fit.spec)
+    return parabolas(_runs, fit.spec)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

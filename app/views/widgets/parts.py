@@ -14,6 +14,7 @@ import streamlit as st
 from isoplan.app import links
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.components.download import figure_downloads
+from isoplan.app.components.scripts import script
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
@@ -33,37 +34,8 @@ button:hover { border-color: var(--st-primary-color); color: var(--st-primary-co
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 [role="status"] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
-# The address bar is current even after a slider moved alone; only a link too long for it comes from the server. Without
-# HTTPS, browsers give pages of another machine no clipboard access, so the text is selected and copied with
-# execCommand.
-LINK_JS = """
-async function copy(text) {
-  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea");
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-}
-export default function ({ data, parentElement }) {
-  const button = parentElement.querySelector("button");
-  const status = parentElement.querySelector("[role=status]");
-  button.onclick = async () => {
-    try {
-      await copy(data.saved || window.location.href);
-      button.textContent = "Copied";
-      status.textContent = "The link is copied.";
-    } catch {
-      status.textContent = "The browser did not let the link be copied: copy it from the address bar.";
-      button.textContent = "Copy it from the address bar";
-    }
-    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
-  };
-}
-"""
 
-_button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LINK_CSS, js=LINK_JS)
+_button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LINK_CSS, js=script("copy_link.js"))
 
 
 def copy_link() -> None:

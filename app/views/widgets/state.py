@@ -5,7 +5,9 @@ The link is updated, so that it can be copied at any time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -77,26 +79,50 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
         st.session_state[key] = start or next(iter(options))
 
 
-def choose_y(label: str, options: Sequence[str], text: str) -> str:
-    """Return the quantity that a law describes; by default the first of ``options``.
+def rename_choice(key: str, former: Mapping[str, str]) -> None:
+    """Replace the ``former`` name of a choice in the link by the current one, before its widget is drawn."""
+    if (asked := st.query_params.get(key, "")) in former:
+        st.session_state[key] = st.query_params[key] = former[asked]
 
-    The selection is not bound to the link by Streamlit, because it would lose its value when another table changes its
-    options.
+
+def select_one(
+    label: str,
+    names: Mapping[str, str],
+    name: str,
+    opened: str | None,
+    change: Callable[[str], object] | None = None,
+    **look: Any,
+) -> None:
+    """Show a selection among ``names`` by key, with ``opened`` selected.
+
+    The selection is not bound to the link by Streamlit, because it would lose its value when its options change. A new
+    choice is remembered as ``name``, or passed to ``change``. ``look`` are further arguments of the select box.
     """
-    asked = recall("y")
+    key = f"{name}_choice"
+
+    def changed() -> None:
+        (change or partial(remember, name))(st.session_state[key] or "")
+
+    st.session_state[key] = opened
+    options, index = list(names), None if opened is None else 0
+    st.selectbox(label, options, index=index, format_func=names.__getitem__, key=key, on_change=changed, **look)
+
+
+def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> str:
+    """Return a choice among options that can change; by default the first. The link contains it as ``name``."""
+    asked = recall(name)
     if asked and asked not in options:
         st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
+    select_one(label, {option: option for option in options}, name, asked if asked in options else options[0], **look)
+    return str(st.session_state[f"{name}_choice"])
+
+
+def choose_y(label: str, options: Sequence[str], text: str) -> str:
+    """Return the quantity that a law describes; by default the first of ``options``."""
+    chosen = choose_among(label, options, "y", help=text)
+    if recall("y") and recall("y") not in options:
         remember("y", options[0])
-    st.session_state["y_choice"] = asked if asked in options else options[0]
-    return str(
-        st.selectbox(
-            label,
-            options,
-            key="y_choice",
-            help=text,
-            on_change=lambda: remember("y", st.session_state["y_choice"]),
-        )
-    )
+    return chosen
 
 
 def choose_table(db: Database) -> TableInfo | None:
@@ -113,17 +139,8 @@ def choose_table(db: Database) -> TableInfo | None:
     if not known:
         return None
     opened = wanted if wanted in known else None if wanted else _usual(db, known)
-    st.session_state["table_choice"] = opened
     names = distinct({i: table.name for i, table in known.items()})
-    st.selectbox(
-        "Run table",
-        list(known),
-        index=None if opened is None else 0,
-        format_func=names.__getitem__,
-        key="table_choice",
-        placeholder="Choose a table",
-        on_change=lambda: open_table(st.session_state["table_choice"]),
-    )
+    select_one("Run table", names, "table", opened, open_table, placeholder="Choose a table")
     if opened is None:
         return None
     enter_table(opened)
@@ -184,18 +201,8 @@ def choose_fit(
         )
     usual = None if free or start is None else start if start in names else next(iter(names), None)
     opened = wanted if wanted in names else None if wanted else usual
-    key = f"{name}_choice"
-    st.session_state[key] = opened
-    st.selectbox(
-        label,
-        list(names),
-        index=None if opened is None else 0,
-        format_func=names.__getitem__,
-        key=key,
-        placeholder="None" if free else "Choose a fit",
-        help="A saved fit, or a law as its paper printed it.",
-        on_change=lambda: remember(name, st.session_state[key] or ""),
-    )
+    text = "A saved fit, or a law as its paper printed it."
+    select_one(label, names, name, opened, placeholder="None" if free else "Choose a fit", help=text)
     if opened is None:
         return None
     if name == "fit":

@@ -13,7 +13,7 @@ from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.trial import Trial
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.attempt_curves import recent
-from isoplan.trainers.backend.store.fault_injection import VARIABLE
+from isoplan.trainers.backend.store.files import VARIABLE
 from tests import progress
 
 RUNNER = ("cluster-starts", "after-lease", "before-result", "after-result")

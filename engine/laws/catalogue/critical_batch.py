@@ -38,15 +38,17 @@ def critical_batch(axis: str) -> Law:
     return Law(
         name="critical-batch",
         title=f"Critical batch size, {axis}",
-        summary=f"Updates to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves updates, "
+        summary=f"Training steps to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves steps, "
         "above it it only costs samples. Least squares (ols) is the published fit.",
         terms=(Const("S_min"), Reciprocal("E_min", axis)),
         params=(
-            Param("S_min", -np.inf, np.inf, "updates", "updates to the target with the largest batches", r"S_{\min}"),
+            Param(
+                "S_min", -np.inf, np.inf, "training steps", "steps to the target with the largest batches", r"S_{\min}"
+            ),
             Param("E_min", 0.0, np.inf, "samples", "samples to the target with the smallest batches", r"E_{\min}"),
         ),
         reference="McCandlish et al. 2018, arXiv:1812.06162, eq. 2.11; behavioural, eq. 3 and Table 3",
-        needs=f"{axis} and the updates to one target: at least three runs at two batch sizes.",
+        needs=f"{axis} and the training steps to one target: at least three runs at two batch sizes.",
         axis=axis,
         symbol="S",
         axis_roles=("hyperparameter",),
@@ -56,7 +58,7 @@ def critical_batch(axis: str) -> Law:
         derived=(
             Derived(
                 "B_crit",
-                f"critical {axis}: there the target takes twice the least updates and twice the least samples",
+                f"critical {axis}: there the target takes twice the least training steps and twice the least samples",
                 r"B_{\mathrm{crit}} = \frac{E_{\min}}{S_{\min}}",
                 critical,
                 "no plateau",

@@ -259,7 +259,8 @@ def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
         return Evidence(batch=_each(job, lambda name, metric: _from_curves(job, over, name, metric))), ()
     if "updates" not in job.columns.settings:
         raise PlannerError(
-            "B_crit: the table has no updates to a target. Add a column of them, or the training curves of the runs."
+            "B_crit: the table has no training steps to a target. Add a column of them, or the training "
+            "curves of the runs."
         )
     counted = Metric(column=job.columns.settings["updates"], direction="min")
     runs, spec = job.measured(counted, over), job.spec("critical-batch", counted.column, over)
@@ -285,7 +286,7 @@ def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
     made = fit(job.spec("critical-batch", metric.column, over), runs, curves=job.curves(runs))
     rising = next((warning.text for warning in made.warnings if warning.code == RISES), None)
     if rising:
-        raise PlannerError(f"The updates to a value of {name} follow no law of S(B). {rising}")
+        raise PlannerError(f"The training steps to a value of {name} follow no law of S(B). {rising}")
     return made
 
 

@@ -21,7 +21,7 @@ from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 
-NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so no critical batch is located"
+NO_PLATEAU = "no plateau: training steps fall all the way through the swept batches, so no critical batch is located"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
     if found is None:
-        why = missing(evidence, "B", metric, "updates to a target at several batch sizes")
+        why = missing(evidence, "B", metric, "training steps to a target at several batch sizes")
         return Choice("B", Quantity(None, note=why), None, why, quoted=quoted)
     if not found.law.counts_updates:
         raise PlannerError(f"The batch size comes from a fit of critical-batch and this one is of {found.law.key}.")

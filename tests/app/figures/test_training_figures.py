@@ -68,7 +68,7 @@ def test_the_critical_batch_has_its_asymptotes_and_says_where_there_is_none() ->
     curves = batch_curves()
     found = fit(BATCHES.model_copy(update={"bootstrap": 40}), NOBODY, curves=curves)
     drawing = curve_points.draw_batches(updates(found), shaped(BATCHES, NOBODY, curves), "loss")
-    assert "least updates 1200" in texts(drawing)
+    assert "least training steps 1200" in texts(drawing)
     assert "critical B 550<br>68 %: 550 to 550" in texts(drawing)
     assert "Training steps" in drawing.figure.layout.yaxis.title.text
     assert drawing.data["updates"].iloc[0] == pytest.approx(1200 * (1 + 550 / 64))

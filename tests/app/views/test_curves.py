@@ -69,7 +69,7 @@ def pressed(at: AppTest) -> AppTest:
 
 
 @pytest.mark.parametrize(
-    ("law", "tab"), [("envelope", "Envelope"), ("threshold", "Cells"), ("critical-batch", "Updates")]
+    ("law", "tab"), [("envelope", "Envelope"), ("threshold", "Cells"), ("critical-batch", "Training steps")]
 )
 def test_laws_of_curves_are_fitted_and_drawn(
     db: Database, tied: tuple[TableInfo, TableInfo], open_page: Open, law: str, tab: str
@@ -83,6 +83,9 @@ def test_laws_of_curves_are_fitted_and_drawn(
     assert tab in [t.label for t in at.tabs]
     assert results.rebuild(db, saved.hash).endswith("to the last digit.")
     assert told(open_page("explore", fit=saved.hash)) == ""
+    earlier = open_page("fit", fit=saved.hash, part="Updates" if tab == "Training steps" else tab)
+    assert told(earlier) == ""
+    assert earlier.session_state["part"] == tab
 
 
 def test_without_curves_nothing_is_asked(demo: Database, open_page: Open) -> None:

@@ -20,8 +20,8 @@ import isoplan as ip
 from isoplan.app.cli import cli, commands
 from isoplan.app.figures.style.theme import WEB, Drawing
 from isoplan.app.views.planning import planner_question
-from isoplan.app.views.widgets import save_form
-from isoplan.app.views.widgets.save_form import File
+from isoplan.app.views.widgets import saved_items
+from isoplan.app.views.widgets.saved_items import File
 from isoplan.engine import planning
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json
@@ -119,7 +119,7 @@ def test_on_the_page_with_its_files_and_as_a_saved_answer(
     drawn: list[Drawing] = []
     made: dict[str, File] = {}
     monkeypatch.setattr(planner_question, "draw", lambda redraw, key: drawn.append(redraw(WEB)))
-    monkeypatch.setattr(save_form, "downloads", lambda name, files: made.update(files))
+    monkeypatch.setattr(saved_items, "downloads", lambda name, files: made.update(files))
     at = open_page("plan", fit=results.save_fit(demo, fit), **ASKED)
     assert told(at) == ""
     first = shown(at.header[0].value), lines(at)

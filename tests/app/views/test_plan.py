@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from isoplan.app.views.planning import rules
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.parts import escape_markdown, readable
-from isoplan.app.views.widgets.save_form import files
+from isoplan.app.views.widgets.saved_items import files
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning.plan.answer import Plan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from isoplan.app.views.widgets.save_form import as_csv, as_markdown
+from isoplan.app.views.widgets.saved_items import as_csv, as_markdown
 from isoplan.data import trained
 from isoplan.data.files import path
 from isoplan.data.recommender import published_evidence

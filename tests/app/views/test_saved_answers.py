@@ -8,8 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.parts import escape_markdown, powers
-from isoplan.app.views.widgets.save_form import files
-from isoplan.app.views.widgets.saved_items import list_places
+from isoplan.app.views.widgets.saved_items import files, list_places
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.store.database.database import Database

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices
-from isoplan.trainers.backend.estimate.calibration import Measured, calibrate
+from isoplan.trainers.backend.estimate.calibration import Measured, _borrow, calibrate
 from isoplan.trainers.backend.estimate.forecast import between, estimate, typical
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
@@ -49,6 +49,32 @@ def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
     assert small.overhead > 0.02, "a process does not start in no time"
     assert 100 < small.disk < 20_000
     assert list(root.iterdir()) == [root / "programs.toml"]
+
+
+def test_short_cells_read_the_data_of_the_workspace_and_leave_its_queue_alone(root: Path) -> None:
+    """Short cells need programs and data, but they are neither queued in the workspace nor written to its logs."""
+    family, cells = counters(root, {"size": 10, "wait": 0.02}, short="steps = 5")
+    (root / "logs").mkdir()
+    (root / "backbones").mkdir()
+    (root / "events").mkdir()
+    (waiting,) = Queue(root).add(family, cells)
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    (found,) = calibrate(root, family, [short(family, cells[0])], TWO)
+    assert found.speed > 0
+    assert list(Queue(root).scan()) == [waiting]
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+
+
+def test_only_data_and_programs_of_a_workspace_are_linked_for_short_cells(root: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    for name in ("cells", "sweeps", "backbones", "logs", ".hidden"):
+        (root / name).mkdir()
+    for name in ("owner.json", "isoplan.duckdb", "isoplan.duckdb.wal", "events.npz"):
+        (root / name).touch()
+    _borrow(root, own)
+    assert sorted(path.name for path in own.iterdir()) == ["events.npz", "programs.toml"]
+    assert (own / "events.npz").resolve() == (root / "events.npz").resolve()
 
 
 def test_a_short_cell_that_is_not_short_is_stopped_and_tells_by_how_far_it_came(root: Path) -> None:

@@ -15,8 +15,7 @@ from isoplan.trainers.backend.cluster.pool import Pool
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import Record, read_record, result_of
-from isoplan.trainers.backend.worker.attempt import Attempt
-from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.backend.worker.attempt_process import Attempt, run_cell
 from isoplan.trainers.cell import Stopped
 from tests import progress
 from tests.trainers import inside

@@ -208,7 +208,7 @@ def test_how_far_and_how_fast_an_attempt_is(tmp_path: Path) -> None:
         {"step": 2, "total": 10, "at": 100.0, "samples": 50},
         {"step": 6, "total": 10, "at": 102.0, "samples": 90},
     )
-    assert pace(folder, 1) == Pace(0.6, (0.6 - 0.2) / 2, 20.0)
+    assert pace(folder, 1) == Pace(0.6, 20.0)
     assert pace(folder, 2) == Pace(0.6)
     said(tmp_path, "a", 2, {"step": 3, "at": 100.0})
     assert pace(folder, 2) == Pace()
@@ -226,7 +226,7 @@ def test_progress_by_flops(tmp_path: Path) -> None:
     }
     (tmp_path / CELLS / "c").mkdir(parents=True)
     (tmp_path / CELLS / "c" / "beat-1").write_text("host 1 900\n")
-    found = progress(sweep, records, {}, tmp_path, 8, 40.0, lambda folder, number: Pace(0.5, 0.1, 30.0))
+    found = progress(sweep, records, {}, tmp_path, 8, lambda folder, number: Pace(0.5, 30.0))
     assert found.states == {"done": 1, "failed": 1, "running": 1, "queued": 1}
     assert (found.total, found.over) == (4, False)
     assert found.share == (100 + 0.5 * 200) / 1000
@@ -240,7 +240,6 @@ def test_progress_by_flops(tmp_path: Path) -> None:
 
     assert progress(sweep, records, {}, tmp_path, 8, look=halfway).left == pytest.approx(700 * (1800 + 900) / 200)
     assert found.samples == 30.0
-    assert found.utilisation == pytest.approx(200 * 0.1 / 40)
 
 
 def test_progress_without_flops_counts_cells_and_says_nothing_of_what_it_does_not_know(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_what_cannot_be_trained_is_one_sentence(
 def test_divergence_is_one_sentence(tmp_path: Path) -> None:
     data = open_data(tmp_path, ONE)
     trainer = Trainer(ONE, ONE.sized(data.facts).shape, data, "cpu")
-    with pytest.raises(CellError, match=r"diverged after .* updates: use a smaller learning rate"):
+    with pytest.raises(CellError, match=r"diverged after .* training steps: use a smaller learning rate"):
         cell_training._said(trainer, {"train": [torch.tensor(math.nan)]})
 
 

@@ -121,7 +121,7 @@ def test_rejections_come_from_the_test_jets(tmp_path: Path) -> None:
 
 
 def test_divergence_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CellError, match=r"diverged after .* updates: use a smaller learning rate"):
+    with pytest.raises(CellError, match=r"diverged after .* training steps: use a smaller learning rate"):
         training._say(training.Trainer(ONCE, "cpu"), [torch.tensor(math.nan)], Silent(tmp_path))
 
 

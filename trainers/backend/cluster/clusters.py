@@ -26,7 +26,7 @@ from isoplan.trainers.backend.cluster.pool import (
     update_workers,
 )
 from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
-from isoplan.trainers.backend.store.fault_injection import fault_point
+from isoplan.trainers.backend.store.files import fault_point
 from isoplan.trainers.backend.worker.attempt_process import run_cell
 from isoplan.trainers.backend.worker.remote_cells import exchange, is_same, pack, poll_request, run_remote, write_update
 

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.cluster.machine import Machine
-
-if TYPE_CHECKING:
-    from distributed import Client
-import contextlib
-import secrets
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.cluster.machine import Machine, this_machine
 from isoplan.trainers.backend.store.files import TEMPORARY
 from isoplan.trainers.backend.store.record import CELLS
 
 if TYPE_CHECKING:
     from distributed import Client
-
-from datetime import datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from distributed.security import Security
 
 PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
 """Packages whose versions must agree. Other packages do not change the result of a cell."""
 THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
-HANDSHAKE_ANSWER = 20.0
-"""Timeout in seconds for answers of workers."""
+WAIT = 20.0
+"""Timeout in seconds for an answer of the scheduler, and of new workers that are checked."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +50,8 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
     if wrong:
         return {}, wrong
     with _probe(root) as (place, content):
-        answers = client.run(
-            describe_worker,
-            str(place),
-            content,
-            workers=list(workers),
-            on_error="return",
-            callback_timeout=HANDSHAKE_ANSWER,
-        )
+        how: dict[str, Any] = {"workers": list(workers), "on_error": "return", "callback_timeout": WAIT}
+        answers = client.run(describe_worker, str(place), content, **how)
     for address, answer in answers.items():
         if isinstance(answer, ImportError):
             return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
@@ -84,9 +67,9 @@ def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dic
 
     packages = ["isoplan"]
     rpc: Any = client.scheduler
-    scheduler = client.sync(rpc.versions, packages=packages, callback_timeout=HANDSHAKE_ANSWER)
+    scheduler = client.sync(rpc.versions, packages=packages, callback_timeout=WAIT)
     request = {"msg": {"op": "versions", "packages": packages}, "workers": list(workers), "on_error": "ignore"}
-    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **request, callback_timeout=HANDSHAKE_ANSWER)
+    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **request, callback_timeout=WAIT)
 
 
 def describe_worker(place: str, content: str) -> WorkerInfo:
@@ -134,8 +117,6 @@ def _probe(root: Path) -> Iterator[tuple[Path, str]]:
         place.unlink(missing_ok=True)
 
 
-WAIT = 20.0
-"""Timeout in seconds for an answer of the scheduler."""
 LOOK = 1.0
 """Seconds between two updates of the list of workers, and between two exchanges about remote cells."""
 ANSWER = 30.0

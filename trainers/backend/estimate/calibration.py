@@ -20,7 +20,7 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine, at_once
 from isoplan.trainers.backend.queue.cells import Queue, size_of
-from isoplan.trainers.backend.runner.runner_process import own_environment
+from isoplan.trainers.backend.runner.runner_process import start_module
 from isoplan.trainers.backend.store.attempt_curves import curve, last
 from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS, Record
 from isoplan.trainers.cell import Cell, Family
@@ -93,21 +93,11 @@ def _borrow(root: Path, own: Path) -> None:
 def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
     """Run cells in separate processes. At the time limit, ask them to stop, then kill them."""
     until = time.monotonic() + limit
-    command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.estimate.calibration"]
     with (queue.root / "calibration.log").open("wb") as log, contextlib.ExitStack() as ended:
         processes = []
-        for more in commands:
-            process = subprocess.Popen(
-                [*command, *more],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=queue.root,
-                env=own_environment(),
-                start_new_session=True,
-            )
-            ended.callback(_end, process)
-            processes.append(process)
+        for arguments in commands:
+            processes.append(start_module("isoplan.trainers.backend.estimate.calibration", arguments, log, queue.root))
+            ended.callback(_end, processes[-1])
         if not _all_end(processes, until - LAST):
             for record in queue.scan().values():
                 queue.stop(record.name, record.number, "calibration")
@@ -150,19 +140,6 @@ def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Me
     return Measured(cell, flops * share / trained, overhead, float(size_of(folder)))
 
 
-def main() -> None:
-    """Run the cells named as arguments, each under its existing lease."""
-    from isoplan.trainers.backend.worker.attempt_process import run_cell
-
-    root, device, *names = sys.argv[1:]
-    for name in names:
-        run_cell(str(Path(root) / CELLS / name), 1, device)
-
-
-if __name__ == "__main__":
-    main()
-
-
 NEAREST = 5
 """Number of cells whose speed is used. In leave-one-out tests, half of the bundled cells are predicted within a factor
 of 1.7.
@@ -191,3 +168,16 @@ def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> 
 
     near = sorted(earlier, key=distance)[:NEAREST]
     return C / median(one.C / one.seconds for one in near)
+
+
+def main() -> None:
+    """Run the cells named as arguments, each under its existing lease."""
+    from isoplan.trainers.backend.worker.attempt_process import run_cell
+
+    root, device, *names = sys.argv[1:]
+    for name in names:
+        run_cell(str(Path(root) / CELLS / name), 1, device)
+
+
+if __name__ == "__main__":
+    main()

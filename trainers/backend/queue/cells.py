@@ -103,7 +103,8 @@ class Queue:
         names = [cell_name(family, cell) for cell in cells]
         there = self.scan()
         new = {name: cell for name, cell in zip(names, cells, strict=True) if name not in there}
-        damaged = {name: cell for name, cell in zip(names, cells, strict=True) if _lacks_spec(there.get(name))}
+        lacking = {name for name, record in there.items() if record.damage == NO_SPEC}
+        damaged = {name: cell for name, cell in zip(names, cells, strict=True) if name in lacking}
         if len(new) + len(there) > MOST_CELLS:
             raise PlannerError(
                 f"{len(new):,} more cells are too many for one workspace, which holds {MOST_CELLS:,} at most: delete "
@@ -131,7 +132,9 @@ class Queue:
             (waiting / name).mkdir()
             (waiting / name / SPEC).write_bytes(canonical(_spec(family, cell, created, made_by)))
         if new:
-            _flush(waiting)
+            if hasattr(os, "sync"):
+                os.sync()  # makes thousands of small files durable with one call
+            files.sync_folder(waiting)
         for name in new:
             if not self.folder(name).exists():
                 (waiting / name).rename(self.folder(name))
@@ -215,17 +218,6 @@ def size_of(folder: Path) -> int:
     return sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
 
 
-def _flush(folder: Path) -> None:
-    """Make everything below ``folder`` durable with one call for thousands of small files."""
-    if hasattr(os, "sync"):
-        os.sync()
-    files.sync_folder(folder)
-
-
 def _spec(family: Family[Any], cell: Cell, created: str, made_by: Mapping[str, Any]) -> dict[str, Any]:
     about = {"schema": SCHEMA, "family": family.name, "version": family.version, "created": created}
     return {**about, "cell": cell.model_dump(mode="json"), **made_by}
-
-
-def _lacks_spec(record: Record | None) -> bool:
-    return record is not None and record.damage == NO_SPEC

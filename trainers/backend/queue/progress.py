@@ -21,28 +21,49 @@ SIMULATED, TO_SIMULATE = "simulated", "to_simulate"
 
 @dataclass(frozen=True)
 class Pace:
-    """Progress of an attempt (0 to 1) and its recent speed per second; None if unknown.
+    """Progress of an attempt (0 to 1) and its recent samples per second; None if unknown.
 
     ``simulated`` are the samples simulated so far and the samples needed, before training starts.
     """
 
     share: float | None = None
-    speed: float | None = None
     samples: float | None = None
     simulated: tuple[float, float | None] | None = None
+
+
+STATES = {
+    "done": "done",
+    "running": "running",
+    "stopping": "stopping",
+    "waiting": "waiting for a worker",
+    "queued": "queued",
+    "held": "held",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+"""States in the order in which they are listed, and their names."""
+
+
+def describe_states(counts: Mapping[str, int]) -> str:
+    """Return ``5 done, 2 running, 2 queued``."""
+    return ", ".join(f"{counts[state]:,} {name}" for state, name in STATES.items() if counts.get(state))
+
+
+def describe_simulation(made: float, whole: float | None, family: str) -> str:
+    """Return ``simulating jets: 2,300 of 25,000`` for cells of a family."""
+    what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
+    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 
 def pace(folder: Path, number: int) -> Pace:
     """Return the progress and the speed of attempt ``number``.
 
-    ``speed`` is in shares per second, ``samples`` in samples per second. An attempt without reports has the progress of
-    the attempt before it.
+    An attempt without reports has the progress of the attempt before it.
     """
     points = recent(folder, number)
     latest = points[-1] if points else last(folder, number)
-    shares = [(point.at, share) for point in points if (share := _share(point)) is not None]
     samples = [(point.at, point.values[SAMPLES]) for point in points if SAMPLES in point.values]
-    return Pace(_share(latest) if latest else None, _slope(shares), _slope(samples), simulation(latest))
+    return Pace(_share(latest) if latest else None, _slope(samples), simulation(latest))
 
 
 def simulation(latest: Point | None) -> tuple[float, float | None] | None:
@@ -72,9 +93,9 @@ class Progress:
     """Progress of a sweep: cells by ``state``, and the trained ``share``, weighted by FLOPs if they are known.
 
     ``hours`` are device hours and ``money`` is their cost. ``left`` is the remaining time in seconds at the measured
-    rate, ``samples`` the samples per second of all running cells, and ``utilisation`` their share of the peak of their
-    devices. ``simulated`` are the samples that running cells have simulated and will simulate before they train.
-    Unknown values are None.
+    rate and ``samples`` the samples per second of all running cells. ``simulated`` are the samples that running cells
+    have simulated and will simulate before they train. Unknown values are None. ``utilisation`` is not measured:
+    scripts that read the JSON of `isoplan cells` expect it.
     """
 
     states: Mapping[str, int]
@@ -83,7 +104,7 @@ class Progress:
     money: float | None
     left: float | None
     samples: float | None
-    utilisation: float | None
+    utilisation: None = None
     simulated: tuple[float, float | None] | None = None
 
     @property
@@ -146,13 +167,11 @@ def progress(
     told: Mapping[str, CellPolicy],
     root: Path,
     cores: int = 1,
-    peak: float | None = None,
     look: Callable[[Path, int], Pace] = pace,
 ) -> Progress:
     """Return the progress of ``sweep`` from the ``records`` of its workspace ``root``.
 
-    ``cores`` run cells if none runs yet. ``peak`` is the peak speed of one GPU in FLOP/s. ``look`` returns the pace of
-    a running attempt.
+    ``cores`` run cells if none runs yet. ``look`` returns the pace of a running attempt.
     """
     flops = dict(zip(sweep.cells, sweep.flops, strict=False))
     there = [records[name] for name in sweep.cells if name in records]
@@ -175,8 +194,9 @@ def progress(
         hours * cap.price if cap.price is not None else None,
         _left(there, weights, done, root, cores),
         _sum(found.samples for found in paces.values()),
-        _utilisation(running, paces, flops, peak),
-        max((found.simulated for found in paces.values() if found.simulated), default=None, key=lambda pair: pair[0]),
+        simulated=max(
+            (found.simulated for found in paces.values() if found.simulated), default=None, key=lambda pair: pair[0]
+        ),
     )
 
 
@@ -206,13 +226,3 @@ def _left(
 def _sum(values: Any) -> float | None:
     terms = [value for value in values if value is not None]
     return sum(terms) if terms else None
-
-
-def _utilisation(
-    running: list[Record], paces: Mapping[str, Pace], flops: Mapping[str, float], peak: float | None
-) -> float | None:
-    """Return the speed of the running cells on GPUs as a share of the peak of these GPUs."""
-    on = [record for record in running if str(record.lease.get("device", "")).startswith("cuda")]
-    speeds = [(flops[r.name] * speed) for r in on if r.name in flops and (speed := paces[r.name].speed) is not None]
-    gpus = {str(record.lease["device"]) for record in on}
-    return sum(speeds) / (peak * len(gpus)) if peak and speeds else None

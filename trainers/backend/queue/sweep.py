@@ -116,9 +116,7 @@ def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
     return hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
 
 
-def launch(
-    root: Path, grid: Grid, family: Family[Any], made_by: Mapping[str, Any] | None = None, cap: Cap | None = None
-) -> Sweep:
+def launch(root: Path, grid: Grid, family: Family[Any], cap: Cap | None = None) -> Sweep:
     """Add the cells of ``grid`` to the queue as a sweep and return it. The same grid again continues its sweep.
 
     Existing cells do not change and keep the sweep for which they were created. Cancelled cells, and a sweep that
@@ -141,7 +139,7 @@ def launch(
         order = sweep.order if sweep else SweepOrder()
         cap = order.cap if cap is None else cap
         _order(folder, replace(order, held=False, cancelled=False, why="", cap=cap))
-        queue.add(family, made, {"sweep": grid.name or folder.name, **(made_by or {})})
+        queue.add(family, made, {"sweep": grid.name or folder.name})
     except BaseException:
         if new:
             shutil.rmtree(folder, ignore_errors=True)

@@ -16,7 +16,6 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -209,7 +208,8 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
             _fail(shift, record, f"The process of this cell died {DEATHS} times: its log says how far it came.")
             continue
         try:
-            needs = _needs(shift, record)
+            family = find_family(record.family, shift.queue.root)
+            needs: Resources = family.needs(read_cell(family, record.cell))
         except PlannerError as error:
             _fail(shift, record, str(error))
             continue
@@ -221,12 +221,6 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
         future = give(pool, shift.queue.folder(record.name), number, place)
         future.add_done_callback(lambda _future: shift.woken.set())
         shift.given[record.name] = ActiveAttempt(number, future, place)
-
-
-def _needs(shift: RunnerState, record: Record) -> Resources:
-    family = find_family(record.family, shift.queue.root)
-    needs: Resources = family.needs(read_cell(family, record.cell))
-    return needs
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
@@ -311,13 +305,6 @@ def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool 
         beside.replace(root / CELLS / STATUS)
 
 
-@contextlib.contextmanager
-def _signals(ending: threading.Event) -> Iterator[None]:
-    for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, lambda *_: ending.set())
-    yield
-
-
 def main() -> None:
     """Run the cells of a workspace: ``python -P -m isoplan.trainers.backend.runner.loop --workspace FOLDER``."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -330,9 +317,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
     ending = threading.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: ending.set())
     try:
-        with _signals(ending):
-            run(options.workspace, _settings(options), options.idle, ending)
+        run(options.workspace, _settings(options), options.idle, ending)
     except PlannerError as error:
         sys.exit(str(error))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
 import isoplan
 from isoplan.engine.errors import PlannerError
@@ -101,28 +102,26 @@ def _started(root: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LONGEST_LOG:
         log.replace(log.with_suffix(".log.1"))
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "isoplan.trainers.backend.runner.loop",
-        "--workspace",
-        str(root.resolve()),
-        *options,
-    ]
     with log.open("ab") as file:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            cwd=root,
-            env=own_environment(),
-            start_new_session=True,
+        return start_module(
+            "isoplan.trainers.backend.runner.loop", ["--workspace", str(root.resolve()), *options], file, root
         )
 
 
-def own_environment() -> dict[str, str]:
+def start_module(module: str, arguments: Sequence[str], log: IO[bytes], folder: Path) -> subprocess.Popen[bytes]:
+    """Start a module of this copy of Isoplan in ``folder``, in its own session and with its output in ``log``."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        cwd=folder,
+        env=_own_environment(),
+        start_new_session=True,
+    )
+
+
+def _own_environment() -> dict[str, str]:
     """Return the environment for a process that imports this copy of Isoplan and no module from its current folder."""
     paths = [str(Path(isoplan.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,7 @@ def curve(folder: Path, number: int) -> list[Point]:
     """
     found: list[Point] = []
     for attempt in range(1, number + 1):
-        for i, point in enumerate(_said(events_of(folder, attempt))):
+        for i, point in enumerate(_points(_tail(events_of(folder, attempt))[0])):
             if i == 0:
                 found = [old for old in found if old.step < point.step]
             found.append(point)
@@ -64,37 +63,29 @@ def last(folder: Path, number: int) -> Point | None:
 
 def recent(folder: Path, number: int) -> list[Point]:
     """Return the latest points of attempt ``number``, oldest first, from the last 4 kB of its file."""
-    place = events_of(folder, number)
-    try:
-        with place.open("rb") as file:
-            file.seek(max(place.stat().st_size - RECENT, 0))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return []
-    return [point for line in lines if (point := _point(line)) is not None]
+    return _points(_tail(events_of(folder, number), RECENT)[0])
 
 
 def log_tail(folder: Path, number: int) -> str:
     """Return the last 256 kB that attempt ``number`` printed, or "" if it printed nothing."""
-    place = log_of(folder, number)
-    try:
-        with place.open("rb") as file:
-            skipped = max(place.stat().st_size - TAIL, 0)
-            file.seek(skipped)
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
+    data, skipped = _tail(log_of(folder, number), TAIL)
+    text = data.decode(errors="replace")
     return text if not skipped else f"({skipped:,} bytes before this are in the file)\n{text}"
 
 
-def _said(place: Path) -> Iterator[Point]:
+def _tail(place: Path, most: int | None = None) -> tuple[bytes, int]:
+    """Return the last ``most`` bytes of a file (all if None) and the number of bytes before them."""
     try:
-        lines = place.read_bytes().split(b"\n")
+        with place.open("rb") as file:
+            skipped = 0 if most is None else max(place.stat().st_size - most, 0)
+            file.seek(skipped)
+            return file.read(), skipped
     except OSError:
-        return
-    for line in lines:
-        if (point := _point(line)) is not None:
-            yield point
+        return b"", 0
+
+
+def _points(lines: bytes) -> list[Point]:
+    return [point for line in lines.split(b"\n") if (point := _point(line)) is not None]
 
 
 def _point(line: bytes) -> Point | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from isoplan.trainers.backend.store.record import (
     CELLS,
     CHECKPOINT,
     LEASE,
+    OF_ATTEMPT,
     ORDER,
     RESULT,
     SPEC,
@@ -40,7 +40,6 @@ LOOKS = 20
 """Maximum number of reads of a cell that changes while it is read. A cell changes its state at most a few times per
 second.
 """
-_OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def _belongs(name: str, record: Record) -> bool:
     """Return whether a file of a cell is copied: no temporary files and no heartbeats of running attempts."""
     if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
         return False
-    attempt = _OF_ATTEMPT.fullmatch(name)
+    attempt = OF_ATTEMPT.fullmatch(name)
     if attempt is None:
         return True
     number = int(attempt[2])

@@ -1,4 +1,7 @@
-"""Atomic files: written under a temporary name, synced, renamed."""
+"""Atomic files: written under a temporary name, synced, renamed.
+
+Fault points are named points in the code at which a test can kill the process. Otherwise they do nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.store.fault_injection import fault_point
 
 TEMPORARY = ".tmp-"
 """Prefix of temporary names. Files with this prefix that a killed process left are removed later."""
@@ -25,7 +28,11 @@ def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
 
     ``point`` names the fault points of the write. Raises DiskFull if the disk is full; the old file is then unchanged.
     """
-    data = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n", point)
+
+
+def write_bytes(path: Path, data: bytes, point: str = "") -> None:
+    """Write ``data`` to ``path`` durably, as ``write_json`` does."""
 
     def write(place: Path) -> None:
         place.write_bytes(data)
@@ -37,24 +44,20 @@ def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
     """Replace ``path`` by a file that ``write`` fills. ``point`` names the fault points of the write."""
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
     with room(path.parent):
-        _replace(path, place, write, point)
-
-
-def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str) -> None:
-    try:
-        write(place)
-        with place.open("rb+") as file:
-            os.fsync(file.fileno())
+        try:
+            write(place)
+            with place.open("rb+") as file:
+                os.fsync(file.fileno())
+            if point:
+                fault_point(f"before-{point}")
+            os.replace(place, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
         if point:
-            fault_point(f"before-{point}")
-        os.replace(place, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            place.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-    if point:
-        fault_point(f"after-{point}")
+            fault_point(f"after-{point}")
 
 
 def sync_folder(folder: Path) -> None:
@@ -123,3 +126,24 @@ def writing(root: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise PlannerError(f"{root} cannot be written: {error.strerror or error}.") from error
+
+
+VARIABLE = "ISOPLAN_DIE_AT"
+"""``ISOPLAN_DIE_AT=name:FILE`` kills the first process that reaches the fault point ``name``, as kill -9 does. FILE is
+written so that this happens only once.
+"""
+
+
+def fault_point(name: str) -> None:
+    """Kill the process if the environment asks for it at the fault point ``name``."""
+    asked = os.environ.get(VARIABLE)
+    if not asked:
+        return
+    where, _, marker = asked.partition(":")
+    if where != name:
+        return
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)

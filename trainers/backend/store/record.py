@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +33,9 @@ SCHEMA = 1
 CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
 """Folders of a workspace: one per cell, one per sweep, and backbones that cells save for other cells."""
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
-RESULT = re.compile(r"result-(\d+)\.json")
-OF_ATTEMPT = re.compile(r"(?:beat|events|log|result)-(\d+)(?:\.\w+)?")
+RESULT = re.compile(r"(result)-(\d+)\.json")
+OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
+"""Names of the files of an attempt, with two groups: the kind of file and the number of the attempt."""
 NAME = re.compile(rf"[0-9a-f]{{{CELL_DIGITS}}}")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
@@ -164,8 +166,8 @@ def read_record(folder: Path) -> Record | None:
     spec, wrong = _spec(folder)
     if spec is None and NAME.fullmatch(folder.name) is None:
         return None
-    results = {n: said for n in _numbers(RESULT, names) if (said := _result(result_of(folder, n))) is not None}
-    lease = _lease(folder)
+    results = {n: said for n in _numbers(RESULT, names) if (said := _read(_Result, result_of(folder, n))) is not None}
+    lease = _read(_Lease, folder / LEASE) or {}
     number = int(lease["number"]) if lease else max(_numbers(OF_ATTEMPT, names), default=0)
     order = _order(folder) if ORDER in names else Order()
     ended = results.get(number, {})
@@ -191,7 +193,7 @@ def read_record(folder: Path) -> Record | None:
 
 def _numbers(pattern: re.Pattern[str], names: list[str]) -> list[int]:
     """Return the attempt numbers in the names of files."""
-    return [int(found[1]) for name in names if (found := pattern.fullmatch(name))]
+    return [int(found[2]) for name in names if (found := pattern.fullmatch(name))]
 
 
 def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
@@ -214,16 +216,6 @@ def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
     return spec, ""
 
 
-def _lease(folder: Path) -> dict[str, Any]:
-    """Return the lease in ``folder``, or an empty one if it is missing or damaged."""
-    return _checked(_Lease, read_json(folder / LEASE)) or {}
-
-
-def _result(place: Path) -> dict[str, Any] | None:
-    """Return the result at ``place``, or None if it is damaged."""
-    return _checked(_Result, read_json(place))
-
-
 def _order(folder: Path) -> Order | None:
     """Return the order in ``folder``, or None if it is damaged."""
     raw = read_json(folder / ORDER)
@@ -233,10 +225,17 @@ def _order(folder: Path) -> Order | None:
         return None
 
 
-def _checked(model: type[BaseModel], raw: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return ``raw`` if it is valid for ``model``, else None."""
+def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
+    """Return the object at ``place`` if it is valid for ``model``; None if it is missing or damaged."""
+    raw = read_json(place)
     try:
         model.model_validate(raw)
     except ValidationError:
         return None
     return raw
+
+
+def differing_fields(records: Sequence[Record]) -> list[str]:
+    """Return the fields in which cells differ."""
+    fields = dict.fromkeys(name for record in records for name in record.cell)
+    return [name for name in fields if len({record.cell[name] for record in records if name in record.cell}) > 1]

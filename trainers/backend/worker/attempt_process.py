@@ -1,28 +1,183 @@
-"""One attempt of one cell in a worker process: train the cell, report progress, write the result."""
+"""One attempt of one cell in a worker process: its run context, the training, and its result."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import math
 import os
 import platform
+import socket
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.fault_injection import fault_point
-from isoplan.trainers.backend.store.record import CHECKPOINT, DIED, LEASE, beat_of, log_of, read_record, result_of
-from isoplan.trainers.backend.worker.attempt import Attempt
+from isoplan.trainers.backend.store.files import fault_point
+from isoplan.trainers.backend.store.heartbeat import BEAT
+from isoplan.trainers.backend.store.record import (
+    CHECKPOINT,
+    DIED,
+    LEASE,
+    STOP,
+    beat_of,
+    events_of,
+    log_of,
+    read_record,
+    result_of,
+    saved_at,
+)
 from isoplan.trainers.cell import Cell, Died, Family, Stopped
 from isoplan.trainers.families import find_family, read_cell
+
+GRACE = 5.0
+"""Seconds that an attempt has to stop after a request."""
+CHECKPOINT_EVERY = 15.0
+"""Seconds between two checkpoints, unless the family sets other times."""
+POINTS = 400
+"""Number of points of a curve after which only every second one is written, then every fourth, and so on."""
+
+
+class Attempt:
+    """The run context of attempt ``number`` of the cell in ``folder``.
+
+    A thread writes heartbeats and checks the lease. It ends the process if the lease has a new number, if a stop
+    request is not followed within 5 s, or if the process that started the worker is gone.
+    """
+
+    def __init__(self, folder: Path, number: int, device: str) -> None:
+        self.device, self.folder, self.number = device, folder, number
+        self.steps, self.why = 0, ""
+        self._every, self._written = 1, 0
+        self._began = self._saved = time.monotonic()
+        self._over = threading.Event()
+        self._parent = os.getppid()
+        self._before = saved_at(folder)
+
+    def __enter__(self) -> Self:
+        files.sweep(self.folder, CHECKPOINT, "result-*.json")
+        self._events = FileIO(events_of(self.folder, self.number), "ab")
+        self._beat = FileIO(beat_of(self.folder, self.number), "w")
+        try:
+            self._say_alive(0)
+        except OSError:
+            self._close()
+            raise
+        self._watch = threading.Thread(target=self._watching, daemon=True)
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watch.join()
+        self._close()
+
+    def _close(self) -> None:
+        self._events.close()
+        self._beat.close()
+
+    @property
+    def root(self) -> Path:
+        """The path of the workspace."""
+        return self.folder.parents[1]
+
+    @property
+    def resume(self) -> Path | None:
+        """The checkpoint of an earlier attempt, or None."""
+        place = self.folder / CHECKPOINT
+        return place if place.exists() else None
+
+    @property
+    def further(self) -> bool:
+        """Whether this attempt has written a checkpoint."""
+        return saved_at(self.folder) not in (0, self._before)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether this attempt was asked to stop."""
+        place = self.folder / STOP
+        if not place.exists():
+            return False
+        asked = files.read_json(place)
+        if asked is None or asked.get("number") != self.number:
+            return False
+        self.why = str(asked.get("why", "stop"))
+        fault_point("during-cancel")
+        return True
+
+    def step(self, step: int, total: int | None = None, /, **values: float) -> None:
+        """Record the step and measured values. Raises Stopped if a stop was requested."""
+        self.steps = step
+        if values and step % self._every == 0:
+            self._write(step, total, values)
+        if self.stopping:
+            raise Stopped
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether a new checkpoint is due, by its time or because of a stop request."""
+        return time.monotonic() - self._saved > CHECKPOINT_EVERY or self.stopping
+
+    def save(self, write: Callable[[Path], None]) -> None:
+        """Replace the checkpoint."""
+
+        def whole(place: Path) -> None:
+            write(place)
+            fault_point("in-checkpoint")
+
+        files.replace(self.folder / CHECKPOINT, whole)
+        fault_point("after-checkpoint")
+        self._saved = time.monotonic()
+
+    def _write(self, step: int, total: int | None, values: dict[str, float]) -> None:
+        said = {name: value if math.isfinite(value) else str(value) for name, value in values.items()}
+        line = {"step": step, "at": round(time.time(), 3), **({"total": total} if total else {}), **said}
+        self._events.write(json.dumps(line).encode() + b"\n")
+        self._written += 1
+        if self._written % POINTS == 0:
+            self._every *= 2
+
+    def _watching(self) -> None:
+        asked: float | None = None
+        beats = 0
+        while not self._over.wait(BEAT):
+            beats += 1
+            with contextlib.suppress(OSError):  # a full disk must end the training, not this thread
+                self._say_alive(beats)
+            now = time.monotonic()
+            if self.stopping:
+                asked = asked or now
+                if now - asked > GRACE:
+                    self._end("The training did not stop when it was asked to, so its process was ended.")
+            if os.getppid() != self._parent:
+                os._exit(3)
+            lease = files.read_json(self.folder / LEASE)
+            if lease is None or lease.get("number") != self.number:
+                os._exit(4)
+
+    def _say_alive(self, beats: int) -> None:
+        """Write the heartbeat in place, so that the modification time of the folder does not change."""
+        self._beat.seek(0)
+        self._beat.write(f"{socket.gethostname()} {os.getpid()} {beats:>12}\n".encode())
+
+    def _end(self, why: str) -> None:
+        """Write the result and end the process."""
+        seconds = time.monotonic() - self._began
+        ended = {"number": self.number, "state": "stopped", "metrics": {}, "why": self.why, "note": why}
+        try:
+            files.write_json(result_of(self.folder, self.number), {**ended, "seconds": seconds, "device": self.device})
+        finally:
+            os._exit(5)
+
 
 TRIM, MMAP = -1, -3
 """M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's mallopt."""
@@ -95,10 +250,12 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
 def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
     """Train the cell. Returns the final state, the reason, and for a finished cell the result fields."""
     try:
+        from threadpoolctl import threadpool_limits  # limits the threads of numerical libraries to those of the cell
+
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
         about = _about(family, cell)
-        with _threads(cell), reuse_freed_memory(), files.room(attempt.folder):
+        with threadpool_limits(cell.threads), reuse_freed_memory(), files.room(attempt.folder):
             measured = family.train(cell, attempt)
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:
@@ -109,9 +266,6 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         return "stopped", files.FULL, {}
     except PlannerError as error:
         return "failed", str(error), {}
-    except OSError as error:
-        traceback.print_exc()
-        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
     except MemoryError:
         traceback.print_exc()
         return "failed", "The training ran out of memory: make the cell smaller, or give it more.", {}
@@ -132,7 +286,7 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
     if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
     for name, value in metrics.items():
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise PlannerError(f"The training diverged: its {name} is {value}.")
     return metrics
 
@@ -140,15 +294,6 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
 def _ours(folder: Path, number: int) -> bool:
     """Return whether the lease is still that of attempt ``number``."""
     return (files.read_json(folder / LEASE) or {}).get("number") == number
-
-
-@contextlib.contextmanager
-def _threads(cell: Cell) -> Iterator[None]:
-    """Limit the threads of the numerical libraries to those of the cell."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(cell.threads):
-        yield
 
 
 @contextlib.contextmanager

@@ -8,14 +8,12 @@ attempt that no runner requests ends by itself.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from isoplan.trainers.backend.cluster.settings import FILE
@@ -30,6 +28,7 @@ from isoplan.trainers.backend.store.record import (
     events_of,
     log_of,
     result_of,
+    saved_at,
 )
 from isoplan.trainers.backend.worker.attempt_process import run_cell
 
@@ -140,14 +139,10 @@ def write_update(folder: Path, news: RemoteUpdate) -> None:
             with (folder / name).open("wb") as file:  # in place, as on the worker
                 file.write(data)
         else:
-            files.replace(folder / name, partial(_write, data))
+            files.write_bytes(folder / name, data)
     ended = files.read_json(folder / result)
     if ended is not None and ended.get("state") == "done":
         (folder / CHECKPOINT).unlink(missing_ok=True)
-
-
-def _write(data: bytes, place: Path) -> None:
-    place.write_bytes(data)
 
 
 @contextlib.contextmanager
@@ -161,7 +156,7 @@ def _visiting(parcel: Mapping[str, bytes], name: str, number: int) -> Iterator[_
     folder.mkdir(parents=True)
     for file, data in parcel.items():
         ((root if file.endswith(".toml") else folder) / file).write_bytes(data)
-    visit = _here[name] = _Visit(number, folder, _changed(folder / CHECKPOINT))
+    visit = _here[name] = _Visit(number, folder, saved_at(folder))
     _heard[0] = time.monotonic()
     over = threading.Event()
     watch = threading.Thread(target=_watching, args=(visit, over), daemon=True)
@@ -197,16 +192,9 @@ def _news(visit: _Visit, asked: Wanted) -> RemoteUpdate:
     for place in (beat_of(visit.folder, visit.number), result_of(visit.folder, visit.number)):
         with contextlib.suppress(FileNotFoundError):
             whole[place.name] = place.read_bytes()
-    changed = _changed(visit.folder / CHECKPOINT)
+    changed = saved_at(visit.folder)
     if changed > visit.saved:
         with contextlib.suppress(FileNotFoundError):
             whole[CHECKPOINT] = (visit.folder / CHECKPOINT).read_bytes()
             visit.saved = changed
     return RemoteUpdate(visit.number, pieces, whole)
-
-
-def _changed(place: Path) -> int:
-    try:
-        return os.stat(place).st_mtime_ns
-    except FileNotFoundError:
-        return 0

@@ -165,7 +165,7 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
         trainer.tail_in_batch = [*trainer.tail_in_batch, *losses["in_batch"].tolist()][-TAIL:]
     if not np.isfinite(losses["train"]).all():
         done = trainer.state.updates
-        raise Diverged(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+        raise Diverged(f"The training diverged after {done:,} training steps: use a smaller learning rate.")
     return {name: float(x.mean()) for name, x in losses.items()} | {
         "samples": float(trainer.state.events),
         "updates": float(trainer.state.updates),
@@ -175,7 +175,9 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
 def _check_weights(trainer: Trainer) -> None:
     """Check that all weights are finite, which the loss before the step does not show. Raises Diverged if not."""
     if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
-        raise Diverged(f"The training diverged after {trainer.state.updates:,} updates: use a smaller learning rate.")
+        raise Diverged(
+            f"The training diverged after {trainer.state.updates:,} training steps: use a smaller learning rate."
+        )
 
 
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ndtr
 from streamlit.testing.v1 import AppTest
 
-from isoplan.app.views.training import special, surrogates
+from isoplan.app.views.training import special
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
@@ -122,7 +122,7 @@ def test_dimensions_stand_against_what_varies(open_page: Open, root: Path) -> No
     against = next(b for b in at.button_group if b.key == "dimension_against")
     assert list(against.options) == ["D", "N"]
     family, records = find_family("amplitudes", root), Queue(root).scan()
-    measured = surrogates.dimensions(family, [records[name] for name in cells])
+    measured = special.dimensions(family, [records[name] for name in cells])
     assert [(one.events, one.label, one.D, one.d) for one in measured[:2]] == [
         ("ttH", "points 100, parameters 1,000", 100.0, 5.0), ("ttH", "points 1,000, parameters 1,000", 1000.0, 5.0),
     ]  # fmt: skip
@@ -152,13 +152,13 @@ def test_pulls_of_the_cell_with_most_points_come_first(open_page: Open, root: Pa
     choice.set_value(cells[0]).run()
     assert told(at) == ""
     queue = Queue(root)
-    drawn = surrogates.pulls(queue, queue.scan()[cells[0]])
+    drawn = special.pulls(queue, queue.scan()[cells[0]])
     assert drawn is not None
     assert (drawn.edges[0], drawn.edges[-1], drawn.points.sum(), drawn.target) == (-6, 6, 4000, "log")
     assert drawn.density[29:31].mean() == pytest.approx(1 / np.sqrt(8 * np.pi), rel=0.1)
     assert drawn.ends == pytest.approx(2 * ndtr(-2.9), rel=0.4)
     (name,) = grow(root, {"points": "100", "objective": "heteroscedastic", "target": "raw"}, PULLS)
-    raw = surrogates.pulls(queue, queue.scan()[name])
+    raw = special.pulls(queue, queue.scan()[name])
     assert raw is not None
     assert raw.target == "raw"
 
@@ -182,10 +182,10 @@ def test_cells_without_either_show_neither(open_page: Open, root: Path) -> None:
 
 
 def test_events_have_the_name_of_their_process_or_file() -> None:
-    assert surrogates.title(Source("simulated", "Zgg", 0.0)) == "Zgg"
-    assert surrogates.title(Source("simulated", "Zgg", 1000.0)) == "Zgg at 1,000 GeV"
-    assert surrogates.title(Source("toy", "Zgg", 0.0)) == "toy Zgg"
-    assert surrogates.title(Source("mine.npz", "Zg", 0.0)) == "mine.npz"
+    assert special.title(Source("simulated", "Zgg", 0.0)) == "Zgg"
+    assert special.title(Source("simulated", "Zgg", 1000.0)) == "Zgg at 1,000 GeV"
+    assert special.title(Source("toy", "Zgg", 0.0)) == "toy Zgg"
+    assert special.title(Source("mine.npz", "Zg", 0.0)) == "mine.npz"
 
 
 def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, root: Path, db: Database) -> None:
@@ -194,7 +194,7 @@ def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, roo
     assert "Exponents and laws on the page Precision" in [
         link.proto.label for link in cast(list[Any], at.get("page_link"))
     ]
-    start = special.fit(find_family("amplitudes", root))
+    start = special.special_of(find_family("amplitudes", root)).fit
     table = tables.add(db, grid(), "grid.csv")
     at = open_page("fit", table=table.id, refits="50", **start)
     at = next(b for b in at.button if b.label == "Fit").click().run()
@@ -202,7 +202,7 @@ def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, roo
     spec = results.fit(db, at.query_params["fit"]).spec
     assert (spec.law, spec.axis, spec.objective) == ("power", "D", "ols-log")
     assert (spec.relative_error, spec.interval) == (0.1, "profile")
-    assert special.fit(find_family("teacher-student", root)) == {}
+    assert special.special_of(find_family("teacher-student", root)).fit == {}
 
 
 def test_nothing_that_trains_is_imported() -> None:

@@ -173,6 +173,17 @@ def test_failed_cells_say_why_most_of_them_did(open_page: Open, root: Path) -> N
     assert "3 failed" in bars(at)
 
 
+@pytest.mark.parametrize(
+    ("linked", "shown"), [("Training steps", "Training steps"), ("Updates", "Training steps"), ("Compute", "Compute")]
+)
+def test_a_link_chooses_the_axis_of_the_curves(open_page: Open, root: Path, linked: str, shown: str) -> None:
+    """Links of earlier versions call the training steps Updates."""
+    sweep.launch(root, typed_grid(EXAMPLE, {"width": "8", "samples": "512"}), EXAMPLE)
+    at = open_page("train", against=linked)
+    assert told(at) == ""
+    assert at.button_group(key="against").value == shown
+
+
 def test_the_whole_log_holds_every_attempt(root: Path) -> None:
     (name,) = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8"}), EXAMPLE).cells
     queue = Queue(root)

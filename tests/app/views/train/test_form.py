@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.app import workspace
 from isoplan.app.earlier import bundled_cells
-from isoplan.app.views.training import preview
+from isoplan.app.views.training import form
 from isoplan.app.workspace import Settings
 from isoplan.engine.store.database.database import Database
 from isoplan.trainers.backend.estimate.forecast import Estimate, estimate
@@ -223,7 +223,7 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
     ],
 )  # fmt: skip
 def test_an_estimate_says_time_money_and_disk(found: Estimate, cap: Cap, text: str) -> None:
-    assert preview.costs_text(found, cap) == text
+    assert form.costs_text(found, cap) == text
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_cell(

@@ -1,18 +1,51 @@
-"""Sliders over compute and over targets: their ranges and positions."""
+"""Input fields of a question: small fields in a sentence that wraps, and sliders over compute and over targets."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
-from isoplan.app.views.widgets.state import keep_possible
+from isoplan.app.views.widgets.state import choose_among, keep_possible, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing.sections import one_axis_curve
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.feasibility import floor_of
 from isoplan.engine.planning.plan.support import budgets
+
+
+@contextmanager
+def blanks(key: str) -> Iterator[None]:
+    """Open the line that contains the words and fields."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"blanks_{key}"):
+        yield
+
+
+def words(text: str) -> None:
+    """Show the words between two fields."""
+    st.markdown(text, width="content")
+
+
+def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
+    """Show a text field; ``label`` is its name for screen readers.
+
+    The text is in the link as ``key``, and each change is an entry of the browser's history.
+    """
+    st.session_state[key] = typed(key, start)
+    return str(
+        st.text_input(
+            label, key=key, max_chars=100, width=width, placeholder=hint, label_visibility="collapsed",
+            on_change=lambda: remember_typed(key, st.session_state[key] or "", start),
+        )
+    )  # fmt: skip
+
+
+def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
+    """Show a selection whose options can change with the evidence; the link contains the choice as ``name``."""
+    return choose_among(label, options, name, width=width, label_visibility="collapsed")
+
 
 BEYOND = 3
 """Decades beyond the runs that the compute slider covers."""
