@@ -48,7 +48,7 @@ def _row(kind: str) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
         write_jets(Path(folder) / "jets.root", found)
-        jets = sum(len(piece.labels) for piece in read_jets(Path(folder) / "jets.root", CONFIGURATIONS["21x128"]))
+        jets = sum(len(piece.labels) for piece in read_jets([Path(folder) / "jets.root"], CONFIGURATIONS["21x128"]))
         chain += time.process_time() - began
     assert jets == len(ak.concatenate(found))
     events = BATCH * BATCHES

@@ -1,4 +1,4 @@
-"""Jets for the set Transformer: features of all particles in one array, and the layout of a batch.
+"""Jets for the set Transformer: features of all particles in one array.
 
 A set of jets is a folder of plain .npy files on disk. They are mapped into memory and never loaded completely.
 """
@@ -22,8 +22,7 @@ from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder
 from isoplan.trainers.jets.features import MOST_PARTICLES
-from isoplan.trainers.packed import rectangles
-from isoplan.trainers.packed.rectangles import CALLS, runs
+from isoplan.trainers.packed.rectangles import runs
 
 TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
 """Data types of the arrays of a set. Each array is in a file of its name."""
@@ -54,19 +53,6 @@ class JetSet:
     def lengths(self) -> Ints:
         """The number of particles of each jet, (jets,)."""
         return np.diff(self.starts)
-
-    def take(self, jets: slice) -> JetSet:
-        """Return consecutive jets. Their features are a view, so nothing is read until it is used."""
-        first, last, step = jets.indices(len(self))
-        if step != 1:
-            raise ValueError("only jets that follow each other")
-        last = max(first, last)
-        starts = self.starts[first : last + 1]
-        return JetSet(self.features[starts[0] : starts[-1]], starts - starts[0], self.labels[first:last])
-
-    def save(self, folder: Path) -> JetSet:
-        """Write the jets to ``folder`` and return them mapped from there. Raises as ``write``."""
-        return write([self], folder)
 
     @classmethod
     def open(cls, folder: Path) -> JetSet:
@@ -175,28 +161,3 @@ def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Sing
     starts = jets.starts[chosen]
     lengths = np.minimum(jets.starts[chosen + 1] - starts, most)
     return jets.features[runs(starts, lengths)], lengths, jets.labels[chosen]
-
-
-@dataclass(frozen=True)
-class Layout(rectangles.Layout):
-    """Layout of the tokens of a batch. ``particles`` (P,) is the row of each particle, in the original order.
-
-    ``filled`` counts [CLS] and particles; [CLS] comes first.
-    """
-
-    particles: Ints
-
-    @property
-    def cls(self) -> Ints:
-        """The row of each jet's [CLS], (B,), in ``order``."""
-        return self.first
-
-
-def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
-    """Return the layout of jets with ``lengths`` (B,) particles; B is at least 1.
-
-    An additional rectangle costs as much time as ``calls`` rows of padding. The jets of a batch are never selected by
-    length, because it is correlated with the class.
-    """
-    found = rectangles.lay_out(lengths + 1, calls)
-    return Layout(**found.__dict__, particles=runs(found.begins + 1, lengths))

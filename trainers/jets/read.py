@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -27,78 +26,48 @@ POSITIVE = ("jet_pt", "jet_energy")
 VERSION = 1
 """Version of the features. Increase it if the same files give other features."""
 
-Paths = str | Path | Sequence[str | Path]
 
-
-def read_jets(paths: Paths, configuration: Configuration, most: int | None = None) -> Iterator[JetSet]:
+def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[JetSet]:
     """Yield the jets of some files, a few thousand at a time, in the order of the files.
 
-    ``paths`` are files, folders (their *.root) and patterns. ``most`` limits the jets: the first jets of every file are
-    read, as evenly as possible, up to ``most`` in total. Files often have only one class, so training must mix them.
     Jets without particles are kept, since a tagger must classify them too. Every file is opened once before the first
     jet is read. Raises PlannerError, with file and branch, for invalid data.
     """
-    if most is not None and most < 1:
-        raise PlannerError(f"{most} jets cannot be read: ask for at least one.")
     branches = (*configuration.branches, *LABELS)
-    files = find_files(paths)
-    counts = [_count(path, branches) for path in files]
-    for path, share in zip(files, shares(counts, most), strict=True):
+    for path in files:
+        _check_tree(path, branches)
+    for path in files:
         first = 0
-        for arrays in _arrays(path, branches, share):
-            yield _jets(path, first, arrays, configuration)
-            first += len(arrays)
+        with _tree(path) as tree:
+            for arrays in tree.iterate(list(branches), step_size=STEP, library="ak"):
+                yield _jets(path, first, arrays, configuration)
+                first += len(arrays)
 
 
-def prepare(paths: Paths, configuration: Configuration, folder: Path, most: int | None = None) -> JetSet:
+def prepare(files: Sequence[Path], configuration: Configuration, folder: Path) -> JetSet:
     """Return the jets of ``read_jets``, mapped from a folder inside ``folder``. They are read only once.
 
-    The folder's name is a hash of the files (name, size, modification time), ``configuration`` and ``most``, so that
-    other jets never replace these. A feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write``.
+    The folder's name is a hash of the files (name, size, modification time) and ``configuration``, so that other jets
+    never replace these. A feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write``.
     """
     features = [(f.name, f.branches, f.centre, f.scale, f.low, f.high) for f in configuration.features]
-    files = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in find_files(paths)]
-    whole = repr((VERSION, configuration.name, configuration.particles, features, files, most))
+    states = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in files]
+    whole = repr((VERSION, configuration.name, configuration.particles, features, states, None))
     place = folder / f"{configuration.name}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
     if place.is_dir():
         try:
             return JetSet.open(place)
         except PlannerError:
             pass  # damaged: rewrite
-    return write(read_jets(paths, configuration, most), place)
+    return write(read_jets(files, configuration), place)
 
 
-def find_files(paths: Paths) -> list[Path]:
-    """Return the distinct files of ``paths``: files, the *.root of folders by name, and matches of patterns."""
-    found: dict[Path, Path] = {}
-    for one in [paths] if isinstance(paths, str | Path) else paths:
-        path = Path(one).expanduser()
-        if path.is_dir():
-            here = sorted(p for p in path.glob("*.root") if not p.name.startswith("."))
-        elif not path.exists() and has_magic(str(path)):
-            here = sorted(Path(p) for p in glob(str(path), recursive=True))
-        else:
-            here = [path]
-        if not here:
-            raise PlannerError(f"{one} names no ROOT file: give a file, a folder of *.root files, or a pattern.")
-        for file in here:
-            if not file.is_file():
-                raise PlannerError(f"There is no file {file}: give a ROOT file, a folder of them, or a pattern.")
-            found.setdefault(file.resolve(), file)
-    if not found:
-        raise PlannerError("No ROOT file is named: give a file, a folder of *.root files, or a pattern.")
-    return list(found.values())
-
-
-def shares(counts: Sequence[int], most: int | None) -> list[int]:
-    """Return the number of jets to read of each file, ``most`` in total: equal ones, as far as files have them."""
-    if most is None or most >= sum(counts):
-        return list(counts)
-    taken, left = [0] * len(counts), most
-    for rank, i in enumerate(sorted(range(len(counts)), key=lambda i: counts[i])):
-        taken[i] = min(counts[i], left // (len(counts) - rank))
-        left -= taken[i]
-    return taken
+def find_files(folder: Path) -> list[Path]:
+    """Return the ROOT files of a folder by name. Raises PlannerError if there are none."""
+    files = sorted(path for path in folder.glob("*.root") if not path.name.startswith("."))
+    if not files:
+        raise PlannerError(f"{folder} names no ROOT file: give a folder of *.root files.")
+    return files
 
 
 @contextmanager
@@ -130,23 +99,14 @@ def _tree(path: Path) -> Iterator[Any]:
         raise PlannerError(f"{path} is damaged or cut short: copy it or simulate it again.") from error
 
 
-def _count(path: Path, branches: Sequence[str]) -> int:
-    """Return the number of jets of a file. Raises PlannerError if it has none or lacks a branch."""
+def _check_tree(path: Path, branches: Sequence[str]) -> None:
+    """Check that a file has jets and all branches. Raises PlannerError if not."""
     with _tree(path) as tree:
         if missing := [name for name in branches if name not in tree]:
             some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
             raise PlannerError(f"{path} has no branch {some}: give files with the branches of JetClass.")
         if tree.num_entries == 0:
             raise PlannerError(f"{path} holds no jets: leave it out or simulate it again.")
-        return int(tree.num_entries)
-
-
-def _arrays(path: Path, branches: Sequence[str], stop: int) -> Iterator[Any]:
-    """Yield the first ``stop`` jets of a file as Awkward arrays, in steps."""
-    if not stop:
-        return
-    with _tree(path) as tree:
-        yield from tree.iterate(list(branches), entry_stop=stop, step_size=STEP, library="ak")
 
 
 def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:

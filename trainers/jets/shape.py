@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets.jetset import lay_out
 
 HEAD_WIDTH = 64
 
@@ -88,18 +87,3 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
     layer = tokens * (4 * d * d + 2 * d * shape.hidden) + 2 * d * tokens**2
     products = shape.layers * layer + d * shape.classes
     return FORWARD_AND_BACKWARD * products + ON_DATA * n * shape.features * d
-
-
-def executed_flops(shape: Shape, lengths: ArrayLike) -> float:
-    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), with padding.
-
-    The last layer is only for [CLS]: its query and its values are mapped for one token per jet. These FLOPs over the
-    time of a step are the speed of the machine; C over that time is the speed that counts for the model.
-    """
-    d, n = shape.width, np.asarray(lengths, np.int64)
-    layout = lay_out(n)
-    squares = sum((r.members.stop - r.members.start) * r.tokens**2 for r in layout.rectangles)
-    layer = layout.rows * (4 * d * d + 2 * d * shape.hidden) + 2 * d * squares
-    last = len(n) * (4 * d * d + 2 * d * shape.hidden) + 2 * d * shape.heads * layout.rows
-    products = (shape.layers - 1) * layer + last + len(n) * d * shape.classes
-    return float(FORWARD_AND_BACKWARD * products + ON_DATA * n.sum() * shape.features * d)
