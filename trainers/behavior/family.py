@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, sizes
-from isoplan.trainers.behavior.memory import needs
+from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.behavior.model.shape import VERSION
 from isoplan.trainers.behavior.scores.metrics import METRICS
 from isoplan.trainers.cell import Family, Preset, RunContext

@@ -13,10 +13,11 @@ from scipy.stats import kstest, spearmanr
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.popularity import popularity
 from isoplan.trainers.behavior.logs.split import by_share, leave_last_out
-from isoplan.trainers.behavior.logs.synthetic import SHORTEST, Made, World, beliefs, chances, floor, make
+from isoplan.trainers.behavior.logs.synthetic import SHORTEST, Made, World, make
 from isoplan.trainers.behavior.model.item_features import Groups
 from isoplan.trainers.behavior.scores.metrics import evaluate
 from isoplan.trainers.behavior.scores.ranks import rank_catalogue
+from tests.trainers.behavior.exact import beliefs, chances, floor, popularity_of, text_of
 
 SMALL = World(users=3000, items=400, topics=20, interests=6, drift=0.1, taste=4.0, seed=3)
 
@@ -68,11 +69,11 @@ def test_the_events_happen_as_often_as_the_chances_say() -> None:
 @pytest.mark.parametrize("zipf", [0.0, 0.8, 1.2])
 def test_items_are_as_popular_as_asked(zipf: float) -> None:
     made = make(World(users=20_000, items=500, zipf=zipf, seed=1))
-    falling = np.sort(made.truth.popularity)[::-1]
+    falling = np.sort(popularity_of(made.truth))[::-1]
     assert falling == pytest.approx(np.arange(1, 501.0) ** -zipf / np.sum(np.arange(1, 501.0) ** -zipf), rel=1e-6)
     counts = popularity(made.log)
     assert counts.zipf == pytest.approx(zipf, abs=0.05)
-    assert spearmanr(counts.counts, made.truth.popularity).statistic > 0.95 or zipf == 0
+    assert spearmanr(counts.counts, popularity_of(made.truth)).statistic > 0.95 or zipf == 0
 
 
 def test_knowing_more_predicts_better() -> None:
@@ -86,7 +87,7 @@ def test_knowing_more_predicts_better() -> None:
     known = np.eye(SMALL.interests)[made.interests]
     losses = [
         np.log(SMALL.items),
-        float(-np.log(truth.popularity[log.items[scored]]).mean()),
+        float(-np.log(popularity_of(truth)[log.items[scored]]).mean()),
         _by_last_category(made, scored),
         float(floor(made, believed, scored).mean()),
         float(floor(made, known, scored).mean()),
@@ -124,7 +125,7 @@ def test_the_oracle_ranks_best() -> None:
         return dict(evaluate([(found, history)], SMALL.items, (10,)).metrics)
 
     best = metrics(chances(made.truth, believed[scored]))
-    plain = metrics(np.tile(made.truth.popularity, (len(scored), 1)))
+    plain = metrics(np.tile(popularity_of(made.truth), (len(scored), 1)))
     assert best["loss"] == pytest.approx(floor(made, believed, scored).mean(), rel=1e-9)
     for name in ("recall@10", "NDCG@10", "MRR@10", "coverage@10"):
         assert best[name] > 1.1 * plain[name]
@@ -135,7 +136,7 @@ def test_features_tell_the_topic() -> None:
     items, topics = made.log.catalogue, made.truth.topics
     told = items.features.categories[:, 0] - 1 == topics % SMALL.categories
     assert 0.75 < told.mean() < 0.9
-    words = items.text(20)
+    words = text_of(items, 20)
     assert words.max() < items.vocabulary
     shared = [[len(set(a[a > 0]) & set(b[b > 0])) for b in words[:60]] for a in words[:60]]
     same = topics[:60, None] == topics[None, :60]

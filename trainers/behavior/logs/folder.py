@@ -1,7 +1,7 @@
 """A folder with a log: its tables, their columns in ``columns.toml``, and its arrays, memory-mapped by cells.
 
 Each table is a CSV, TSV or Parquet file. ``events`` may also be lines of ``user item`` (``events.txt``).
-``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.columns.Columns``::
+``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.read.Columns``::
 
     [events]
     user = "customer"
@@ -32,9 +32,8 @@ from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder, write_json
-from isoplan.trainers.behavior.logs.columns import Columns
 from isoplan.trainers.behavior.logs.log import Features, Items, Log, Names, texts
-from isoplan.trainers.behavior.logs.read import AUTO, read_items, read_log
+from isoplan.trainers.behavior.logs.read import AUTO, Columns, read_items, read_log
 
 MAPPED = 2**16
 """Minimum bytes of a file that is mapped. Smaller files are read."""

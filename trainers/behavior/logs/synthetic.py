@@ -8,8 +8,8 @@ popularity. Text, category and price of an item depend on its topic, none of the
 information.
 
 This is a hidden Markov model, so the probability of the next event given the earlier ones is known exactly (forward
-recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). ``beliefs`` and ``chances`` return it, and ``floor`` the
-cross-entropy, which is the lower limit of the expected loss of any model.
+recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A), and with it the lower limit of the expected loss of any
+model.
 """
 
 from __future__ import annotations
@@ -81,19 +81,13 @@ class Truth:
 
     Item i has the topic ``topics[i]``, (items,), and within it the probability ``within[i]``, (items,). ``emission``
     (S, Z) is the probability of each topic under each interest, ``transition`` (S, S) that of each interest after each.
-    All interests are equally probable at first, and so at any time. ``popularity`` (items,) is the expected share of
-    all events of each item.
+    All interests are equally probable at first, and so at any time.
     """
 
     topics: Ints
     within: Floats
     emission: Floats
     transition: Floats
-
-    @property
-    def popularity(self) -> Floats:
-        """The expected share of all events of each item, (items,)."""
-        return self.emission.mean(axis=0)[self.topics] * self.within
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,40 +116,6 @@ def make(world: World) -> Made:
         _catalogue(world, truth.topics),
     )
     return Made(log, truth, interests)
-
-
-def beliefs(made: Made) -> Floats:
-    """Return the probability of each interest at each event given the earlier events of its user, (events, S)."""
-    log, truth = made.log, made.truth
-    topics = truth.topics[log.items]
-    found = np.empty((len(log), len(truth.transition)))
-    order = np.argsort(-log.lengths, kind="stable")
-    first, left = log.starts[:-1][order], log.lengths[order]
-    now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
-    for step in range(int(left.max(initial=0))):
-        active = int(np.searchsorted(-left, -step))  # users with more events, which come first
-        events = first[:active] + step
-        found[events] = now[:active]
-        seen = now[:active] * truth.emission.T[topics[events]]
-        now[:active] = (seen / seen.sum(axis=1, keepdims=True)) @ truth.transition
-    return found
-
-
-def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = None) -> Floats:
-    """Return the probability of items ``first`` to ``stop``, (Q, stop - first), given that of the interests, (Q, S)."""
-    some = slice(first, stop)
-    return (believed @ truth.emission)[:, truth.topics[some]] * truth.within[some]
-
-
-def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """Return -log of the probability of each of the ``events`` given the earlier ones, in nats.
-
-    Their mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
-    """
-    items = made.log.items[events]
-    topics = made.truth.topics[items]
-    chance = np.einsum("es,es->e", believed[events], made.truth.emission.T[topics])
-    return -np.log(chance * made.truth.within[items])
 
 
 STREAMS = (

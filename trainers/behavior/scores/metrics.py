@@ -35,13 +35,12 @@ AT = ("recall", "NDCG", "MRR", "coverage")
 class Evaluation:
     """``metrics`` of all scored events by name, and ``histories``: metrics by number of events before them.
 
-    ``events`` is the number of scored events, ``history_events`` that of each history. Histories without events are
-    omitted, and so is a perplexity that overflows.
+    ``events`` is the number of scored events. Histories without events are omitted, and so is a perplexity that
+    overflows.
     """
 
     events: int
     metrics: Mapping[str, float]
-    history_events: Mapping[int, int]
     histories: Mapping[int, Mapping[str, float]]
 
     def row(self) -> dict[str, float]:
@@ -104,13 +103,8 @@ def evaluate(
     if not whole.queries:
         raise PlannerError("There are no events to score: leave some for the validation or the test set.")
     metrics = whole.metrics() | {f"global_coverage@{k}": float(shown[k].sum() / offered.sum()) for k in cutoffs}
-    by_length = {length: tally for length, tally in tallies.items() if length is not None and tally.queries}
-    return Evaluation(
-        whole.queries,
-        metrics,
-        {n: t.queries for n, t in by_length.items()},
-        {n: t.metrics() for n, t in by_length.items()},
-    )
+    by_length = {n: tally.metrics() for n, tally in tallies.items() if n is not None and tally.queries}
+    return Evaluation(whole.queries, metrics, by_length)
 
 
 class _Tally:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
 from isoplan.trainers.behavior.logs.folder import open_log
-from isoplan.trainers.behavior.logs.log import Log
-from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, keep_facts
+from isoplan.trainers.behavior.logs.log import FOLDER, Cut, Facts, Log, keep_facts
 from isoplan.trainers.behavior.logs.popularity import describe_equal_items, describe_untrained, popularity
 from isoplan.trainers.behavior.logs.split import (
     Split,
