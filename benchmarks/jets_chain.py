@@ -15,8 +15,8 @@ from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate.chain import jets_of
 from isoplan.trainers.jets.simulate.detector import Noise
 from isoplan.trainers.jets.simulate.generate import Generator
+from isoplan.trainers.jets.simulate.parts import write_jets
 from isoplan.trainers.jets.simulate.processes import PROCESSES
-from isoplan.trainers.jets.simulate.write import write_jets
 
 BATCH, BATCHES = 128, 5
 

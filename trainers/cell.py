@@ -20,6 +20,13 @@ CELL_DIGITS = 20
 """Hexadecimal digits of a cell's name: two of a million cells share one with probability 1e-12."""
 
 
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+"""Pattern of the name of data: a folder or a file of the workspace."""
+PROCESS = 0.6e9
+"""Memory in bytes of a process that has imported torch and trains nothing."""
+Device = Annotated[Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")]
+
+
 class Cell(BaseModel):
     """One point of a grid, with every number that affects the training: the same cell gives the same run.
 

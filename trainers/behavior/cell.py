@@ -27,7 +27,7 @@ from isoplan.trainers.behavior.model.shape import (
 from isoplan.trainers.behavior.scores.metrics import TOP
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_bytes
 from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
-from isoplan.trainers.cell import Cell, CellError, Resources, Sizes
+from isoplan.trainers.cell import NAME, PROCESS, Cell, CellError, Device, Resources, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
@@ -36,7 +36,6 @@ UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
 """Assumed facts of a log that no cell has read yet."""
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class BehaviorCell(Cell):
@@ -142,9 +141,7 @@ class BehaviorCell(Cell):
         int,
         Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
     ] = 0
-    device: Annotated[
-        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
-    ] = "auto"
+    device: Device = "auto"
 
     @property
     def world(self) -> World:
@@ -292,8 +289,6 @@ def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
     return cell.model_copy(update=few)
 
 
-PROCESS = 0.6e9
-"""Memory in bytes of a process that has imported torch and trains nothing."""
 ADAM = 16
 """Bytes of a parameter with its gradient and both moments."""
 FLOAT, PLACE = 4, 8

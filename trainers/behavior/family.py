@@ -6,7 +6,6 @@ the user's own log.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.behavior.model.shape import VERSION
 from isoplan.trainers.behavior.scores.metrics import METRICS
-from isoplan.trainers.cell import Family, Preset, RunContext
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.cell import Family, Preset
+from isoplan.trainers.pytorch import train_with_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
 """A synthetic log that is large enough for small models to see each event at most once."""
@@ -54,7 +53,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="behavior",
             title="Recommender: an event embedder and a causal Transformer on event logs",
             cell=BehaviorCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Recommender cells", "behavior.training.cell_training", root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
             calibration_cell=partial(calibration_cell, root),
@@ -64,11 +63,3 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             presets=PRESETS,
         ),
     )
-
-
-def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and ``cell_training.train`` do."""
-    check_torch("Recommender cells", stream.device)
-    from isoplan.trainers.behavior.training import cell_training
-
-    return cell_training.train(root, cell, stream)

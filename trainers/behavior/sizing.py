@@ -84,11 +84,6 @@ class Sized:
         return sum(parameters(self.shape))
 
     @property
-    def share(self) -> float:
-        """The share s = p_e / N."""
-        return self.parts.s
-
-    @property
     def D(self) -> float:
         """The number of events T B L, with the mean number of events of a sequence as L."""
         return self.steps * self.parts.events

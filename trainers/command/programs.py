@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Cell, Family, Preset, Resources, Sizes, canonical
-from isoplan.trainers.command.environment import NAME
-from isoplan.trainers.command.process import train
+from isoplan.trainers.command.process import NAME, train
 
 FILE = "programs.toml"
 EXAMPLE = Path(__file__).with_name(FILE)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.cell import Cell, Resources, Sizes
+from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
 from isoplan.trainers.jets.features import CONFIGURATIONS, KINDS, Configuration
 from isoplan.trainers.jets.shape import Shape, learning_rate, parameters, training_flops
 
@@ -29,8 +29,6 @@ They are used for jets whose lengths are unknown.
 """
 BYTES_A_TOKEN = 34 * 4
 """Bytes per token, layer and width during training."""
-PROCESS = 0.6e9
-"""Memory in bytes of a process that has imported torch and trains nothing."""
 
 
 class JetCell(Cell):
@@ -39,7 +37,7 @@ class JetCell(Cell):
     data: Annotated[
         str,
         Field(
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            pattern=NAME,
             title="Data",
             description="simulated makes what is missing with Pythia; toy makes up numbers to try things out; any "
             "other name is a folder in jets/ of the workspace, with JetClass files in train, validation and test.",
@@ -91,9 +89,7 @@ class JetCell(Cell):
             description="For rejections, with a hundredth as many of each signal; 0 takes the validation jets.",
         ),
     ] = 0  # fmt: skip
-    device: Annotated[
-        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
-    ] = "auto"
+    device: Device = "auto"
     compile: Annotated[bool, Field(title="Compile", description="The model, on a GPU.")] = False
 
     @property

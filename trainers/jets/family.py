@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.cell import Family, Preset, RunContext
+from isoplan.trainers.cell import Family, Preset
 from isoplan.trainers.jets.cell import JetCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.jets.evaluate import METRICS
 from isoplan.trainers.jets.shape import VERSION
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.pytorch import train_with_torch
 
 PRESETS = {
     "example": Preset(
@@ -44,7 +44,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="jets",
             title="Jet tagging: a set Transformer on ten classes of jets",
             cell=JetCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Jets", "jets.training", root),
             sizes=sizes,
             needs=needs,
             calibration_cell=calibration_cell,
@@ -62,11 +62,3 @@ def simulation(root: Path, cells: Sequence[JetCell]) -> float:
     from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND
-
-
-def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and ``isoplan.trainers.jets.training.train`` do."""
-    check_torch("Jets", stream.device)
-    from isoplan.trainers.jets import training
-
-    return training.train(root, cell, stream)

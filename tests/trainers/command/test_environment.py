@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.reliability.commands import REFUSED, SECRETS, VALUES, as_argument, as_field, once, variables, workspace
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.command.environment import environment_of
+from isoplan.trainers.command.process import environment_of
 from isoplan.trainers.families import families
 
 OWN = str(Path(__file__).parents[3])

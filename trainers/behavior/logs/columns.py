@@ -167,11 +167,6 @@ def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoRet
     )
 
 
-def refuse_number(table: Table, batch: Batch, column: str) -> NoReturn:
-    """Raise PlannerError for the first number in a column of texts."""
-    _refuse_mixed(table, batch, column, is_number, AS_CATEGORY)
-
-
 def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
     """Raise PlannerError for the first text in a column of numbers."""
     _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
@@ -197,18 +192,6 @@ class Coder:
             self.codes.update({text: code for code, text in enumerate(new, start)})
         places = np.array([*(self.codes.get(text, -1) for text in distinct), -1], np.int32)
         return places[held.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)], new
-
-
-class Words:
-    """Word numbers of texts. Words get their final order after all texts are read."""
-
-    def __init__(self) -> None:
-        self.codes: dict[str, int] = {}
-
-    def split(self, text: str | None, most: int) -> list[int]:
-        """Return the first ``most`` words of a text, in lower case, as numbers from 0 in order of first appearance."""
-        found = WORD.findall(text.lower())[:most] if text else []
-        return [self.codes.setdefault(word, len(self.codes)) for word in found]
 
 
 def _refuse_empty(table: Table, batch: Batch, column: str) -> NoReturn:
@@ -276,7 +259,7 @@ class Column:
             return
         codes, new = self.coder.code(texts(self.table, batch, self.name))
         if not self.said and any(map(is_number, new)):
-            refuse_number(self.table, batch, self.name)
+            _refuse_mixed(self.table, batch, self.name, is_number, AS_CATEGORY)
         if len(self.coder.codes) > MOST_CATEGORIES:
             raise PlannerError(
                 f"Column {self.name} of {self.table.name} has more than {MOST_CATEGORIES:,} different texts: name it "
@@ -332,11 +315,14 @@ def _stacked(columns: Sequence[Column], whole: NDArray[Any]) -> NDArray[Any]:
 
 
 class Texts:
-    """The words of rows while they are read."""
+    """The words of rows while they are read: the first words of each, in lower case.
+
+    Words are numbers from 0 in order of first appearance. ``finish`` gives them their final order.
+    """
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
         self.table, self.columns = table, columns
-        self.words, self.lengths, self.parts = Words(), list[int](), list[Codes]()
+        self.codes, self.lengths, self.parts = dict[str, int](), list[int](), list[Codes]()
 
     def add(self, batch: Batch, rows: Ints | None = None) -> None:
         """Add the words of all rows of a batch, or of the given ``rows``."""
@@ -345,10 +331,9 @@ class Texts:
         found = [texts(self.table, batch, name) for name in self.columns]
         if rows is not None:
             found = [cells.take(pa.array(rows)) for cells in found]
-        lists = [
-            self.words.split(" ".join(filter(None, row)), MOST_WORDS)
-            for row in zip(*(cells.to_pylist() for cells in found), strict=True)
-        ]
+        rows_of_texts = zip(*(cells.to_pylist() for cells in found), strict=True)
+        words = (WORD.findall(" ".join(filter(None, row)).lower())[:MOST_WORDS] for row in rows_of_texts)
+        lists = [[self.codes.setdefault(word, len(self.codes)) for word in some] for some in words]
         self.lengths.extend(map(len, lists))
         self.parts.append(np.fromiter(chain.from_iterable(lists), np.int32))
 
@@ -357,7 +342,7 @@ class Texts:
         if not self.columns:
             return np.zeros(0, np.int32), np.zeros(rows + 1, np.int64), 1
         whole = np.concatenate(self.parts)
-        counts = np.bincount(whole, minlength=len(self.words.codes))
+        counts = np.bincount(whole, minlength=len(self.codes))
         numbers_ = np.empty(len(counts), np.int32)
         numbers_[np.argsort(-counts, kind="stable")] = np.arange(len(counts)) + RARE + 1
         numbers_[numbers_ >= VOCABULARY] = RARE

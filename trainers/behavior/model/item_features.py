@@ -183,8 +183,8 @@ def fields_of(items: Items, buckets: int = 0, events: Features | None = None) ->
 
     Ids are read if items have no other features, so that neither text nor columns differ between items, or if
     ``buckets`` sets the number of rows for their hashes. Otherwise items may share all features, which
-    ``describe_equal_items`` of ``logs.popularity`` reports. With at least as many rows as items, the default up to 2^20 items, each item has its
-    own row.
+    ``popularity.describe_equal_items`` reports. With at least as many rows as items, the default up to 2^20 items, each
+    item has its own row.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0

@@ -21,11 +21,10 @@ from isoplan.trainers.jets.features import (
 )
 from isoplan.trainers.jets.read import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
-from isoplan.trainers.jets.simulate.chain import empty, make_jets
-from isoplan.trainers.jets.simulate.cluster import turn
+from isoplan.trainers.jets.simulate.chain import empty, make_jets, turn
 from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
+from isoplan.trainers.jets.simulate.parts import write_jets
 from isoplan.trainers.jets.simulate.processes import PROCESSES
-from isoplan.trainers.jets.simulate.write import write_jets
 
 QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 
