@@ -18,7 +18,8 @@ from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.sweep import at_budget
-from isoplan.trainers.behavior.scores.baselines import COLUMNS, Regime, untrained
+from isoplan.trainers.behavior.scores.baselines import COLUMNS, untrained
+from isoplan.trainers.behavior.scores.metrics import Regime
 from isoplan.trainers.bundle import write
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
 

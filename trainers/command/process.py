@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import select
 import selectors
 import shutil
 import signal
@@ -187,8 +188,6 @@ def _lines(
 
 def _drained(process: subprocess.Popen[bytes]) -> bool:
     """Return whether all output of an ended program is read. A child may keep the output open."""
-    import select
-
     assert process.stdout is not None
     assert process.stderr is not None
     ready, _, _ = select.select([process.stdout, process.stderr], [], [], 0)
@@ -251,8 +250,6 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:
-    import select
-
     streams = [one for one in (process.stdout, process.stderr) if one is not None]
     for one in select.select(streams, [], [], 0)[0]:
         os.read(one.fileno(), CHUNK)
@@ -306,13 +303,13 @@ def environment_of(
 
     ``threads`` are those of the cell. A name in ``named`` that ``source`` lacks is ignored.
     """
-    passed = {name: value for name, value in source.items() if name in named or _is_passed(name)}
+    passed = {
+        name: value
+        for name, value in source.items()
+        if name in PASSED or name in named or (name.startswith(PREFIXES) and name not in NEVER)
+    }
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
     return {**passed, **_paths(command, source), "PYTHONUNBUFFERED": "1", **limits, **given}
-
-
-def _is_passed(name: str) -> bool:
-    return name in PASSED or (name.startswith(PREFIXES) and name not in NEVER)
 
 
 def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:

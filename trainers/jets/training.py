@@ -181,9 +181,7 @@ def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
 
 
 def _rate(cell: JetCell, update: int, total: int) -> float:
-    if cell.schedule == "constant":
-        return cell.peak_rate
-    return warm_cosine(cell.peak_rate, update, total)
+    return cell.peak_rate if cell.schedule == "constant" else warm_cosine(cell.peak_rate, update, total)
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:

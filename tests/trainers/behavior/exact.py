@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.trainers.behavior.logs.log import Codes, Items
-from isoplan.trainers.behavior.logs.synthetic import Made, Truth
+from isoplan.trainers.behavior.logs.log import Codes, Items, Log
+from isoplan.trainers.behavior.logs.synthetic import Truth, World, interests_of, make, truth_of
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A log and the model that generated it. ``interests`` (events,) is the interest of the user at each event.
+
+    ``transition`` (S, S) is the probability of each interest after each.
+    """
+
+    log: Log
+    truth: Truth
+    interests: Codes
+    transition: Floats
+
+
+def make_exact(world: World) -> Made:
+    """Return the log of a world with the model that generates it."""
+    log = make(world)
+    stay = np.eye(world.interests)
+    moved = (np.roll(stay, 1, axis=1) + np.roll(stay, -1, axis=1)) / 2
+    transition = (1 - world.drift) * stay + world.drift * moved
+    return Made(log, truth_of(world), interests_of(world, log.starts), transition)
 
 
 def beliefs(made: Made) -> Floats:
     """Return the probability of each interest at each event given the earlier events of its user, (events, S)."""
     log, truth = made.log, made.truth
     topics = truth.topics[log.items]
-    found = np.empty((len(log), len(truth.transition)))
+    found = np.empty((len(log), len(made.transition)))
     order = np.argsort(-log.lengths, kind="stable")
     first, left = log.starts[:-1][order], log.lengths[order]
     now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
@@ -22,7 +46,7 @@ def beliefs(made: Made) -> Floats:
         events = first[:active] + step
         found[events] = now[:active]
         seen = now[:active] * truth.emission.T[topics[events]]
-        now[:active] = (seen / seen.sum(axis=1, keepdims=True)) @ truth.transition
+        now[:active] = (seen / seen.sum(axis=1, keepdims=True)) @ made.transition
     return found
 
 

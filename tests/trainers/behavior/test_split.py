@@ -152,12 +152,9 @@ def test_packed_windows_follow_each_other() -> None:
 
 def test_shares_of_the_events() -> None:
     log = make([50, 50], 2 * [float(t) for t in range(50)])
-    split = by_share(log, 0.2, 0.1)
-    assert (split.train - split.first).tolist() == [35, 35]
+    split = by_share(log)
+    assert (split.train - split.first).tolist() == [40, 40]
     assert (split.test - split.validation).tolist() == [5, 5]
-    for shares in ((0.0, 0.1), (0.6, 0.4), (0.1, float("nan"))):
-        with pytest.raises(PlannerError, match=r"The shares .* must be above 0 and below 1 together: lower them"):
-            by_share(log, *shares)
 
 
 def test_splits_that_are_none() -> None:

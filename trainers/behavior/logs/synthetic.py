@@ -80,42 +80,24 @@ class Truth:
     """The model that generates the events.
 
     Item i has the topic ``topics[i]``, (items,), and within it the probability ``within[i]``, (items,). ``emission``
-    (S, Z) is the probability of each topic under each interest, ``transition`` (S, S) that of each interest after each.
-    All interests are equally probable at first, and so at any time.
+    (S, Z) is the probability of each topic under each interest. All interests are equally probable at any time.
     """
 
     topics: Ints
     within: Floats
     emission: Floats
-    transition: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
-    """A log and the model that generated it. ``interests`` (events,) is the interest of the user at each event."""
-
-    log: Log
-    truth: Truth
-    interests: Codes
-
-
-def make(world: World) -> Made:
+def make(world: World) -> Log:
     """Generate the log of a world. The result is deterministic."""
-    truth = _truth(world)
+    truth = truth_of(world)
     lengths = _lengths(world)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    interests = _interests(world, starts)
+    interests = interests_of(world, starts)
     topics = _drawn(truth.emission.cumsum(axis=1), interests, _rng(world, "topics").random(starts[-1]))
     items = _items_of(truth, topics, _rng(world, "choices").random(starts[-1]))
-    log = Log(
-        texts([f"u{u}" for u in range(world.users)]),
-        starts,
-        items,
-        _times(world, starts),
-        Features.none(len(items)),
-        _catalogue(world, truth.topics),
-    )
-    return Made(log, truth, interests)
+    users, catalogue = texts([f"u{u}" for u in range(world.users)]), _catalogue(world, truth.topics)
+    return Log(users, starts, items, _times(world, starts), Features.none(len(items)), catalogue)
 
 
 STREAMS = (
@@ -129,7 +111,8 @@ def _rng(world: World, stream: str) -> np.random.Generator:
     return np.random.default_rng([world.seed, STREAMS.index(stream)])
 
 
-def _truth(world: World) -> Truth:
+def truth_of(world: World) -> Truth:
+    """Return the model that generates the events of a world."""
     weights = np.arange(1, world.items + 1, dtype=np.float64) ** -world.zipf
     weights = _rng(world, "ranks").permutation(weights / weights.sum())
     topics = _rng(world, "topic").permutation(np.arange(world.items) % world.topics)
@@ -140,10 +123,7 @@ def _truth(world: World) -> Truth:
     wanted = waves @ rng.normal(size=(2, world.dimensions)) + 0.3 * rng.normal(size=(world.interests, world.dimensions))
     offered = rng.normal(size=(world.topics, world.dimensions))
     scores = world.taste * wanted @ offered.T / np.sqrt(world.dimensions)
-    stay = np.eye(world.interests)
-    moved = (np.roll(stay, 1, axis=1) + np.roll(stay, -1, axis=1)) / 2
-    transition = (1 - world.drift) * stay + world.drift * moved
-    return Truth(topics, weights / shares[topics], _balanced(np.exp(scores - scores.max()), shares), transition)
+    return Truth(topics, weights / shares[topics], _balanced(np.exp(scores - scores.max()), shares))
 
 
 def _balanced(emission: Floats, shares: Floats) -> Floats:
@@ -163,8 +143,8 @@ def _lengths(world: World) -> Ints:
     return np.clip(np.rint(drawn), SHORTEST, world.longest).astype(np.int64)
 
 
-def _interests(world: World, starts: Ints) -> Codes:
-    """Return the interest at each event, a random walk on the ring."""
+def interests_of(world: World, starts: Ints) -> Codes:
+    """Return the interest of the user at each event, (events,): a random walk on the ring."""
     steps = _rng(world, "drift").random(starts[-1])
     moves = (steps < world.drift / 2).astype(np.int64) - (steps > 1 - world.drift / 2)
     moves[starts[:-1]] = _rng(world, "interests").integers(0, world.interests, world.users)

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +30,9 @@ from isoplan.trainers.backend.store.files import write_json
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Part, Split, Windows, pack
 from isoplan.trainers.behavior.model.shape import VERSION
-from isoplan.trainers.behavior.scores.metrics import TOP, evaluate
+from isoplan.trainers.behavior.scores.metrics import TOP, Regime, evaluate
 from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data
-
-Regime = Literal["local", "full"]
 
 KEPT = "baselines"
 """Folder of a workspace with the baselines of each log, so that they are computed once."""

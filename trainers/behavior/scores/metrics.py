@@ -20,6 +20,8 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.scores.ranks import Ranked
 
+Regime = Literal["local", "full"]
+"""Candidates of an evaluation: those of a batch, or the whole catalogue."""
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)
 """Largest K of the metrics at K."""

@@ -76,7 +76,7 @@ def open_data(root: Path, cell: BehaviorCell) -> Data:
     Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the batch is larger than
     the data.
     """
-    log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
+    log = make(cell.world) if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = SPLITS[cell.split](log)
     train = training_windows(split, cell.length)
     check_batch(cell, len(train))
