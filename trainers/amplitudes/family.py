@@ -10,7 +10,7 @@ from typing import Any
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.amplitudes.surrogate.accuracy import METRICS
 from isoplan.trainers.amplitudes.surrogate.shape import VERSION
-from isoplan.trainers.cell import Family, Preset, RunContext
+from isoplan.trainers.cell import Family, Preset, RunContext, TableColumns
 from isoplan.trainers.pytorch import check_torch
 
 PRESETS = {
@@ -45,6 +45,19 @@ PRESETS = {
 }  # fmt: skip
 
 
+COLUMNS = TableColumns(
+    fields=("process", "sqrt_s", "network", "parameters", "layers", "objective", "target", "parametrization", "seed"),
+    measured=(
+        *("N", "D", "C", "d", "loss", "spread", "relative_median", "relative_mean", "relative_99", "epsilon"),
+        *("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2", "sigma_mean"),
+        *("dimension", "dimension_spread", "dimension_inputs", "dimension_inputs_spread"),
+        *("width_used", "layers_used", "rate_used", "batch_used", "updates", "seen", "epochs", "best_iteration"),
+        *("validation", "train"),
+    ),
+    curve=("loss",),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the family of amplitude surrogates that uses the events of the workspace ``root``."""
     return (
@@ -60,6 +73,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.behavior.model.shape import VERSION
-from isoplan.trainers.behavior.scores.metrics import METRICS
-from isoplan.trainers.cell import Family, Preset
+from isoplan.trainers.behavior.scores.metrics import BASELINES, HISTORIES, METRICS, SHORT, directions
+from isoplan.trainers.cell import Family, Preset, TableColumns
 from isoplan.trainers.pytorch import train_with_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
@@ -46,6 +46,23 @@ PRESETS = {
 }
 
 
+OWN = tuple(directions(histories=()))
+"""Metrics of the candidates by which a stage is judged."""
+OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
+"""Metrics of the other kind of candidates, for the rank correlations of the paper (Tables 15 to 17)."""
+COLUMNS = TableColumns(
+    fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),
+    measured=(
+        *("N", "p_e", "p", "s", "D", "U", "C", "C_step", "h_used", "width_used", "layers_used", "updates"),
+        *("rate_used", "train_loss", "train_in_batch", *OWN),
+        *(f"{name}/ctx_{length}" for name in SHORT for length in HISTORIES),
+        *(f"{regime}_{name}" for regime in ("local", "full") for name in OTHER),
+        *("D_stage1", "C_stage1", *BASELINES),
+    ),
+    curve=("loss", "entropy", "recall@10", "NDCG@10", "MRR@10"),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the families of two-part behavioural models on the event logs of the workspace ``root``."""
     return (
@@ -61,5 +78,6 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )

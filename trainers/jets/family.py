@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.cell import Family, Preset
+from isoplan.trainers.cell import Family, Preset, TableColumns
 from isoplan.trainers.jets.cell import JetCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.jets.evaluate import METRICS
+from isoplan.trainers.jets.features import KINDS
 from isoplan.trainers.jets.shape import VERSION
 from isoplan.trainers.pytorch import train_with_torch
 
@@ -37,6 +38,17 @@ JETS_A_SECOND = 35.0
 """Number of jets that a core simulates per second, averaged over the classes (docs/jets.md)."""
 
 
+COLUMNS = TableColumns(
+    fields=("inputs", "width", "epochs", "schedule", "seed", "tests"),
+    measured=(
+        *("N", "D", "U", "C", "loss", "accuracy", "batch_used", "rate_used", "n_p", "untrained"),
+        *("best_epoch", "rise", "overfits", "censored"),
+        *(f"{kind.metric}{end}" for kind in KINDS if kind.metric for end in ("", "_error", "_above")),
+    ),
+    curve=("loss",),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the family of jet tagging on the jets of the workspace ``root``."""
     return (
@@ -53,6 +65,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )
 

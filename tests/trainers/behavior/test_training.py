@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from isoplan.engine.errors import PlannerError  # noqa: E402
-from isoplan.trainers.behavior.bundled import COLUMNS  # noqa: E402
 from isoplan.trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
+from isoplan.trainers.behavior.family import COLUMNS  # noqa: E402
 from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
 from isoplan.trainers.behavior.model.shape import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
 from isoplan.trainers.behavior.scores.metrics import METRICS  # noqa: E402

@@ -33,6 +33,19 @@ AT = ("recall", "NDCG", "MRR", "coverage")
 """Metrics at K, which are better when larger."""
 
 
+SHORT = ("loss", "recall@10", "NDCG@10", "MRR@10")
+"""Metrics of a short list: of baselines, and by length of the history."""
+BASELINES = (
+    "guess_loss",
+    *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in SHORT),
+    *(f"{name}_full_recall@10" for name in ("popularity", "last_items")),
+    "scored",
+    "passes",
+    "untrained",
+)
+"""Baselines that a cell reports: for its own candidates, and the recall over the whole catalogue."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """``metrics`` of all scored events by name, and ``histories``: metrics by number of events before them.
