@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.report import Report
 from isoplan.trainers.jets.features import CONFIGURATIONS, NAMES
-from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.jetset import read_jets
 from isoplan.trainers.jets.simulate.chain import jets_of
 from isoplan.trainers.jets.simulate.detector import Noise
 from isoplan.trainers.jets.simulate.generate import Generator

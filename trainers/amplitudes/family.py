@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.amplitudes.surrogate.accuracy import METRICS
 from isoplan.trainers.amplitudes.surrogate.shape import VERSION
-from isoplan.trainers.cell import Family, Preset, RunContext, TableColumns
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.cell import Family, Preset, TableColumns
+from isoplan.trainers.pytorch import train_with_torch
 
 PRESETS = {
     "example": Preset(
@@ -65,7 +64,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="amplitudes",
             title="Amplitude surrogates: MLPs and LLoCa-Transformers that learn squared matrix elements",
             cell=AmplitudeCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Amplitude surrogates", "amplitudes.surrogate.training", root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
             calibration_cell=partial(calibration_cell, root),
@@ -76,11 +75,3 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             bundled=COLUMNS,
         ),
     )
-
-
-def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError if ``check_torch`` or ``training.train`` of the surrogate does."""
-    check_torch("Amplitude surrogates", stream.device)
-    from isoplan.trainers.amplitudes.surrogate import training
-
-    return training.train(root, cell, stream)

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import isoplan
 from isoplan.trainers.backend.store.files import LEAST_DISK, free
@@ -180,18 +181,15 @@ def _lines(
                     rest[name].clear()
             if stream.stopping:
                 raise Stopped
-            if process.poll() is not None and _drained(process):
+            if process.poll() is not None and not _ready(process):
                 return
             if time.monotonic() - said.at > silence:
                 raise CellError(f"The program said nothing for {silence:g} s and was ended: raise its silence.")
 
 
-def _drained(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether all output of an ended program is read. A child may keep the output open."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    ready, _, _ = select.select([process.stdout, process.stderr], [], [], 0)
-    return not ready
+def _ready(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
+    """Return the outputs of a program that can be read now. A child may keep the output of an ended program open."""
+    return select.select([one for one in (process.stdout, process.stderr) if one is not None], [], [], 0)[0]
 
 
 def _take(name: str, line: bytes, said: Said, stream: RunContext) -> None:
@@ -245,14 +243,9 @@ def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGTERM)
     until = time.monotonic() + GRACE
     while process.poll() is None and time.monotonic() < until:
-        _discard(process)
+        for one in _ready(process):
+            os.read(one.fileno(), CHUNK)
         time.sleep(0.02)
-
-
-def _discard(process: subprocess.Popen[bytes]) -> None:
-    streams = [one for one in (process.stdout, process.stderr) if one is not None]
-    for one in select.select(streams, [], [], 0)[0]:
-        os.read(one.fileno(), CHUNK)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

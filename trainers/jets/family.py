@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.trainers.cell import Family, Preset, TableColumns
-from isoplan.trainers.jets.cell import JetCell, calibration_cell, check, needs, sizes
+from isoplan.trainers.jets.cell import VERSION, JetCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.jets.evaluate import METRICS
 from isoplan.trainers.jets.features import KINDS
-from isoplan.trainers.jets.shape import VERSION
 from isoplan.trainers.pytorch import train_with_torch
 
 PRESETS = {

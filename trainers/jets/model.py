@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.cell import Shape
 from isoplan.trainers.packed.layer import Block, Layer, add_dropped, blocks_of, drop
 from isoplan.trainers.packed.rectangles import lay_out, runs
 

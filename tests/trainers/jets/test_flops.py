@@ -13,8 +13,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.cell import FORWARD_AND_BACKWARD, ON_DATA, Shape, parameters, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import FORWARD_AND_BACKWARD, ON_DATA, Shape, parameters, training_flops
 from isoplan.trainers.packed.rectangles import lay_out
 from tests.trainers.jets.plain import Plain, pad, random_batch
 
@@ -93,7 +93,7 @@ def test_six_n_d_is_low_where_attention_and_inputs_weigh() -> None:
 
 
 def test_counting_needs_no_torch() -> None:
-    code = "import sys, isoplan.trainers.jets.shape; sys.exit('torch' in sys.modules)"
+    code = "import sys, isoplan.trainers.jets.cell; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

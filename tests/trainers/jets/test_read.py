@@ -14,10 +14,9 @@ import pytest
 import uproot
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets import read
+from isoplan.trainers.jets import jetset
 from isoplan.trainers.jets.features import CONFIGURATIONS, LABELS
-from isoplan.trainers.jets.jetset import JetSet
-from isoplan.trainers.jets.read import find_files, prepare, read_jets
+from isoplan.trainers.jets.jetset import JetSet, find_files, prepare, read_jets
 from tests.trainers.jets.files import columns, write_root
 
 ALL = CONFIGURATIONS["21x128"]
@@ -57,7 +56,7 @@ def _bounds(piece: JetSet) -> list[tuple[int, int, int]]:
 def test_every_jet_as_it_is_worked_out_alone(
     name: str, file: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "STEP", 7)
+    monkeypatch.setattr(jetset, "STEP", 7)
     configuration = CONFIGURATIONS[name]
     pieces = list(read_jets([file], configuration))
     assert [len(piece) for piece in pieces] == [7, 7, 7, 7, 7, 5]
@@ -103,7 +102,7 @@ def test_other_types_of_numbers_give_the_same(file: Path, tmp_path: Path, whole:
 
 
 def test_memory_is_bounded_by_the_basket_and_not_by_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "STEP", 100)
+    monkeypatch.setattr(jetset, "STEP", 100)
     basket = columns([40] * 100)
     peaks = []
     for name, times in (("small", 4), ("large", 32)):
@@ -129,7 +128,7 @@ def test_a_prepared_set_is_read_once(file: Path, tmp_path: Path, monkeypatch: py
     sets = sorted((tmp_path / "sets").iterdir())
     assert [p.name.split("-")[0] for p in sets] == ["21x128", "3x40"]
     with monkeypatch.context() as patch:
-        patch.setattr(read, "read_jets", None)
+        patch.setattr(jetset, "read_jets", None)
         assert np.array_equal(prepare([file], ALL, tmp_path / "sets").features, first.features)
     (sets[1] / "labels.npy").write_bytes(b"")
     assert len(prepare([file], KINEMATIC, tmp_path / "sets")) == 40  # a damaged set is written again

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.log import Log
+from isoplan.trainers.behavior.logs.log import Codes, Log
 
-Codes = NDArray[np.int32]
 Part = Literal["validation", "test"]
 
 SHARE = 0.1

@@ -19,7 +19,7 @@ from isoplan.trainers.jets.features import (
     PARTICLE_FLAGS,
     TREE,
 )
-from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.jetset import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
 from isoplan.trainers.jets.simulate.chain import empty, make_jets, turn
 from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
