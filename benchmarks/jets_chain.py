@@ -11,12 +11,12 @@ import numpy as np
 
 from benchmarks.report import Report
 from isoplan.trainers.jets.features import CONFIGURATIONS, NAMES
-from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.jetset import read_jets
 from isoplan.trainers.jets.simulate.chain import jets_of
 from isoplan.trainers.jets.simulate.detector import Noise
 from isoplan.trainers.jets.simulate.generate import Generator
+from isoplan.trainers.jets.simulate.parts import write_jets
 from isoplan.trainers.jets.simulate.processes import PROCESSES
-from isoplan.trainers.jets.simulate.write import write_jets
 
 BATCH, BATCHES = 128, 5
 
@@ -48,7 +48,7 @@ def _row(kind: str) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
         write_jets(Path(folder) / "jets.root", found)
-        jets = sum(len(piece.labels) for piece in read_jets(Path(folder) / "jets.root", CONFIGURATIONS["21x128"]))
+        jets = sum(len(piece.labels) for piece in read_jets([Path(folder) / "jets.root"], CONFIGURATIONS["21x128"]))
         chain += time.process_time() - began
     assert jets == len(ak.concatenate(found))
     events = BATCH * BATCHES

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.report import Report, ms
+from isoplan.trainers.jets.cell import Shape, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import Shape, training_flops
 from tests.trainers.jets.plain import Plain, pad, random_batch
 
 WIDTHS = (4, 8, 16, 32, 64, 128)

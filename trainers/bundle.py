@@ -9,11 +9,9 @@ unfinished cell keeps its existing row or is omitted. The same cells give the sa
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.attempt_curves import curve, of_one_rate
 from isoplan.trainers.backend.store.record import Record
-from isoplan.trainers.cell import cell_name
+from isoplan.trainers.cell import TableColumns, cell_name
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, read_grid
 
@@ -31,32 +29,13 @@ POINTS = 40
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns that are written for the cells of a family, from its module ``bundled``."""
-
-    fields: tuple[str, ...]
-    measured: tuple[str, ...]
-    curve: tuple[str, ...]
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """The columns of a table of cells."""
-        return ("run", *self.fields, *self.measured, "seconds", "version")
-
-    @property
-    def points(self) -> tuple[str, ...]:
-        """The columns of the table of curves."""
-        return ("run", "update", "samples", *self.curve)
-
-
-def rows(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, Row]:
+def rows(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[str, Row]:
     """Return the row of each finished cell among ``names``."""
     found = queue.scan()
     return {name: _row(found[name], columns) for name in names if name in found and found[name].state == "done"}
 
 
-def _row(record: Record, columns: Columns) -> Row:
+def _row(record: Record, columns: TableColumns) -> Row:
     result = record.result or {}
     metrics: Mapping[str, float] = result["metrics"]
     row: Row = {"run": record.name, **{field: record.cell[field] for field in columns.fields}}
@@ -65,7 +44,7 @@ def _row(record: Record, columns: Columns) -> Row:
     return row | {"seconds": _short(seconds), "version": result.get("version", record.version)}
 
 
-def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, list[Row]]:
+def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[str, list[Row]]:
     """Return the curve of each finished cell: steps, samples and measured values, evenly spaced in the logarithm."""
     found = queue.scan()
     out: dict[str, list[Row]] = {}
@@ -122,8 +101,8 @@ def table_of(grid: Path) -> Path:
 
 def main(name: str, space: Path, grids: Path) -> None:
     """Write the tables of all grids of the family ``name`` that have a finished cell."""
-    columns: Columns = importlib.import_module(f"isoplan.trainers.{name}.bundled").COLUMNS
     family, queue = find_family(name, space), Queue(space)
+    columns = family.bundled
     every: dict[str, None] = {}
     tables: dict[Path, dict[str, None]] = {}
     for path in sorted(grids.glob(f"{name}_*.toml")):

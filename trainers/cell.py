@@ -20,6 +20,13 @@ CELL_DIGITS = 20
 """Hexadecimal digits of a cell's name: two of a million cells share one with probability 1e-12."""
 
 
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+"""Pattern of the name of data: a folder or a file of the workspace."""
+PROCESS = 0.6e9
+"""Memory in bytes of a process that has imported torch and trains nothing."""
+Device = Annotated[Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")]
+
+
 class Cell(BaseModel):
     """One point of a grid, with every number that affects the training: the same cell gives the same run.
 
@@ -137,6 +144,25 @@ class Preset:
     about: str = ""
 
 
+@dataclass(frozen=True)
+class TableColumns:
+    """The columns of the bundled tables of a family: fields of a cell, and measured values of cells and curves."""
+
+    fields: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+    curve: tuple[str, ...] = ("loss",)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The columns of a table of cells."""
+        return ("run", *self.fields, *self.measured, "seconds", "version")
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """The columns of the table of curves."""
+        return ("run", "update", "samples", *self.curve)
+
+
 @dataclass(frozen=True, eq=False)
 class Family(Generic[C]):
     """A kind of training.
@@ -147,7 +173,7 @@ class Family(Generic[C]):
     no shorter cell exists. ``simulation(cells)`` is the core time in seconds of simulations before the training of
     cells, None if no time was measured. ``check(cell)`` raises CellError for incompatible fields. ``presets`` are
     initial grids by name, in words with hyphens; the preset "example" trains within a minute or two. ``version``
-    changes when results change.
+    changes when results change. ``bundled`` are the columns of ``isoplan.trainers.bundle``.
     """
 
     name: str
@@ -163,6 +189,7 @@ class Family(Generic[C]):
     metrics: Mapping[str, Literal["min", "max"]] = field(default_factory=dict)
     presets: Mapping[str, Preset] = field(default_factory=dict)
     version: str = "1"
+    bundled: TableColumns = TableColumns()
 
 
 def cell_name(family: Family[Any], cell: Cell) -> str:

@@ -136,11 +136,6 @@ def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
     return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}
 
 
-def count(grid: Grid, family: Family[Any]) -> int:
-    """Return the number of cells of the grid, without creating them."""
-    return math.prod(len(values) for values in axes(grid, family).values())
-
-
 def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
     """Return the cells of the grid. The last field varies fastest.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from isoplan.trainers.backend.cluster.machine import this_machine
-from isoplan.trainers.cell import CellError
+from isoplan.trainers.cell import Cell, CellError, RunContext
 
 INSTALL = "Install it with pip install 'isoplan[train]'"
 BUILD = "Install the build of PyTorch for this GPU and its driver"
@@ -29,6 +31,16 @@ def check_torch(what: str, device: str = "cpu") -> None:
             f"{what} run on a GPU here, but PyTorch {torch.__version__} cannot use it. {BUILD}, or set the "
             f"field device to cpu."
         )
+
+
+def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: RunContext) -> Mapping[str, float]:
+    """Train a cell of the workspace ``root`` with ``train`` of ``module``, which is imported only now.
+
+    Raises CellError as ``check_torch`` and as that function.
+    """
+    check_torch(what, stream.device)
+    metrics: Mapping[str, float] = import_module(f"isoplan.trainers.{module}").train(root, cell, stream)
+    return metrics
 
 
 def why_missing() -> str:

@@ -89,8 +89,6 @@ def read_entry(raw: object, kind: Kind, where: str) -> Asked:
 
     Raises PlannerError, with the field's name ``where``, for anything else.
     """
-    if isinstance(raw, Range):
-        return (_checked(raw, kind, where),)
     if isinstance(raw, list | tuple):
         if not raw:
             raise PlannerError(f"{where} has an empty list: give it a value.")

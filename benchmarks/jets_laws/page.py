@@ -15,7 +15,7 @@ from isoplan.data.catalogue import records
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.quantities import count, power10
-from isoplan.trainers.jets.shape import AT_ONE, learning_rate
+from isoplan.trainers.jets.cell import AT_ONE, learning_rate
 
 HEAD = """# The laws of our jets
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isoplan.data.trained import FOLDER
-from isoplan.trainers.behavior.bundled import COLUMNS
+from isoplan.trainers.behavior.family import COLUMNS
 from isoplan.trainers.behavior.scores.metrics import directions
 from isoplan.trainers.bundle import write
 

@@ -15,7 +15,7 @@ from isoplan.engine.fitting.groups import fit_groups
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import snapshots, tables
-from isoplan.trainers.amplitudes.bundled import COLUMNS
+from isoplan.trainers.amplitudes.family import COLUMNS
 from isoplan.trainers.bundle import table_of
 from tests.engine.planning.amplitude.trained import table, write
 

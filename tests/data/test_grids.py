@@ -18,8 +18,7 @@ from isoplan.trainers.bundle import table_of
 from isoplan.trainers.cell import Cell, cell_name
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, parse_grid, read_grid
-from isoplan.trainers.jets.cell import JetCell
-from isoplan.trainers.jets.shape import learning_rate
+from isoplan.trainers.jets.cell import JetCell, learning_rate
 from tests.engine.fitting.tables import make_runs
 from tests.trainers.conftest import workspace
 

@@ -18,7 +18,8 @@ from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.sweep import at_budget
-from isoplan.trainers.behavior.scores.baselines import COLUMNS, Regime, untrained
+from isoplan.trainers.behavior.scores.baselines import untrained
+from isoplan.trainers.behavior.scores.metrics import BASELINES, Regime
 from isoplan.trainers.bundle import write
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
 
@@ -172,7 +173,7 @@ def test_bundled_cells_are_marked_as_their_own_columns_say(folder: Path, sweep: 
     for row in trained.rows(folder, sweep):
         regime: Regime = "full" if row["stage"] == "2" else "local"
         cell = {name: float(row[name]) for name in ("loss", "recall@10", "full_recall@10") if row.get(name)}
-        known = {name: float(row[name]) for name in COLUMNS}
+        known = {name: float(row[name]) for name in BASELINES}
         assert untrained(cell, known, regime) == bool(known["untrained"])
         assert float(row["passes"]) == pytest.approx(float(row["D"]) / float(row["U"]), rel=1e-5)
 

@@ -17,7 +17,6 @@ from isoplan.trainers.grid import (
     axes,
     cells,
     check_typed,
-    count,
     make_grid,
     open_grid,
     parse_grid,
@@ -69,7 +68,7 @@ def test_cells_come_in_the_order_of_the_file_with_the_last_field_fastest(root: P
     assert [(c["samples"], c["width"], c["seed"], c["dim"]) for c in made] == [
         (512, 4, 3, 32), (512, 2, 3, 32), (256, 4, 3, 32), (256, 2, 3, 32),
     ]  # fmt: skip
-    assert count(grid, EXAMPLE) == 4
+    assert len(cells(grid, EXAMPLE)) == 4
     assert {cell.seed for cell in cells(with_value(grid, "seed", 7), EXAMPLE)} == {7}
 
 

@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, So
 from isoplan.trainers.amplitudes.surrogate.dimension import check_points, need_skdim
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
 from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parametrization, Size
-from isoplan.trainers.cell import Cell, Resources, Sizes
+from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """Number of outputs per point: the target and, for the heteroscedastic loss, log sigma (eq. 15)."""
@@ -23,9 +23,6 @@ SHORT, FEW_TESTS = 1_000, 1_000
 """Maximum numbers of training points and test points of a short cell (about one second)."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
 """FLOPs of a short cell, and the limits (minimum, maximum) of its number of iterations."""
-PROCESS = 0.6e9
-"""Memory in bytes of a process that has imported torch and trains nothing."""
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class AmplitudeCell(Cell):
@@ -126,9 +123,7 @@ class AmplitudeCell(Cell):
             description="Of each subset on which the intrinsic dimension is taken; 0 leaves it out.",
         ),
     ] = 5_000  # fmt: skip
-    device: Annotated[
-        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
-    ] = "auto"
+    device: Device = "auto"
 
     @field_validator("rate")
     @classmethod

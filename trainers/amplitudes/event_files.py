@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.cell import NAME
 from isoplan.trainers.amplitudes.files import read_events
 from isoplan.trainers.amplitudes.files.formats import FORMATS, format_of
 from isoplan.trainers.amplitudes.source import FOLDER
 from isoplan.trainers.backend.store.files import replace, sweep, writing
 from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import NAME
 
 MOST_BYTES = 200 * 1024**2
 """Maximum size in bytes of a file that is uploaded through a page. Larger files are copied into the folder."""

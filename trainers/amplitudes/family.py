@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from isoplan.trainers.amplitudes.cell import AmplitudeCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.amplitudes.surrogate.accuracy import METRICS
 from isoplan.trainers.amplitudes.surrogate.shape import VERSION
-from isoplan.trainers.cell import Family, Preset, RunContext
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.cell import Family, Preset, TableColumns
+from isoplan.trainers.pytorch import train_with_torch
 
 PRESETS = {
     "example": Preset(
@@ -45,6 +44,19 @@ PRESETS = {
 }  # fmt: skip
 
 
+COLUMNS = TableColumns(
+    fields=("process", "sqrt_s", "network", "parameters", "layers", "objective", "target", "parametrization", "seed"),
+    measured=(
+        *("N", "D", "C", "d", "loss", "spread", "relative_median", "relative_mean", "relative_99", "epsilon"),
+        *("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2", "sigma_mean"),
+        *("dimension", "dimension_spread", "dimension_inputs", "dimension_inputs_spread"),
+        *("width_used", "layers_used", "rate_used", "batch_used", "updates", "seen", "epochs", "best_iteration"),
+        *("validation", "train"),
+    ),
+    curve=("loss",),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the family of amplitude surrogates that uses the events of the workspace ``root``."""
     return (
@@ -52,7 +64,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="amplitudes",
             title="Amplitude surrogates: MLPs and LLoCa-Transformers that learn squared matrix elements",
             cell=AmplitudeCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Amplitude surrogates", "amplitudes.surrogate.training", root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
             calibration_cell=partial(calibration_cell, root),
@@ -60,13 +72,6 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )
-
-
-def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError if ``check_torch`` or ``training.train`` of the surrogate does."""
-    check_torch("Amplitude surrogates", stream.device)
-    from isoplan.trainers.amplitudes.surrogate import training
-
-    return training.train(root, cell, stream)

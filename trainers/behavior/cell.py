@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,11 +13,21 @@ import numpy as np
 from pydantic import Field
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, read_facts
+from isoplan.trainers.behavior.logs.log import FOLDER, Cut, Facts, read_facts
 from isoplan.trainers.behavior.logs.synthetic import World
-from isoplan.trainers.behavior.model.shape import VERSION, learning_rate, stage1_flops, stage2_flops
+from isoplan.trainers.behavior.model.shape import (
+    TEXT,
+    VERSION,
+    learning_rate,
+    parameters,
+    stage1_flops,
+    stage2_flops,
+    vocabulary_parameters,
+)
+from isoplan.trainers.behavior.scores.metrics import TOP
+from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_bytes
 from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
-from isoplan.trainers.cell import Cell, Sizes
+from isoplan.trainers.cell import NAME, PROCESS, Cell, CellError, Device, Resources, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
@@ -25,7 +36,6 @@ UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
 """Assumed facts of a log that no cell has read yet."""
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class BehaviorCell(Cell):
@@ -131,9 +141,7 @@ class BehaviorCell(Cell):
         int,
         Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
     ] = 0
-    device: Annotated[
-        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
-    ] = "auto"
+    device: Device = "auto"
 
     @property
     def world(self) -> World:
@@ -279,3 +287,70 @@ def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
         "negatives": min(cell.negatives, items), "looks": 0, "rivals": 0, "rate": cell.peak_rate,
     }  # fmt: skip
     return cell.model_copy(update=few)
+
+
+ADAM = 16
+"""Bytes of a parameter with its gradient and both moments."""
+FLOAT, PLACE = 4, 8
+"""Bytes of a number, and of an index of an item."""
+A_LAYER = 22 * FLOAT
+"""Bytes per token, layer and width during training, as measured."""
+EMBEDDED = 14 * FLOAT * 2048
+"""Bytes per word and width while a catalogue is embedded, for one block of items."""
+SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
+"""Bytes of the scores that are in memory at once, with the arrays derived from them."""
+JUDGED = 4 * PLACE * 2**22
+"""Minimum bytes of an evaluation of a few sequences at a time, as measured."""
+
+
+def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
+    """Return the bytes in addition to those of the process.
+
+    They are weights with their moments, activations of a batch, scores, and embeddings of all items.
+    """
+    shape = cell.sized(facts).shape
+    rows = cell.batch * facts.events
+    context = (
+        shape.layers * rows * (A_LAYER * shape.width + 3 * FLOAT * min(2 * facts.events, cell.length) * shape.heads)
+    )
+    scores = SCORES["gpu" if device.startswith("cuda") else "cpu"]
+    whole = ADAM * (sum(parameters(shape)) + vocabulary_parameters(shape)) + context + scores
+    whole += judged_bytes(cell, facts, shape.h)
+    whole += catalogue_bytes(facts.items, shape.h) + EMBEDDED * facts.t * shape.h
+    distinct = min(rows + cell.negatives, facts.items)
+    if cell.stage == 1:
+        words = distinct * facts.t * bool(shape.fields.vocabulary)
+        text = shape.text_layers * words * (A_LAYER * shape.h + 3 * FLOAT * TEXT * shape.text_heads)
+        return whole + text + distinct * A_LAYER * shape.h
+    return whole + cell.negatives * (FLOAT * shape.h + PLACE) + 2 * PLACE * facts.items
+
+
+def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
+    """Return the bytes of the evaluation of a pool: its queries with their best items, and a block of scores."""
+    queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
+    at_once = min(queries, QUERIES)
+    kept = queries * (FLOAT * h + 3 * PLACE * TOP)
+    return max(JUDGED, ranking_bytes(at_once, AT_ONCE // at_once, TOP) + kept)
+
+
+def catalogue_bytes(items: int, h: int) -> float:
+    """Return the bytes of the embeddings of all items, for stage 2 and metrics over the full catalogue."""
+    return float(FLOAT * items * h)
+
+
+def needs(root: Path, cell: BehaviorCell) -> Resources:
+    """Return the cores and the memory of a cell. A log that no cell has read has the facts ``UNREAD``."""
+    facts = facts_of(root, cell) or UNREAD
+    took = [PROCESS + memory(cell, facts, device) for device in ("cpu", "cuda")]
+    return Resources(cell.threads, took[0], 0.0 if cell.device == "cpu" else took[1])
+
+
+def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:
+    """Check the catalogue. Raises CellError if its embeddings need more than ``there`` bytes of memory."""
+    h = cell.sized(facts).shape.h
+    takes = catalogue_bytes(facts.items, h)
+    if takes > there:
+        raise CellError(
+            f"The embeddings of {facts.items:,} items at h = {h} take {takes / 1e9:,.0f} GB of memory and there are "
+            f"{there / 1e9:,.0f} GB: make h smaller, or leave rare items out of the log."
+        )

@@ -6,17 +6,15 @@ the user's own log.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, sizes
-from isoplan.trainers.behavior.memory import needs
+from isoplan.trainers.behavior.cell import BehaviorCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.behavior.model.shape import VERSION
-from isoplan.trainers.behavior.scores.metrics import METRICS
-from isoplan.trainers.cell import Family, Preset, RunContext
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.behavior.scores.metrics import BASELINES, HISTORIES, METRICS, SHORT, directions
+from isoplan.trainers.cell import Family, Preset, TableColumns
+from isoplan.trainers.pytorch import train_with_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
 """A synthetic log that is large enough for small models to see each event at most once."""
@@ -48,6 +46,23 @@ PRESETS = {
 }
 
 
+OWN = tuple(directions(histories=()))
+"""Metrics of the candidates by which a stage is judged."""
+OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
+"""Metrics of the other kind of candidates, for the rank correlations of the paper (Tables 15 to 17)."""
+COLUMNS = TableColumns(
+    fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),
+    measured=(
+        *("N", "p_e", "p", "s", "D", "U", "C", "C_step", "h_used", "width_used", "layers_used", "updates"),
+        *("rate_used", "train_loss", "train_in_batch", *OWN),
+        *(f"{name}/ctx_{length}" for name in SHORT for length in HISTORIES),
+        *(f"{regime}_{name}" for regime in ("local", "full") for name in OTHER),
+        *("D_stage1", "C_stage1", *BASELINES),
+    ),
+    curve=("loss", "entropy", "recall@10", "NDCG@10", "MRR@10"),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the families of two-part behavioural models on the event logs of the workspace ``root``."""
     return (
@@ -55,7 +70,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="behavior",
             title="Recommender: an event embedder and a causal Transformer on event logs",
             cell=BehaviorCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Recommender cells", "behavior.training.cell_training", root),
             sizes=partial(sizes, root),
             needs=partial(needs, root),
             calibration_cell=partial(calibration_cell, root),
@@ -63,13 +78,6 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )
-
-
-def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and ``cell_training.train`` do."""
-    check_torch("Recommender cells", stream.device)
-    from isoplan.trainers.behavior.training import cell_training
-
-    return cell_training.train(root, cell, stream)

@@ -84,11 +84,6 @@ class Sized:
         return sum(parameters(self.shape))
 
     @property
-    def share(self) -> float:
-        """The share s = p_e / N."""
-        return self.parts.s
-
-    @property
     def D(self) -> float:
         """The number of events T B L, with the mean number of events of a sequence as L."""
         return self.steps * self.parts.events
@@ -119,7 +114,8 @@ def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -
     A sequence has ``events`` events. Raises PlannerError if the budget is less than half a step.
     """
     parts = two_part(shape, batch, 1, events, K)
-    return steps_of(budget, float(parts.stage2.flops(_N(shape), np.asarray(parts.events))))
+    N = np.asarray(float(sum(parameters(shape))))
+    return steps_of(budget, float(parts.stage2.flops(N, np.asarray(parts.events))))
 
 
 def steps_of(budget: float, step: float) -> int:
@@ -131,14 +127,6 @@ def steps_of(budget: float, step: float) -> int:
             "or the negatives fewer."
         )
     return steps
-
-
-def _N(shape: Shape) -> Floats:
-    return np.asarray(float(sum(parameters(shape))))
-
-
-def _once(asked: Asked) -> Floats:
-    return np.asarray(float(asked.batch * asked.reads))
 
 
 def given(asked: Asked) -> Shape:
@@ -166,7 +154,7 @@ def _at_ratio(asked: Asked) -> Shape:
         N = np.exp(log_N)
         of_e = np.full_like(N, p_e) if asked.h else asked.share * N
         h = np.full_like(N, float(asked.h)) if asked.h else _width_of_embedder(asked, of_e)
-        bracket = N - of_e + asked.t * of_e + 3 * float(_once(asked)) * h
+        bracket = N - of_e + asked.t * of_e + 3 * float(asked.batch * asked.reads) * h
         return np.log(6 * asked.ratio * N * bracket) - log_C
 
     N = float(np.exp(increasing_root(excess, math.log(LEAST), math.log(MOST), math.log(asked.budget))))

@@ -19,8 +19,7 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
 from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, KINDS, NAMES, Configuration
-from isoplan.trainers.jets.jetset import JetSet, gather
-from isoplan.trainers.jets.read import find_files, prepare
+from isoplan.trainers.jets.jetset import JetSet, find_files, gather, prepare
 from isoplan.trainers.jets.simulate import need_extra
 from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.cell import Family, Preset, RunContext
-from isoplan.trainers.jets.cell import JetCell, calibration_cell, check, needs, sizes
+from isoplan.trainers.cell import Family, Preset, TableColumns
+from isoplan.trainers.jets.cell import VERSION, JetCell, calibration_cell, check, needs, sizes
 from isoplan.trainers.jets.evaluate import METRICS
-from isoplan.trainers.jets.shape import VERSION
-from isoplan.trainers.pytorch import check_torch
+from isoplan.trainers.jets.features import KINDS
+from isoplan.trainers.pytorch import train_with_torch
 
 PRESETS = {
     "example": Preset(
@@ -37,6 +37,17 @@ JETS_A_SECOND = 35.0
 """Number of jets that a core simulates per second, averaged over the classes (docs/jets.md)."""
 
 
+COLUMNS = TableColumns(
+    fields=("inputs", "width", "epochs", "schedule", "seed", "tests"),
+    measured=(
+        *("N", "D", "U", "C", "loss", "accuracy", "batch_used", "rate_used", "n_p", "untrained"),
+        *("best_epoch", "rise", "overfits", "censored"),
+        *(f"{kind.metric}{end}" for kind in KINDS if kind.metric for end in ("", "_error", "_above")),
+    ),
+    curve=("loss",),
+)
+
+
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Return the family of jet tagging on the jets of the workspace ``root``."""
     return (
@@ -44,7 +55,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             name="jets",
             title="Jet tagging: a set Transformer on ten classes of jets",
             cell=JetCell,
-            train=partial(train, root),
+            train=partial(train_with_torch, "Jets", "jets.training", root),
             sizes=sizes,
             needs=needs,
             calibration_cell=calibration_cell,
@@ -53,6 +64,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
+            bundled=COLUMNS,
         ),
     )
 
@@ -62,11 +74,3 @@ def simulation(root: Path, cells: Sequence[JetCell]) -> float:
     from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND
-
-
-def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and ``isoplan.trainers.jets.training.train`` do."""
-    check_torch("Jets", stream.device)
-    from isoplan.trainers.jets import training
-
-    return training.train(root, cell, stream)

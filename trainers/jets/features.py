@@ -52,19 +52,10 @@ KINDS = (
 NAMES = tuple(kind.name for kind in KINDS)
 LABELS = tuple(kind.label for kind in KINDS)
 
-PARTICLE_FLOATS = (
-    "part_px", "part_py", "part_pz", "part_energy", "part_deta", "part_dphi",
-    "part_d0val", "part_d0err", "part_dzval", "part_dzerr", "part_charge",
-)  # fmt: skip
-"""Branches of momenta in GeV and impact parameters in mm. One float32 per particle, particles by falling pT."""
 PARTICLE_FLAGS = (
     "part_isChargedHadron", "part_isNeutralHadron", "part_isPhoton", "part_isElectron", "part_isMuon",
 )  # fmt: skip
 """Branches of the type of the particle. One of the five is true."""
-JET_FLOATS = (
-    "jet_pt", "jet_eta", "jet_phi", "jet_energy", "jet_nparticles", "jet_sdmass",
-    "jet_tau1", "jet_tau2", "jet_tau3", "jet_tau4",
-)  # fmt: skip
 
 
 Columns = Mapping[str, Singles]

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from isoplan.trainers.jets.jetset import lay_out
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.cell import Shape
 from isoplan.trainers.packed.layer import Block, Layer, add_dropped, blocks_of, drop
+from isoplan.trainers.packed.rectangles import lay_out, runs
 
 CLS_SPREAD = 0.02
 """Standard deviation of the initial [CLS]. The paper gives none; BERT and vision Transformers use this value."""
@@ -39,10 +39,12 @@ class SetTransformer(nn.Module):
 
         ``lengths`` (B,) int64, on the CPU, are the numbers of particles. A jet without particles has only its [CLS].
         """
-        layout = lay_out(lengths.numpy())
+        counts = lengths.numpy()
+        layout = lay_out(counts + 1)  # [CLS] comes before the particles of its jet
         blocks = blocks_of(layout, particles)
-        cls = torch.from_numpy(layout.cls).to(particles.device)
-        x = self._tokens(particles, torch.from_numpy(layout.particles).to(particles.device), cls, layout.rows)
+        cls = torch.from_numpy(layout.first).to(particles.device)
+        rows = torch.from_numpy(runs(layout.begins + 1, counts)).to(particles.device)
+        x = self._tokens(particles, rows, cls, layout.rows)
         *inner, last = cast("list[JetLayer]", list(self.layers))
         for layer in inner:
             x = layer(x, blocks)

@@ -18,11 +18,10 @@ from torch.nn import functional as F
 from isoplan.engine.arrays import Ints
 from isoplan.trainers import training_loop
 from isoplan.trainers.cell import CellError, RunContext, Stopped
-from isoplan.trainers.jets.cell import JetCell, memory
+from isoplan.trainers.jets.cell import JetCell, memory, parameters, training_flops
 from isoplan.trainers.jets.data import Jets, open_jets
 from isoplan.trainers.jets.evaluate import evaluate, write_roc
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import parameters, training_flops
 from isoplan.trainers.training_loop import check_memory, set_determinism, warm_cosine
 
 UNTRAINED = 0.1
@@ -181,9 +180,7 @@ def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
 
 
 def _rate(cell: JetCell, update: int, total: int) -> float:
-    if cell.schedule == "constant":
-        return cell.peak_rate
-    return warm_cosine(cell.peak_rate, update, total)
+    return cell.peak_rate if cell.schedule == "constant" else warm_cosine(cell.peak_rate, update, total)
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:

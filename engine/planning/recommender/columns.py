@@ -46,7 +46,7 @@ COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10
 """Metrics by the suffixes of the columns of baselines."""
 PASSES = "passes"
 REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
-"""Baseline columns of recommender cells, named as in trainers/behavior/scores/baselines.py.
+"""Baseline columns of recommender cells, named as in trainers/behavior/scores/metrics.py.
 
 An example is ``popularity_recall@10``.
 """

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("skdim")
 
-from isoplan.trainers.amplitudes.bundled import COLUMNS
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.family import COLUMNS
 from isoplan.trainers.amplitudes.surrogate import training
 from tests.trainers.jets.stream import Silent
 

@@ -10,7 +10,8 @@ import pytest
 
 from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.behavior.scores import baselines as module
-from isoplan.trainers.behavior.scores.baselines import COLUMNS, MASS, baselines, kept_baselines, untrained
+from isoplan.trainers.behavior.scores.baselines import MASS, baselines, kept_baselines, untrained
+from isoplan.trainers.behavior.scores.metrics import BASELINES
 from isoplan.trainers.behavior.training.cell_data import Data, open_data
 
 CELL = BehaviorCell(data="shop", length=10, batch=8)
@@ -93,7 +94,7 @@ def test_the_numbers_of_a_log_are_counted_once(chain: Data, tmp_path: Path, monk
     first = kept_baselines(tmp_path, chain, "validation", 32, "local")
     monkeypatch.setattr(module, "baselines", lambda *_: pytest.fail("counted again"))
     assert kept_baselines(tmp_path, chain, "validation", 32, "local") == pytest.approx(first)
-    assert set(first) == set(COLUMNS) - {"passes", "untrained"}
+    assert set(first) == set(BASELINES) - {"passes", "untrained"}
     broken = next((tmp_path / "baselines").iterdir())
     broken.write_text("{")
     monkeypatch.undo()

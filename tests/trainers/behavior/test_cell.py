@@ -7,9 +7,20 @@ from pathlib import Path
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, calibration_cell, check, facts_of, name_of, sizes
-from isoplan.trainers.behavior.logs.log_stats import Facts, keep_facts, read_facts
-from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
+from isoplan.trainers.behavior.cell import (
+    UNREAD,
+    BehaviorCell,
+    calibration_cell,
+    catalogue_bytes,
+    check,
+    check_catalogue,
+    facts_of,
+    memory,
+    name_of,
+    needs,
+    sizes,
+)
+from isoplan.trainers.behavior.logs.log import Facts, keep_facts, read_facts
 from isoplan.trainers.behavior.model.shape import parameters
 from isoplan.trainers.cell import CellError
 
@@ -33,14 +44,14 @@ def test_steps_and_widths_are_taken_as_they_are() -> None:
 def test_a_share_fixes_h_beside_a_width() -> None:
     for share in (0.02, 0.1, 0.3):
         found = cell(h=0, share=share, width=256, layers=4, text_layers=2).sized(UNREAD)
-        assert found.share == pytest.approx(share, rel=0.06)
+        assert found.parts.s == pytest.approx(share, rel=0.06)
 
 
 def test_a_budget_makes_the_model_and_the_steps() -> None:
     found = cell(h=0, budget=1e14, width=0, layers=0, ratio=15).sized(UNREAD)
     assert found.C == pytest.approx(1e14, rel=1e-3)
     assert found.D / found.N == pytest.approx(15, rel=0.05)
-    assert found.share == pytest.approx(0.02, rel=0.08)
+    assert found.parts.s == pytest.approx(0.02, rel=0.08)
 
 
 def test_a_budget_of_stage_2_buys_fewer_steps_the_more_negatives() -> None:

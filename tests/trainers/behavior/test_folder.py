@@ -37,12 +37,12 @@ def same(a: Log, b: Log) -> bool:
 
 
 def test_a_log_comes_back_as_it_was_and_is_mapped(tmp_path: Path) -> None:
-    log = make(World(users=1500)).log
+    log = make(World(users=1500))
     back = save_arrays(log, tmp_path / "deep" / "log")
     assert same(log, back)
     assert isinstance(back.items.base, np.memmap)
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["log"]
-    other = make(World(users=20)).log
+    other = make(World(users=20))
     assert same(save_arrays(other, tmp_path / "deep" / "log"), log), "what is there is left as it is"
 
 

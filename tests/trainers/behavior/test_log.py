@@ -1,22 +1,17 @@
-"""Arrays of a log: values that they refuse, and item texts as a rectangle."""
+"""Arrays of a log: values that they refuse, owners, and rows of features."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from isoplan.trainers.behavior.logs.log import PADDING, UNKNOWN, Features, Items, Log, texts
+from isoplan.trainers.behavior.logs.log import UNKNOWN, Features, Items, Log, texts
 
 
 def catalogue() -> Items:
     """Return three items with texts of two, no and three words."""
     tokens = np.array([5, 6, 7, 8, 9], np.int32)
     return Items(texts(["a", "b", "c"]), tokens, np.array([0, 2, 2, 5]), 10, Features.none(3))
-
-
-def test_texts_are_cut_and_padded() -> None:
-    assert catalogue().text(2).tolist() == [[5, 6], [PADDING, PADDING], [7, 8]]
-    assert catalogue().text(4).tolist() == [[5, 6, 0, 0], [0, 0, 0, 0], [7, 8, 9, 0]]
 
 
 def test_who_owns_an_event() -> None:

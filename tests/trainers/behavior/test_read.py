@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs import table_files
-from isoplan.trainers.behavior.logs.columns import Columns
 from isoplan.trainers.behavior.logs.log import UNKNOWN, Items, Log
-from isoplan.trainers.behavior.logs.read import read_items, read_log
+from isoplan.trainers.behavior.logs.read import Columns, read_items, read_log
+from tests.trainers.behavior.exact import text_of
 
 ITEMS = "item,title,brand,price\na,Red shoe,acme,9.5\nb,Blue shoe,,3\nc,,bolt,1e2\n"
 
@@ -111,8 +111,8 @@ def test_an_item_table(tmp_path: Path) -> None:
     assert items.features.categories[:, 0].tolist() == [1, UNKNOWN, 2]
     assert items.features.numbers[:, 0].tolist() == [9.5, 3, 100]
     assert items.vocabulary == 5
-    shoe = items.text(3)[0, 1]
-    assert items.text(3).tolist() == [[3, shoe, 0], [4, shoe, 0], [0, 0, 0]]
+    shoe = text_of(items, 3)[0, 1]
+    assert text_of(items, 3).tolist() == [[3, shoe, 0], [4, shoe, 0], [0, 0, 0]]
     assert shoe == 2, "the most frequent word has the smallest number"
     log = read_log(write(tmp_path, "user,item,price\n1,c,3\n1,a,4\n"), items=items)
     assert log.items.tolist() == [2, 0]
@@ -122,7 +122,7 @@ def test_an_item_table(tmp_path: Path) -> None:
 
 def test_texts_may_hold_line_breaks(tmp_path: Path) -> None:
     items = read_items(write(tmp_path, 'item,text\na,"red\nshoe"\nb,"blue\nshoe"\n', "items.csv"))
-    assert items.text(2).tolist() == [[3, 2], [4, 2]]
+    assert text_of(items, 2).tolist() == [[3, 2], [4, 2]]
 
 
 def test_what_belongs_to_the_items_is_found_in_the_log(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoplan.trainers.behavior.logs.gather.MOST_CATEGORIES", 2)
+    monkeypatch.setattr("isoplan.trainers.behavior.logs.columns.MOST_CATEGORIES", 2)
     text = "user,item,url\n1,2,x\n1,2,y\n1,2,z\n"
     assert fault(tmp_path, text) == (
         "Column url of events.csv has more than 2 different texts: name it as text, or leave it out."
@@ -338,9 +338,9 @@ def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_rare_words_share_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoplan.trainers.behavior.logs.gather.VOCABULARY", 4)
+    monkeypatch.setattr("isoplan.trainers.behavior.logs.columns.VOCABULARY", 4)
     items = read_items(write(tmp_path, "item,text\na,x y x\nb,z x y w\n", "items.csv"))
-    assert items.text(4).tolist() == [[2, 3, 2, 0], [1, 2, 3, 1]]
+    assert text_of(items, 4).tolist() == [[2, 3, 2, 0], [1, 2, 3, 1]]
     assert items.vocabulary == 4
 
 

@@ -47,7 +47,7 @@ def test_the_cells_of_table_8_come_out_of_their_budgets(row: dict[str, float]) -
         )
     )  # fmt: skip
     assert found.C == pytest.approx(C, rel=1e-3)
-    assert found.share == pytest.approx(0.06, rel=0.02)
+    assert found.parts.s == pytest.approx(0.06, rel=0.02)
     assert found.shape.h == pytest.approx(row["h_emb"], rel=0.05)
     assert found.shape.width == pytest.approx(row["h_ctx"], rel=0.02)
     assert found.N == pytest.approx(row["N"], rel=0.04)
@@ -60,7 +60,7 @@ def test_the_models_of_table_8_cost_their_budgets(row: dict[str, float]) -> None
     layers = TEXT_LAYERS.get(row["budget_flops"], 4)
     shape = Shape(TEXT, int(row["h_emb"]), int(row["h_ctx"]), int(row["L_ctx"]), layers)
     found = Sized(shape, int(row["batch_size"]), int(row["steps"]), 24)
-    assert found.share == pytest.approx(0.06, rel=0.08)
+    assert found.parts.s == pytest.approx(0.06, rel=0.08)
     assert found.C == pytest.approx(row["F_total_flops"], rel=0.05)
 
 
@@ -72,7 +72,7 @@ def test_a_cell_spends_its_budget_at_its_ratio_and_share(log_C: float, s: float,
     assert found.C == pytest.approx(found.steps * by_hand(found), rel=1e-9)
     # Sizes are rounded: h to an integer, and the contextualiser's width to a multiple of four.
     slack = 2.5 / found.shape.h + 4.5 / found.shape.width
-    assert found.share == pytest.approx(s, rel=slack) or found.shape.h == 4
+    assert found.parts.s == pytest.approx(s, rel=slack) or found.shape.h == 4
     if found.shape.h > 4:
         assert found.D / found.N == pytest.approx(ratio, rel=2 * slack + 0.5 / found.steps)
 
@@ -80,14 +80,14 @@ def test_a_cell_spends_its_budget_at_its_ratio_and_share(log_C: float, s: float,
 @pytest.mark.parametrize("s", [0.01, 0.02, 0.06, 0.27, 0.5])
 def test_a_share_moves_parameters_and_little_else(s: float) -> None:
     found = size(asked(budget=1e18, share=s, batch=256))
-    assert found.share == pytest.approx(s, rel=0.02)
+    assert found.parts.s == pytest.approx(s, rel=0.02)
     assert found.D / found.N == pytest.approx(15, rel=0.03)
 
 
 def test_no_share_is_the_narrowest_embedder() -> None:
     found = size(asked(share=1e-6))
     assert found.shape.h == 4
-    assert 1e-6 < found.share < 0.005
+    assert 1e-6 < found.parts.s < 0.005
     assert found.C == pytest.approx(1e15, rel=1e-3)
 
 
@@ -95,7 +95,7 @@ def test_a_contextualiser_that_is_given_leaves_the_events() -> None:
     """In the allocation sweep, the share determines h and the budget determines D, for any ratio D / N."""
     small, large = (size(asked(width=w, layers=n, ratio=1)) for w, n in ((128, 4), (256, 6)))
     for found in (small, large):
-        assert found.share == pytest.approx(0.02, rel=0.08)
+        assert found.parts.s == pytest.approx(0.02, rel=0.08)
         assert found.C == pytest.approx(1e15, rel=0.5 / found.steps)
     assert (small.shape.layers, large.shape.width) == (4, 256)
     assert small.D > large.D
@@ -109,7 +109,7 @@ def test_a_depth_split_keeps_what_is_given() -> None:
     assert [c.shape.text_layers for c in cells] == [10, 6, 1]
     assert [c.shape.h for c in cells] == [44] * 3
     assert all(c.C == pytest.approx(1e15, rel=0.5 / c.steps) for c in cells)
-    assert cells[0].share > cells[1].share > cells[2].share
+    assert cells[0].parts.s > cells[1].parts.s > cells[2].parts.s
 
 
 def test_short_sequences_are_counted_as_they_are() -> None:

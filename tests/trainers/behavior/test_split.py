@@ -152,12 +152,9 @@ def test_packed_windows_follow_each_other() -> None:
 
 def test_shares_of_the_events() -> None:
     log = make([50, 50], 2 * [float(t) for t in range(50)])
-    split = by_share(log, 0.2, 0.1)
-    assert (split.train - split.first).tolist() == [35, 35]
+    split = by_share(log)
+    assert (split.train - split.first).tolist() == [40, 40]
     assert (split.test - split.validation).tolist() == [5, 5]
-    for shares in ((0.0, 0.1), (0.6, 0.4), (0.1, float("nan"))):
-        with pytest.raises(PlannerError, match=r"The shares .* must be above 0 and below 1 together: lower them"):
-            by_share(log, *shares)
 
 
 def test_splits_that_are_none() -> None:
@@ -184,7 +181,6 @@ def test_popularity_is_that_of_what_is_trained_on() -> None:
     assert found.falling.tolist() == [3, 2, 1, 1]
     assert found.head() == 3 / 7
     assert found.gini == pytest.approx(sum(abs(a - b) for a in (3, 2, 1, 1) for b in (3, 2, 1, 1)) / (2 * 16 * 7 / 4))
-    assert found.shares.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.7, 1.0, 1.4])

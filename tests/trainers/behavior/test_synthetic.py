@@ -13,22 +13,23 @@ from scipy.stats import kstest, spearmanr
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.popularity import popularity
 from isoplan.trainers.behavior.logs.split import by_share, leave_last_out
-from isoplan.trainers.behavior.logs.synthetic import SHORTEST, Made, World, beliefs, chances, floor, make
+from isoplan.trainers.behavior.logs.synthetic import SHORTEST, World
 from isoplan.trainers.behavior.model.item_features import Groups
 from isoplan.trainers.behavior.scores.metrics import evaluate
 from isoplan.trainers.behavior.scores.ranks import rank_catalogue
+from tests.trainers.behavior.exact import Made, beliefs, chances, floor, make_exact, popularity_of, text_of
 
 SMALL = World(users=3000, items=400, topics=20, interests=6, drift=0.1, taste=4.0, seed=3)
 
 
 @cache
 def small() -> tuple[Made, np.ndarray]:
-    made = make(SMALL)
+    made = make_exact(SMALL)
     return made, beliefs(made)
 
 
 def test_what_is_believed_is_the_sum_over_all_paths() -> None:
-    made = make(replace(SMALL, users=3, interests=3, longest=5, mean_length=4))
+    made = make_exact(replace(SMALL, users=3, interests=3, longest=5, mean_length=4))
     found, truth = beliefs(made), made.truth
     topics = truth.topics[made.log.items]
     for first, stop in zip(made.log.starts, made.log.starts[1:], strict=False):
@@ -37,7 +38,7 @@ def test_what_is_believed_is_the_sum_over_all_paths() -> None:
             for path in product(range(3), repeat=event - first + 1):
                 chance = 1 / 3
                 for place, (a, b) in enumerate(pairwise(path)):
-                    chance *= truth.emission[a, topics[first + place]] * truth.transition[a, b]
+                    chance *= truth.emission[a, topics[first + place]] * made.transition[a, b]
                 weights[path[-1]] += chance
             assert found[event] == pytest.approx(weights / weights.sum(), rel=1e-9)
 
@@ -67,12 +68,12 @@ def test_the_events_happen_as_often_as_the_chances_say() -> None:
 
 @pytest.mark.parametrize("zipf", [0.0, 0.8, 1.2])
 def test_items_are_as_popular_as_asked(zipf: float) -> None:
-    made = make(World(users=20_000, items=500, zipf=zipf, seed=1))
-    falling = np.sort(made.truth.popularity)[::-1]
+    made = make_exact(World(users=20_000, items=500, zipf=zipf, seed=1))
+    falling = np.sort(popularity_of(made.truth))[::-1]
     assert falling == pytest.approx(np.arange(1, 501.0) ** -zipf / np.sum(np.arange(1, 501.0) ** -zipf), rel=1e-6)
     counts = popularity(made.log)
     assert counts.zipf == pytest.approx(zipf, abs=0.05)
-    assert spearmanr(counts.counts, made.truth.popularity).statistic > 0.95 or zipf == 0
+    assert spearmanr(counts.counts, popularity_of(made.truth)).statistic > 0.95 or zipf == 0
 
 
 def test_knowing_more_predicts_better() -> None:
@@ -86,7 +87,7 @@ def test_knowing_more_predicts_better() -> None:
     known = np.eye(SMALL.interests)[made.interests]
     losses = [
         np.log(SMALL.items),
-        float(-np.log(truth.popularity[log.items[scored]]).mean()),
+        float(-np.log(popularity_of(truth)[log.items[scored]]).mean()),
         _by_last_category(made, scored),
         float(floor(made, believed, scored).mean()),
         float(floor(made, known, scored).mean()),
@@ -124,7 +125,7 @@ def test_the_oracle_ranks_best() -> None:
         return dict(evaluate([(found, history)], SMALL.items, (10,)).metrics)
 
     best = metrics(chances(made.truth, believed[scored]))
-    plain = metrics(np.tile(made.truth.popularity, (len(scored), 1)))
+    plain = metrics(np.tile(popularity_of(made.truth), (len(scored), 1)))
     assert best["loss"] == pytest.approx(floor(made, believed, scored).mean(), rel=1e-9)
     for name in ("recall@10", "NDCG@10", "MRR@10", "coverage@10"):
         assert best[name] > 1.1 * plain[name]
@@ -135,7 +136,7 @@ def test_features_tell_the_topic() -> None:
     items, topics = made.log.catalogue, made.truth.topics
     told = items.features.categories[:, 0] - 1 == topics % SMALL.categories
     assert 0.75 < told.mean() < 0.9
-    words = items.text(20)
+    words = text_of(items, 20)
     assert words.max() < items.vocabulary
     shared = [[len(set(a[a > 0]) & set(b[b > 0])) for b in words[:60]] for a in words[:60]]
     same = topics[:60, None] == topics[None, :60]
@@ -150,13 +151,13 @@ def test_interests_drift_around_the_ring() -> None:
     steps = np.diff(made.interests)[np.diff(made.log.owners) == 0] % SMALL.interests
     assert set(steps.tolist()) == {0, 1, SMALL.interests - 1}
     assert np.mean(steps != 0) == pytest.approx(SMALL.drift, abs=0.01)
-    still = make(replace(SMALL, drift=0.0))
+    still = make_exact(replace(SMALL, drift=0.0))
     assert np.all(np.diff(still.interests)[np.diff(still.log.owners) == 0] == 0)
 
 
 def test_a_seed_gives_the_same_log_and_more_users_the_same_first_ones() -> None:
     world = replace(SMALL, users=50)
-    a, b, more, other = (make(w) for w in (world, world, replace(world, users=80), replace(world, seed=4)))
+    a, b, more, other = (make_exact(w) for w in (world, world, replace(world, users=80), replace(world, seed=4)))
     assert np.array_equal(a.log.items, b.log.items)
     assert np.array_equal(a.log.times, b.log.times)
     n = len(a.log)
@@ -170,7 +171,7 @@ def test_a_seed_gives_the_same_log_and_more_users_the_same_first_ones() -> None:
 
 
 def test_lengths_have_the_mean_that_was_asked_for() -> None:
-    lengths = make(World(users=20_000, longest=10_000)).log.lengths
+    lengths = make_exact(World(users=20_000, longest=10_000)).log.lengths
     assert lengths.mean() == pytest.approx(20, rel=0.03)
 
 

@@ -13,10 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from isoplan.engine.errors import PlannerError  # noqa: E402
-from isoplan.trainers.behavior.bundled import COLUMNS  # noqa: E402
 from isoplan.trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
+from isoplan.trainers.behavior.family import COLUMNS  # noqa: E402
 from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
-from isoplan.trainers.behavior.logs.synthetic import beliefs, floor, make  # noqa: E402
 from isoplan.trainers.behavior.model.shape import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
 from isoplan.trainers.behavior.scores.metrics import METRICS  # noqa: E402
 from isoplan.trainers.behavior.training import cell_training  # noqa: E402
@@ -24,6 +23,7 @@ from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402
 from isoplan.trainers.behavior.training.trainer import Trainer, batch_of  # noqa: E402
 from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
+from tests.trainers.behavior.exact import beliefs, floor, make_exact, popularity_of  # noqa: E402
 from tests.trainers.behavior.plain import Plain  # noqa: E402
 
 
@@ -223,10 +223,10 @@ def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None
     how = {"steps": 110, "rate": 0.006, "dropout": 0.0, "looks": 0, "log_q": True}
     cell = ONE.model_copy(update={**fields, **how})
     found, _ = run(cell, tmp_path)
-    made = make(cell.world)
+    made = make_exact(cell.world)
     judged = open_data(tmp_path, cell).judged.stop - 1
     best = floor(made, beliefs(made), judged)
-    popularity = -np.log(made.truth.popularity[made.log.items[judged]])
+    popularity = -np.log(popularity_of(made.truth)[made.log.items[judged]])
     assert best.mean() - 3 * best.std() / len(judged) ** 0.5 < found["full_loss"]
     assert found["full_loss"] < (best.mean() + popularity.mean()) / 2
 

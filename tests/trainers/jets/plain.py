@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from isoplan.trainers.jets.shape import Shape
+from isoplan.trainers.jets.cell import Shape
 
 
 class Plain(nn.TransformerEncoder):

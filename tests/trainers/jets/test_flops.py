@@ -8,12 +8,14 @@ import sys
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.cell import FORWARD_AND_BACKWARD, ON_DATA, Shape, parameters, training_flops
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import Shape, executed_flops, parameters, training_flops
+from isoplan.trainers.packed.rectangles import lay_out
 from tests.trainers.jets.plain import Plain, pad, random_batch
 
 SHAPES = (*(Shape(21, d) for d in (4, 16, 64, 128)), Shape(3, 12, layers=2, heads=3, hidden=10, classes=4))
@@ -50,6 +52,20 @@ def test_training_flops_are_those_that_torch_counts(shape: Shape) -> None:
     np.testing.assert_allclose(training_flops(shape, lengths), counted, rtol=0.02)
 
 
+def executed_flops(shape: Shape, lengths: NDArray[np.int64]) -> float:
+    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), with padding.
+
+    The last layer is only for [CLS]: its query and its values are mapped for one token per jet.
+    """
+    d = shape.width
+    layout = lay_out(lengths + 1)
+    squares = sum((r.members.stop - r.members.start) * r.tokens**2 for r in layout.rectangles)
+    layer = layout.rows * (4 * d * d + 2 * d * shape.hidden) + 2 * d * squares
+    last = len(lengths) * (4 * d * d + 2 * d * shape.hidden) + 2 * d * shape.heads * layout.rows
+    products = (shape.layers - 1) * layer + last + len(lengths) * d * shape.classes
+    return float(FORWARD_AND_BACKWARD * products + ON_DATA * lengths.sum() * shape.features * d)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=label)
 def test_executed_flops_are_those_that_torch_counts(shape: Shape) -> None:
     particles, lengths, labels = random_batch(np.random.default_rng(0), 48, shape.features)
@@ -77,7 +93,7 @@ def test_six_n_d_is_low_where_attention_and_inputs_weigh() -> None:
 
 
 def test_counting_needs_no_torch() -> None:
-    code = "import sys, isoplan.trainers.jets.shape; sys.exit('torch' in sys.modules)"
+    code = "import sys, isoplan.trainers.jets.cell; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -1,15 +1,12 @@
-"""Sets of jets: slices, and their folder on disk."""
+"""Sets of jets and their folder on disk."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets import jetset
@@ -30,23 +27,6 @@ def same(a: JetSet, b: JetSet) -> bool:
     return all(np.array_equal(getattr(a, n), getattr(b, n)) for n in jetset.TYPES)
 
 
-@given(st.lists(st.integers(0, 4), max_size=8), st.integers(-9, 9), st.integers(-9, 9))
-def test_a_slice_holds_the_particles_of_its_jets(lengths: list[int], first: int, last: int) -> None:
-    whole = jets(lengths)
-    found = whole.take(slice(first, last))
-    one_by_one = [whole.features[whole.starts[i] : whole.starts[i + 1]] for i in range(len(whole))][first:last]
-    assert found.lengths.tolist() == lengths[first:last]
-    assert found.labels.tolist() == whole.labels[first:last].tolist()
-    assert np.array_equal(found.features, np.concatenate([whole.features[:0], *one_by_one]))
-
-
-def test_a_slice_is_a_view_of_neighbours() -> None:
-    whole = jets([1, 2, 3])
-    assert np.shares_memory(whole.take(slice(1, 3)).features, whole.features)
-    with pytest.raises(ValueError, match="follow each other"):
-        whole.take(slice(None, None, 2))
-
-
 @pytest.mark.parametrize("starts", [[0, 2], [0, 3, 2], [1, 2, 3], [0, 1, 2]])
 def test_arrays_that_do_not_fit_are_no_jets(starts: list[int]) -> None:
     with pytest.raises(ValueError, match="not a set of jets"):
@@ -55,8 +35,12 @@ def test_arrays_that_do_not_fit_are_no_jets(starts: list[int]) -> None:
 
 def test_what_was_written_is_mapped_again(tmp_path: Path) -> None:
     whole = jets([3, 0, 1, 7, 2])
-    pieces = [whole.take(slice(0, 2)), whole.take(slice(2, 2)), whole.take(slice(2, 5))]
-    written = write(pieces, tmp_path / "some" / "jets")
+    parts = (
+        (whole.features[:3], whole.starts[:3], whole.labels[:2]),
+        (whole.features[3:], whole.starts[2:] - 3, whole.labels[2:]),
+    )
+    empty = JetSet(whole.features[:0], whole.starts[:1], whole.labels[:0])
+    written = write([JetSet(*parts[0]), empty, JetSet(*parts[1])], tmp_path / "some" / "jets")
     assert same(written, whole)
     assert isinstance(written.features, np.memmap)
     assert not written.features.flags.writeable
@@ -65,20 +49,17 @@ def test_what_was_written_is_mapped_again(tmp_path: Path) -> None:
     assert same(JetSet.open(tmp_path / "some" / "jets"), whole)
 
 
-def test_a_set_takes_the_place_of_another_and_of_nothing_else(tmp_path: Path) -> None:
-    first = jets([1]).save(tmp_path / "jets")
-    assert same(jets([2, 2], 3).save(tmp_path / "jets"), jets([2, 2], 3))
-    assert same(first, jets([1]))  # still memory-mapped
-    assert [p.name for p in tmp_path.iterdir()] == ["jets"]
+def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
+    write([jets([1])], tmp_path / "jets")
     (tmp_path / "jets" / "thesis.tex").write_text("mine")
-    with pytest.raises(PlannerError, match=re.escape(f"{tmp_path / 'jets'} exists and is not a set of jets")):
-        jets([1]).save(tmp_path / "jets")
-    with pytest.raises(PlannerError, match="is not a set of jets"):
-        jets([1]).save(tmp_path / "jets" / "thesis.tex")
+    with pytest.raises(OSError, match="not empty"):
+        write([jets([2, 2], 3)], tmp_path / "jets")
+    assert same(JetSet.open(tmp_path / "jets"), jets([1]))
+    assert [p.name for p in tmp_path.iterdir()] == ["jets"]
 
 
 def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
-    jets([4]).save(tmp_path / "jets")
+    write([jets([4])], tmp_path / "jets")
 
     def broken() -> Iterator[JetSet]:
         yield jets([1])
@@ -99,7 +80,7 @@ def test_a_damaged_folder_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "jets"
     with pytest.raises(PlannerError, match=r"jets holds no jets: features\.npy is missing"):
         JetSet.open(folder)
-    jets([4, 1]).save(folder)
+    write([jets([4, 1])], folder)
     features = (folder / "features.npy").read_bytes()
     (folder / "features.npy").write_bytes(features[:-4])
     with pytest.raises(PlannerError, match=r"features\.npy is damaged"):

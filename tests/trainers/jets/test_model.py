@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from isoplan.trainers.jets.cell import Shape
 from isoplan.trainers.jets.model import SetTransformer, loss_of
-from isoplan.trainers.jets.shape import Shape
 from tests.trainers.jets.plain import Plain, pad, random_batch
 
 SMALL = Shape(3, 8, layers=2, heads=2, hidden=12, classes=10, dropout=0)

@@ -12,14 +12,11 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from hypothesis import given
-from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.jets import read
+from isoplan.trainers.jets import jetset
 from isoplan.trainers.jets.features import CONFIGURATIONS, LABELS
-from isoplan.trainers.jets.jetset import JetSet
-from isoplan.trainers.jets.read import find_files, prepare, read_jets, shares
+from isoplan.trainers.jets.jetset import JetSet, find_files, prepare, read_jets
 from tests.trainers.jets.files import columns, write_root
 
 ALL = CONFIGURATIONS["21x128"]
@@ -47,28 +44,32 @@ def fault(path: Path, **changed: Any) -> str:
     good = columns([3, 1, 2]) | changed
     write_root(path, {name: values for name, values in good.items() if values is not None})
     with pytest.raises(PlannerError) as error:
-        list(read_jets(path, ALL))
+        list(read_jets([path], ALL))
     return str(error.value).replace(str(path), "FILE")
+
+
+def _bounds(piece: JetSet) -> list[tuple[int, int, int]]:
+    return list(zip(piece.starts[:-1], piece.starts[1:], piece.labels, strict=True))
 
 
 @pytest.mark.parametrize("name", list(CONFIGURATIONS))
 def test_every_jet_as_it_is_worked_out_alone(
     name: str, file: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "STEP", 7)
+    monkeypatch.setattr(jetset, "STEP", 7)
     configuration = CONFIGURATIONS[name]
-    pieces = list(read_jets(file, configuration))
+    pieces = list(read_jets([file], configuration))
     assert [len(piece) for piece in pieces] == [7, 7, 7, 7, 7, 5]
-    jets = [piece.take(slice(i, i + 1)) for piece in pieces for i in range(len(piece))]
-    for i, jet in enumerate(jets):
+    jets = [(piece.features[a:b], y) for piece in pieces for a, b, y in _bounds(piece)]
+    for i, (features, jet_label) in enumerate(jets):
         n = min(len(whole["part_px"][i]), configuration.particles)
         here = {
             b: np.asarray(whole[b][i])[:n] if b.startswith("part_") else np.full(n, whole[b][i], np.float32)
             for b in configuration.branches
         }
-        assert np.array_equal(jet.features, configuration.compute(here))
-        assert jet.labels.tolist() == [i % 10]
-    assert 0 in [len(jet.features) for jet in jets]  # a jet without particles is kept
+        assert np.array_equal(features, configuration.compute(here))
+        assert jet_label == i % 10
+    assert 0 in [len(features) for features, _ in jets]  # a jet without particles is kept
 
 
 def test_particles_in_any_order_are_read_by_falling_pt(file: Path, whole: dict[str, Any], tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_particles_in_any_order_are_read_by_falling_pt(file: Path, whole: dict[s
     mixed = {name: v[order] if name.startswith("part_") else v for name, v in whole.items()}
     for name in ("3x40", "21x10"):
         sorted_, found = (
-            one(read_jets(f, CONFIGURATIONS[name])) for f in (file, write_root(tmp_path / "mixed.root", mixed))
+            one(read_jets([f], CONFIGURATIONS[name])) for f in (file, write_root(tmp_path / "mixed.root", mixed))
         )
         assert np.array_equal(sorted_.features, found.features)
         assert np.array_equal(sorted_.starts, found.starts)
@@ -84,10 +85,10 @@ def test_particles_in_any_order_are_read_by_falling_pt(file: Path, whole: dict[s
 
 def test_only_the_branches_that_are_needed(file: Path, tmp_path: Path, whole: dict[str, Any]) -> None:
     few = {name: whole[name] for name in (*KINEMATIC.branches, *LABELS)}
-    found = one(read_jets(write_root(tmp_path / "few.root", few), KINEMATIC))
-    assert np.array_equal(found.features, one(read_jets(file, KINEMATIC)).features)
+    found = one(read_jets([write_root(tmp_path / "few.root", few)], KINEMATIC))
+    assert np.array_equal(found.features, one(read_jets([file], KINEMATIC)).features)
     with pytest.raises(PlannerError, match=r"few\.root has no branch part_energy, .* and 9 more: give files with"):
-        next(read_jets(tmp_path / "few.root", ALL))
+        next(read_jets([tmp_path / "few.root"], ALL))
 
 
 def test_other_types_of_numbers_give_the_same(file: Path, tmp_path: Path, whole: dict[str, Any]) -> None:
@@ -95,19 +96,19 @@ def test_other_types_of_numbers_give_the_same(file: Path, tmp_path: Path, whole:
     other |= {name: whole[name].astype(np.int32) for name in LABELS[5:]}
     other |= {name: ak.values_astype(whole[name], np.int32) for name in ("part_charge", "part_isMuon")}
     other |= {name: ak.values_astype(whole[name], np.float64) for name in ("part_px", "part_py")}
-    found = one(read_jets(write_root(tmp_path / "other.root", other), ALL))
-    assert np.array_equal(found.features, one(read_jets(file, ALL)).features)
-    assert np.array_equal(found.labels, one(read_jets(file, ALL)).labels)
+    found = one(read_jets([write_root(tmp_path / "other.root", other)], ALL))
+    assert np.array_equal(found.features, one(read_jets([file], ALL)).features)
+    assert np.array_equal(found.labels, one(read_jets([file], ALL)).labels)
 
 
 def test_memory_is_bounded_by_the_basket_and_not_by_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "STEP", 100)
+    monkeypatch.setattr(jetset, "STEP", 100)
     basket = columns([40] * 100)
     peaks = []
     for name, times in (("small", 4), ("large", 32)):
         path = write_root(tmp_path / f"{name}.root", {k: _repeat(v, times) for k, v in basket.items()}, basket=100)
         tracemalloc.start()
-        jets = prepare(path, ALL, tmp_path / "sets")
+        jets = prepare([path], ALL, tmp_path / "sets")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(jets) == 100 * times
@@ -121,57 +122,33 @@ def _repeat(values: Any, times: int) -> Any:
 
 
 def test_a_prepared_set_is_read_once(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = prepare(file, ALL, tmp_path / "sets")
-    assert np.array_equal(first.features, one(read_jets(file, ALL)).features)
-    prepare(file, KINEMATIC, tmp_path / "sets")
-    prepare(file, ALL, tmp_path / "sets", most=5)
+    first = prepare([file], ALL, tmp_path / "sets")
+    assert np.array_equal(first.features, one(read_jets([file], ALL)).features)
+    prepare([file], KINEMATIC, tmp_path / "sets")
     sets = sorted((tmp_path / "sets").iterdir())
-    assert [p.name.split("-")[0] for p in sets] == ["21x128", "21x128", "3x40"]
+    assert [p.name.split("-")[0] for p in sets] == ["21x128", "3x40"]
     with monkeypatch.context() as patch:
-        patch.setattr(read, "read_jets", None)
-        assert np.array_equal(prepare(file, ALL, tmp_path / "sets").features, first.features)
-    (sets[2] / "labels.npy").write_bytes(b"")
-    assert len(prepare(file, KINEMATIC, tmp_path / "sets")) == 40  # a damaged set is written again
+        patch.setattr(jetset, "read_jets", None)
+        assert np.array_equal(prepare([file], ALL, tmp_path / "sets").features, first.features)
+    (sets[1] / "labels.npy").write_bytes(b"")
+    assert len(prepare([file], KINEMATIC, tmp_path / "sets")) == 40  # a damaged set is written again
     write_root(file, columns([2] * 11))
-    assert len(prepare(file, ALL, tmp_path / "sets")) == 11  # and so is the set of a changed file
+    assert len(prepare([file], ALL, tmp_path / "sets")) == 11  # and so is the set of a changed file
 
 
-def test_the_first_jets_of_every_file(tmp_path: Path) -> None:
-    for name, jets in (("b", 3), ("a", 9), ("c", 9)):
-        write_root(tmp_path / f"{name}.root", columns([1] * jets))
-    pieces = list(read_jets(tmp_path, KINEMATIC, most=11))
-    assert [piece.labels.tolist() for piece in pieces] == [[0, 1, 2, 3], [0, 1, 2], [0, 1, 2, 3]]
-    assert [len(piece) for piece in read_jets(tmp_path, KINEMATIC, most=2)] == [1, 1]
-    with pytest.raises(PlannerError, match="0 jets cannot be read"):
-        next(read_jets(tmp_path, KINEMATIC, most=0))
-
-
-@given(st.lists(st.integers(1, 20), min_size=1, max_size=6), st.integers(1, 150))
-def test_shares_are_equal_as_far_as_there_are_jets(counts: list[int], most: int) -> None:
-    taken = shares(counts, most)
-    assert sum(taken) == min(most, sum(counts))
-    assert all(t <= n for t, n in zip(taken, counts, strict=True))
-    assert all(t >= max(taken) - 1 for t, n in zip(taken, counts, strict=True) if t < n)
-
-
-def test_files_folders_and_patterns(tmp_path: Path) -> None:
+def test_the_jets_of_a_folder_file_after_file(tmp_path: Path) -> None:
     for name in ("b.root", "a.root", ".tmp-1-c.root", "notes.txt", "deep/d.root"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"root")
-    a, b, d = tmp_path / "a.root", tmp_path / "b.root", tmp_path / "deep" / "d.root"
-    assert find_files(tmp_path) == [a, b]
-    assert find_files(str(tmp_path / "*.root")) == [a, b]
-    assert find_files(str(tmp_path / "**" / "*.root")) == [a, b, d]
-    assert find_files([d, a, tmp_path, tmp_path / "deep" / ".." / "a.root"]) == [d, a, b]
-    (tmp_path / "with[brackets].root").write_bytes(b"root")
-    assert find_files(tmp_path / "with[brackets].root") == [tmp_path / "with[brackets].root"]
-    for given_, said in (
-        (tmp_path / "none", r"There is no file .*none: give a ROOT file, a folder"),
-        (tmp_path / "none*", r"none\* names no ROOT file: give a file"),
-        ([], "No ROOT file is named"),
-    ):
-        with pytest.raises(PlannerError, match=said):
-            find_files(given_)
+        write_root(tmp_path / name, columns([1] * (3 if name == "b.root" else 9)))
+    files = find_files(tmp_path)
+    assert files == [tmp_path / "a.root", tmp_path / "b.root"]
+    assert [len(piece) for piece in read_jets(files, KINEMATIC)] == [9, 3]
+    (tmp_path / "none").mkdir()
+    for folder in (tmp_path / "none", tmp_path / "missing"):
+        with pytest.raises(PlannerError, match=r"names no ROOT file: give a folder"):
+            find_files(folder)
+    with pytest.raises(PlannerError, match=r"missing\.root cannot be read: No such file"):
+        next(read_jets([tmp_path / "missing.root"], KINEMATIC))
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
@@ -179,17 +156,17 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     for content, said in ((b"", "is empty"), (b"PK\3\4 and more", "is not a ROOT file"), (b"root" * 99, "is damaged")):
         path.write_bytes(content)
         with pytest.raises(PlannerError, match=re.escape(f"{path} {said}")):
-            next(read_jets(path, ALL))
+            next(read_jets([path], ALL))
     write_root(path, columns([1]), tree="Events")
     with pytest.raises(PlannerError, match=r"x\.root holds no TTree tree, but TTree Events: give files with"):
-        next(read_jets(path, ALL))
+        next(read_jets([path], ALL))
     with uproot.recreate(path) as file:
         file["tree"] = "a note"
     with pytest.raises(PlannerError, match=r"x\.root holds no TTree tree, but TObjString tree"):
-        next(read_jets(path, ALL))
+        next(read_jets([path], ALL))
     write_root(path, columns([]))
     with pytest.raises(PlannerError, match=r"x\.root holds no jets: leave it out or simulate it again"):
-        next(read_jets(path, ALL))
+        next(read_jets([path], ALL))
 
 
 def test_a_file_that_is_cut_short_anywhere(file: Path, tmp_path: Path) -> None:
@@ -202,7 +179,7 @@ def test_a_file_that_is_cut_short_anywhere(file: Path, tmp_path: Path) -> None:
     for first in range(90, len(content) - 3000, len(content) // 40):  # ROOT has no checksum of the whole content
         cut.write_bytes(content[:first] + bytes(3000) + content[first + 3000 :])
         with suppress(PlannerError):
-            assert sum(len(piece) for piece in read_jets(cut, ALL)) == 40
+            assert sum(len(piece) for piece in read_jets([cut], ALL)) == 40
 
 
 def test_numbers_that_are_none(tmp_path: Path) -> None:
@@ -242,4 +219,4 @@ def test_labels_that_are_no_single_class(tmp_path: Path) -> None:
 def test_without_uproot_the_extra_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "uproot", None)
     with pytest.raises(PlannerError, match=r"ROOT files need the extra jets: install it with pip install"):
-        next(read_jets(file, ALL))
+        next(read_jets([file], ALL))

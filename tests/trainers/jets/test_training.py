@@ -12,9 +12,8 @@ torch = pytest.importorskip("torch")
 
 from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from isoplan.trainers.jets import training  # noqa: E402
-from isoplan.trainers.jets.cell import JetCell  # noqa: E402
+from isoplan.trainers.jets.cell import JetCell, training_flops  # noqa: E402
 from isoplan.trainers.jets.data import STREAMS, open_jets  # noqa: E402
-from isoplan.trainers.jets.shape import training_flops  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
 
 ONCE = JetCell(data="toy", width=8, jets=600, batch=20, rate=0.01, validation=200, schedule="cosine")

@@ -11,12 +11,12 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional as F
 
-from isoplan.trainers.jets.jetset import lay_out
 from isoplan.trainers.packed import layer
 from isoplan.trainers.packed.layer import add_dropped, attend, blocks_of, drop, gelu_dropped, zeros
+from isoplan.trainers.packed.rectangles import lay_out, runs
 
-LENGTHS = torch.tensor([3, 0, 7, 12, 5, 5, 1])
-LAYOUT = lay_out(LENGTHS.numpy(), 6.0)
+LENGTHS = np.array([4, 1, 8, 13, 6, 6, 2])
+LAYOUT = lay_out(LENGTHS, 6.0)
 P = 0.3
 
 
@@ -101,7 +101,7 @@ def test_attention_of_a_gpu_is_that_of_a_cpu() -> None:
 def test_padding_of_a_rectangle_gets_no_weight_and_no_gradient() -> None:
     qkv = numbers(LAYOUT.rows, 3 * 4)
     padding = np.ones(LAYOUT.rows, bool)
-    padding[LAYOUT.cls] = padding[LAYOUT.particles] = False
+    padding[runs(LAYOUT.begins, LENGTHS)] = False
     assert padding.sum() > 3
     out = attend(qkv, blocks_of(LAYOUT, qkv), 1, 0.0)
     (grad,) = torch.autograd.grad(out[~torch.from_numpy(padding)].sum(), qkv)

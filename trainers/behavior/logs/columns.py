@@ -1,92 +1,350 @@
-"""Roles of the columns of a table: user, item, time, text, category or number."""
+"""Columns of a table as arrays, read in batches of rows: names, numbers, times, categories and words of texts.
+
+Functions take one column of a batch of ``table_files``, check every cell, and raise PlannerError with the column and
+the row of the first invalid cell. ``Column`` and ``Texts`` collect the batches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any, Literal, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.table_files import ITEM, TEXT, TIME, USER, Table
+from isoplan.trainers.behavior.logs.log import UNKNOWN, Codes, Features
+from isoplan.trainers.behavior.logs.table_files import Batch, Table
 
 Kind = Literal["category", "number"]
+Clock = Literal["number", "date", "zoned date"]
+"""Format of a column of times: numbers, dates, or dates with a time zone."""
+WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a zone like 2024-05-31 12:30:00+02:00"}
+
+AS_CATEGORY = "name the column as a category"
+LARGEST = float(np.finfo(np.float32).max)
+"""Largest accepted number, because features are stored in single precision."""
+WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table as set by the user. The role of other columns follows from their name or cells.
+def names(table: Table, batch: Batch, column: str) -> Any:
+    """Return ids as an Arrow array of texts. Whole numbers have no decimal point; empty cells are invalid."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    ``user``, ``item`` and ``time`` are one column each; an item table has only the item. ``text`` columns are joined in
-    order. Remaining columns are numbers if all their cells are, else categories. Columns in ``leave`` are not read.
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    if pa.types.is_floating(cells.type):
+        values = cells.to_numpy(zero_copy_only=False).astype(np.float64)
+        bad = ~(np.abs(values) < 2**53) | (values != np.floor(values))
+        if bad.any():
+            row = int(bad.argmax())
+            raise PlannerError(
+                f"Column {column} of {table.name} has {values[row]:g} in row {batch.first + row}, which names nothing: "
+                f"use texts or whole numbers."
+            )
+        cells = pc.cast(cells, pa.int64())
+    return texts(table, batch, column, cells)
+
+
+def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
+    """Return cells of any scalar type as an Arrow array of texts. Empty cells stay empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = batch.columns[column] if cells is None else cells
+    try:
+        return pc.cast(cells, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise PlannerError(
+            f"Column {column} of {table.name} holds {cells.type} and not texts or numbers: leave it out."
+        ) from None
+
+
+def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Floats:
+    """Return finite numbers, (rows,). Empty cells are invalid.
+
+    ``instead`` is the advice in the error if the cells are not numbers.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    user: str = ""
-    item: str = ""
-    time: str = ""
-    text: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    leave: tuple[str, ...] = ()
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    try:
+        if pa.types.is_string(cells.type):
+            cells = pc.utf8_trim_whitespace(cells)
+        found = pc.cast(cells, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        refuse_text(table, batch, column, instead)
+    bad = ~(np.abs(found) <= LARGEST)
+    if bad.any():
+        row = int(bad.argmax())
+        refuse_infinite(table, column, found[row], batch.first + row)
+    return np.asarray(found)
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The role of each column of a file. ``user`` and ``time`` are empty if the file has none.
+def clock(batch: Batch, column: str) -> Clock:
+    """Return the format of a column of times, from its first cell."""
+    import pyarrow as pa
 
-    ``features`` are the remaining columns, with their kind if it was set.
+    cells = batch.columns[column]
+    if pa.types.is_timestamp(cells.type):
+        return "zoned date" if cells.type.tz else "date"
+    if pa.types.is_date(cells.type):
+        return "date"
+    first = str(cells[0].as_py())
+    if not pa.types.is_string(cells.type) or parses(first):
+        return "number"
+    return "zoned date" if re.search(r"(Z|UTC|[+-]\d\d(:?\d\d)?)$", first[10:].strip()) else "date"
+
+
+def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
+    """Return times, (rows,): numbers unchanged, dates as seconds since 1970 (UTC if they have no zone).
+
+    Digits below a microsecond are dropped.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    user: str
-    item: str
-    time: str
-    text: tuple[str, ...]
-    features: Mapping[str, Kind | None]
+    if how == "number":
+        return numbers(table, batch, column, "write all moments as dates")
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    kind = pa.timestamp("us", "UTC" if how == "zoned date" else None)
 
-    @property
-    def all(self) -> tuple[str, ...]:
-        """All columns that are read."""
-        return (*(name for name in (self.user, self.item, self.time) if name), *self.text, *self.features)
+    def cast(some: Any) -> Any:
+        fine = pa.types.is_timestamp(some.type) and some.type.unit == "ns"
+        return pc.cast(pc.cast(_written(some), kind, safe=not fine), pa.int64())
 
-
-def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
-    """Return the roles of the columns of a table of ``events``, or of items if false.
-
-    Raises PlannerError if a column is missing or has two roles.
-    """
-    named = (columns.user, columns.item, columns.time, *columns.text, *columns.categories, *columns.numbers)
-    named = (*(name for name in named if name), *columns.leave)
-    for name in named:
-        if name not in table.columns:
-            raise PlannerError(f"{table.name} has no column {name!r}: name one of {_listed(table.columns)}.")
-        if named.count(name) > 1:
-            raise PlannerError(f"Column {name} of {table.name} is named twice: give it one role.")
-    free = [name for name in table.columns if name not in named]
-    user = (columns.user or _needed(table, free, "user", USER)) if events else ""
-    item = columns.item or _needed(table, free, "item", ITEM)
-    time = (columns.time or _guessed(free, TIME)) if events else ""
-    text = columns.text or tuple(name for name in free if name.lower() in TEXT)
-    rest: dict[str, Kind | None] = {name: None for name in free if name not in (user, item, time, *text)}
-    for name in columns.categories:
-        rest[name] = "category"
-    for name in columns.numbers:
-        rest[name] = "number"
-    return Roles(user, item, time, text, {name: rest[name] for name in table.columns if name in rest})
+    try:
+        found = cast(cells)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        row = _first_that(cells, cast)
+        raise PlannerError(
+            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no "
+            f"{WRITTEN[how]}: write all moments so, or all as numbers."
+        ) from None
+    return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)
 
 
-def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) -> str:
-    if found := _guessed(free, names):
-        return found
+def _written(cells: Any) -> Any:
+    """Normalise dates in texts: at most six decimals of a second, and "Z" for the zone "UTC"."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(cells.type):
+        return cells
+    return pc.replace_substring_regex(pc.replace_substring_regex(cells, r"(\.\d{6})\d+", r"\1"), r"\s*UTC$", "Z")
+
+
+def parses(text: str | None) -> bool:
+    """Return whether a cell can be read as a number, finite or not."""
+    try:
+        float(text or "")
+    except ValueError:
+        return False
+    return "_" not in (text or "")
+
+
+def is_number(text: str | None) -> bool:
+    """Return whether a cell has a finite number."""
+    return parses(text) and math.isfinite(float(text or ""))
+
+
+def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
+    """Raise PlannerError for a number that is not finite."""
     raise PlannerError(
-        f"{table.name} has no column {what!r}: rename the column of the {what}, or say in columns.toml which of "
-        f"{_listed(table.columns)} it is."
+        f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
+        f"leave the column out."
     )
 
 
-def _guessed(free: Sequence[str], names: Sequence[str]) -> str:
-    """Return the free column with the first matching name, or "" if none matches."""
-    lower = {name.lower(): name for name in reversed(free)}
-    return next((lower[name] for name in names if name in lower), "")
+def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
+    """Raise PlannerError for the first text in a column of numbers."""
+    _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+class Coder:
+    """Integer codes of texts, from ``first`` on, in order of first appearance."""
+
+    def __init__(self, known: Iterable[str] = (), first: int = 0) -> None:
+        self.first = first
+        self.codes = {text: code for code, text in enumerate(known, first)}
+
+    def code(self, cells: Any, grow: bool = True) -> tuple[Codes, list[str]]:
+        """Return the code of each cell, (rows,), and the new texts. New texts get the code -1 unless ``grow``.
+
+        Empty cells have the code -1 too.
+        """
+        held = cells.dictionary_encode()
+        distinct = held.dictionary.to_pylist()
+        new = [text for text in distinct if text not in self.codes]
+        if grow:
+            start = self.first + len(self.codes)
+            self.codes.update({text: code for code, text in enumerate(new, start)})
+        places = np.array([*(self.codes.get(text, -1) for text in distinct), -1], np.int32)
+        return places[held.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)], new
+
+
+def _refuse_empty(table: Table, batch: Batch, column: str) -> NoReturn:
+    row = int(np.argmax(batch.columns[column].is_null().to_numpy(zero_copy_only=False)))
+    raise PlannerError(
+        f"Column {column} of {table.name} is empty in row {batch.first + row}: fill it in, or leave the row out."
+    )
+
+
+def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | None], bool], instead: str) -> NoReturn:
+    for row, text in enumerate(batch.columns[column].to_pylist()):
+        if text is not None and odd(str(text)):
+            others = "texts" if odd is is_number else "numbers"
+            raise PlannerError(
+                f"Column {column} of {table.name} has {text!r} in row {batch.first + row} where others are {others}: "
+                f"correct the row, or {instead}."
+            )
+    raise PlannerError(
+        f"Column {column} of {table.name} holds {batch.columns[column].type} and not numbers: leave it out."
+    )
+
+
+def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
+    """Return the index of the first cell for which ``cast`` raises, by bisection."""
+    import pyarrow as pa
+
+    low, high = 0, len(cells)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            cast(cells.slice(low, middle - low))
+            low = middle
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            high = middle
+    return low
+
+
+MOST_CATEGORIES = 2**16
+"""Maximum number of distinct texts in a column of categories."""
+MOST_WORDS = 64
+"""Maximum number of words that are kept of an item's text."""
+VOCABULARY = 2**15
+"""Maximum number of word numbers. The rarest words beyond it share ``RARE``."""
+RARE = 1
+"""Number of all words without their own number."""
+
+
+class Column:
+    """One column of features while it is read. Without a given kind, its first cells determine the kind."""
+
+    def __init__(self, table: Table, name: str, kind: Kind | None) -> None:
+        self.table, self.name, self.kind, self.said = table, name, kind, kind is not None
+        self.coder = Coder(first=UNKNOWN + 1)
+        self.parts: list[NDArray[Any]] = []
+
+    def add(self, batch: Batch) -> None:
+        """Add the cells of one batch. Raises PlannerError if their kind differs from that of earlier cells."""
+        cells = batch.columns[self.name]
+        if self.kind is None and cells.null_count < len(cells):
+            self.kind = self._told(batch)
+            if self.kind == "number" and self.parts:
+                self._refuse_first()
+        if self.kind == "number":
+            self.parts.append(numbers(self.table, batch, self.name).astype(np.float32))
+            return
+        codes, new = self.coder.code(texts(self.table, batch, self.name))
+        if not self.said and any(map(is_number, new)):
+            _refuse_mixed(self.table, batch, self.name, is_number, AS_CATEGORY)
+        if len(self.coder.codes) > MOST_CATEGORIES:
+            raise PlannerError(
+                f"Column {self.name} of {self.table.name} has more than {MOST_CATEGORIES:,} different texts: name it "
+                f"as text, or leave it out."
+            )
+        self.parts.append(np.maximum(codes, UNKNOWN))
+
+    def _told(self, batch: Batch) -> Kind | None:
+        """Return the kind from the first number or text of a batch, or None if all values are NaN or infinite."""
+        import pyarrow as pa
+
+        cells = batch.columns[self.name]
+        if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type) or pa.types.is_decimal(cells.type):
+            return "number"
+        held = texts(self.table, batch, self.name).drop_null().unique().to_pylist()
+        first = next((text for text in held if is_number(text) or not parses(text)), None)
+        if first is None:
+            return None
+        if is_number(first) and not all(map(parses, held)):
+            refuse_text(self.table, batch, self.name)
+        return "number" if is_number(first) else "category"
+
+    def _refuse_first(self) -> NoReturn:
+        """Raise PlannerError for row 1 of a column of numbers that starts with an empty or infinite cell."""
+        if self.parts[0][0] == UNKNOWN:
+            raise PlannerError(
+                f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
+            )
+        refuse_infinite(self.table, self.name, float(next(iter(self.coder.codes))), 1)
+
+    def finish(self) -> NDArray[Any]:
+        """Return all cells, (rows,), and free the parts."""
+        whole = np.concatenate(self.parts)
+        self.parts.clear()
+        return whole
+
+
+def gathered(columns: Sequence[Column], rows: int) -> Features:
+    """Return the features of ``rows`` rows from their columns."""
+    categories = [column for column in columns if column.kind != "number"]
+    values = [column for column in columns if column.kind == "number"]
+    codes = _stacked(categories, np.zeros((rows, len(categories)), np.int32))
+    sizes = tuple(len(column.coder.codes) + 1 for column in categories)
+    found = _stacked(values, np.zeros((rows, len(values)), np.float32))
+    return Features(codes, sizes, found, tuple(c.name for c in categories), tuple(c.name for c in values))
+
+
+def _stacked(columns: Sequence[Column], whole: NDArray[Any]) -> NDArray[Any]:
+    """Write the columns into ``whole`` and return it. Only one column at a time is in memory twice."""
+    for place, column in enumerate(columns):
+        whole[:, place] = column.finish()
+    return whole
+
+
+class Texts:
+    """The words of rows while they are read: the first words of each, in lower case.
+
+    Words are numbers from 0 in order of first appearance. ``finish`` gives them their final order.
+    """
+
+    def __init__(self, table: Table, columns: Sequence[str]) -> None:
+        self.table, self.columns = table, columns
+        self.codes, self.lengths, self.parts = dict[str, int](), list[int](), list[Codes]()
+
+    def add(self, batch: Batch, rows: Ints | None = None) -> None:
+        """Add the words of all rows of a batch, or of the given ``rows``."""
+        import pyarrow as pa
+
+        found = [texts(self.table, batch, name) for name in self.columns]
+        if rows is not None:
+            found = [cells.take(pa.array(rows)) for cells in found]
+        rows_of_texts = zip(*(cells.to_pylist() for cells in found), strict=True)
+        words = (WORD.findall(" ".join(filter(None, row)).lower())[:MOST_WORDS] for row in rows_of_texts)
+        lists = [[self.codes.setdefault(word, len(self.codes)) for word in some] for some in words]
+        self.lengths.extend(map(len, lists))
+        self.parts.append(np.fromiter(chain.from_iterable(lists), np.int32))
+
+    def finish(self, rows: int) -> tuple[Codes, Ints, int]:
+        """Return the tokens (words,), starts (rows + 1,) and the vocabulary size. Frequent words have small numbers."""
+        if not self.columns:
+            return np.zeros(0, np.int32), np.zeros(rows + 1, np.int64), 1
+        whole = np.concatenate(self.parts)
+        counts = np.bincount(whole, minlength=len(self.codes))
+        numbers_ = np.empty(len(counts), np.int32)
+        numbers_[np.argsort(-counts, kind="stable")] = np.arange(len(counts)) + RARE + 1
+        numbers_[numbers_ >= VOCABULARY] = RARE
+        starts = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+        return numbers_[whole], starts, int(min(len(counts) + RARE + 1, VOCABULARY))

@@ -1,7 +1,7 @@
 """A folder with a log: its tables, their columns in ``columns.toml``, and its arrays, memory-mapped by cells.
 
 Each table is a CSV, TSV or Parquet file. ``events`` may also be lines of ``user item`` (``events.txt``).
-``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.columns.Columns``::
+``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.read.Columns``::
 
     [events]
     user = "customer"
@@ -32,17 +32,15 @@ from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder, write_json
-from isoplan.trainers.behavior.logs.columns import Columns
-from isoplan.trainers.behavior.logs.log import Features, Items, Log, Names, texts
-from isoplan.trainers.behavior.logs.read import AUTO, read_items, read_log
+from isoplan.trainers.behavior.logs.log import Features, Items, Log, texts
+from isoplan.trainers.behavior.logs.read import AUTO, Columns, read_items, read_log
 
 MAPPED = 2**16
 """Minimum bytes of a file that is mapped. Smaller files are read."""
 ABOUT = "log.json"
 TYPES = {
-    "users": "u1", "user_ends": "<i8", "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4",
-    "event_numbers": "<f4", "names": "u1", "name_ends": "<i8", "tokens": "<i4", "token_starts": "<i8",
-    "item_categories": "<i4", "item_numbers": "<f4",
+    "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4", "event_numbers": "<f4",
+    "tokens": "<i4", "token_starts": "<i8", "item_categories": "<i4", "item_numbers": "<f4",
 }  # fmt: skip
 """Data types of the arrays. Each array is in a file of its name."""
 
@@ -74,35 +72,22 @@ def load_arrays(folder: Path) -> Log:
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
         a = {name: _array(folder / f"{name}.npy", kind) for name, kind in TYPES.items()}
-        catalogue = Items(
-            _texts(a["names"], a["name_ends"]),
-            a["tokens"],
-            a["token_starts"],
-            about["vocabulary"],
-            _features(a["item_categories"], a["item_numbers"], about["items"]),
-        )
+        item_features = _features(a["item_categories"], a["item_numbers"], about["items"])
+        catalogue = Items(texts(about["names"]), a["tokens"], a["token_starts"], about["vocabulary"], item_features)
+        features = _features(a["event_categories"], a["event_numbers"], about["events"])
         return Log(
-            _texts(a["users"], a["user_ends"]),
-            a["starts"],
-            a["events"],
-            a["times"],
-            _features(a["event_categories"], a["event_numbers"], about["events"]),
-            catalogue,
-            about["timed"],
-            tuple(about["notes"]),
-        )
+            texts(about["users"]), a["starts"], a["events"], a["times"], features, catalogue,
+            about["timed"], tuple(about["notes"]),
+        )  # fmt: skip
     except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError):
         raise PlannerError(f"{folder} holds no log that can be opened: remove it, and the log is read anew.") from None
 
 
 def _arrays(log: Log) -> dict[str, NDArray[Any]]:
     items = log.catalogue
-    users, user_ends = _bytes(log.users)
-    names, name_ends = _bytes(items.names)
     return {
-        "users": users, "user_ends": user_ends, "starts": log.starts, "events": log.items, "times": log.times,
-        "event_categories": log.features.categories, "event_numbers": log.features.numbers, "names": names,
-        "name_ends": name_ends, "tokens": items.tokens, "token_starts": items.starts,
+        "starts": log.starts, "events": log.items, "times": log.times, "event_categories": log.features.categories,
+        "event_numbers": log.features.numbers, "tokens": items.tokens, "token_starts": items.starts,
         "item_categories": items.features.categories, "item_numbers": items.features.numbers,
     }  # fmt: skip
 
@@ -112,8 +97,9 @@ def _about(log: Log) -> dict[str, Any]:
         {"sizes": list(f.sizes), "category_names": list(f.category_names), "number_names": list(f.number_names)}
         for f in (log.features, log.catalogue.features)
     ]
+    names = {"users": log.users.tolist(), "names": log.catalogue.names.tolist()}
     kept = {"vocabulary": log.catalogue.vocabulary, "timed": log.timed, "notes": list(log.notes)}
-    return {"events": about[0], "items": about[1], **kept}
+    return {"events": about[0], "items": about[1], **kept, **names}
 
 
 def _features(categories: NDArray[Any], numbers: NDArray[Any], about: dict[str, Any]) -> Features:
@@ -128,22 +114,11 @@ def _array(path: Path, kind: str) -> NDArray[Any]:
     return np.asarray(array)
 
 
-def _bytes(names: Names) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the concatenated texts in UTF-8, and the end of each."""
-    coded = [str(name).encode() for name in names]
-    return np.frombuffer(b"".join(coded), np.uint8), np.cumsum([len(one) for one in coded], dtype=np.int64)
-
-
-def _texts(coded: NDArray[np.uint8], ends: NDArray[np.int64]) -> Names:
-    whole, starts = coded.tobytes(), np.concatenate([[0], ends[:-1]])
-    return texts([whole[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
-
-
 EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PREPARED = "prepared"
-VERSION = 2
-"""Version of the prepared log. Increase it if the same files give a different log."""
+VERSION = 3
+"""Version of the prepared log. Increase it if the same files give other arrays."""
 
 
 def open_log(folder: Path) -> Log:

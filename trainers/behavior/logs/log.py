@@ -1,20 +1,27 @@
-"""An event log as arrays: user, item and time of each event, and features of the items.
+"""An event log as arrays: user, item and time of each event, and features of the items; and its facts.
 
+Facts determine the size of a cell. They are stored next to the log after its first read.
 Modules of this folder: ``read`` reads a log from files, ``synthetic`` makes one, ``split`` selects the events for
 training and for scoring. ``isoplan.trainers.behavior.scores.metrics`` measures the scores.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from isoplan.engine.arrays import Ints, Singles
+from isoplan.trainers.backend.store.files import write_json
+from isoplan.trainers.behavior.model.shape import VERSION, Fields
 
 Codes = NDArray[np.int32]
 Names = NDArray[Any]
@@ -22,8 +29,6 @@ Names = NDArray[Any]
 
 UNKNOWN = 0
 """The code of an empty category."""
-PADDING = 0
-"""The token for padding, which is no word."""
 
 
 def texts(values: Sequence[str]) -> Names:
@@ -90,15 +95,6 @@ class Items:
     def __len__(self) -> int:
         return len(self.names)
 
-    def text(self, most: int) -> Codes:
-        """Return the first ``most`` words of every item, (items, most), filled with ``PADDING``."""
-        lengths = np.minimum(np.diff(self.starts), most)
-        found = np.full((len(self), most), PADDING, np.int32)
-        rows = np.repeat(np.arange(len(self)), lengths)
-        places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        found[rows, places] = self.tokens[self.starts[rows] + places]
-        return found
-
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -143,3 +139,65 @@ class Log:
     def seen(self) -> Ints:
         """The unique pairs of user and item in rising order, as user times number of items plus item."""
         return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)
+
+
+FOLDER = "behavior"
+"""Folder in the workspace with event logs, each a folder with ``events`` and optionally ``items``."""
+KEPT = "facts"
+
+Cut = Literal["last", "last-one", "time"]
+
+
+class Facts(BaseModel):
+    """Facts of a log: the catalogue with its features, and one pass over the training windows.
+
+    ``targets`` is the number of events that a pass predicts in ``windows`` sequences. ``t`` is the mean number of
+    tokens of an item, at least 1. ``event_categories`` and ``event_numbers`` are the features of an event in addition
+    to its item.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    items: int
+    vocabulary: int
+    categories: tuple[int, ...]
+    numbers: int
+    buckets: int
+    targets: int
+    windows: int
+    t: int
+    event_categories: tuple[int, ...] = ()
+    event_numbers: int = 0
+
+    @property
+    def fields(self) -> Fields:
+        """The fields of an item and of an event that the embedder reads."""
+        of_events = (self.event_categories, self.event_numbers)
+        return Fields(self.vocabulary, self.categories, self.numbers, self.buckets, *of_events)
+
+    @property
+    def events(self) -> float:
+        """The mean number of events that a sequence reads."""
+        return self.targets / max(self.windows, 1)
+
+
+def read_facts(root: Path, data: str, split: Cut, length: int, buckets: int) -> Facts | None:
+    """Return the stored facts of the current version of a log, or None if it has not been read."""
+    with contextlib.suppress(OSError, ValidationError):
+        return Facts.model_validate_json(_place(root, data, split, length, buckets).read_bytes())
+    return None
+
+
+def keep_facts(root: Path, data: str, split: Cut, length: int, buckets: int, facts: Facts) -> None:
+    """Store the facts of a log, for use before a cell runs."""
+    place = _place(root, data, split, length, buckets)
+    if not place.exists():
+        place.parent.mkdir(exist_ok=True)
+        write_json(place, facts.model_dump(mode="json"))
+
+
+def _place(root: Path, data: str, split: Cut, length: int, buckets: int) -> Path:
+    """Return the path of the facts. Its name is a hash of the state of the files and of the split."""
+    folder = root / FOLDER / data
+    files = sorted((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.iterdir() if p.is_file())
+    what = hashlib.sha256(repr((VERSION, files, split, length, buckets)).encode()).hexdigest()[:16]
+    return folder / KEPT / f"{what}.json"

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Split, Windows
@@ -40,11 +40,6 @@ class Popularity:
     def falling(self) -> Ints:
         """The counts of the seen items, most popular first, (seen,)."""
         return np.sort(self.counts[self.counts > 0])[::-1]
-
-    @property
-    def shares(self) -> Floats:
-        """The share of all events that each item has, (items,)."""
-        return self.counts / max(self.events, 1)
 
     def head(self, share: float = 0.01) -> float:
         """Return the share of all events of the most popular items.

@@ -10,7 +10,7 @@ PlannerError with the column and the row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,15 +19,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.columns import Columns, Roles, roles
-from isoplan.trainers.behavior.logs.convert import Clock, Coder, clock, moments, names
-from isoplan.trainers.behavior.logs.gather import Texts, add_all, gather, gathered
+from isoplan.trainers.behavior.logs.columns import Clock, Coder, Column, Kind, Texts, clock, gathered, moments, names
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
 from isoplan.trainers.behavior.logs.popularity import Popularity, describe_spread
-from isoplan.trainers.behavior.logs.table_files import Batch, Table, batches, open_table
+from isoplan.trainers.behavior.logs.table_files import ITEM, TEXT, TIME, USER, Batch, Table, batches, open_table
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table as set by the user. The role of other columns follows from their name or cells.
+
+    ``user``, ``item`` and ``time`` are one column each; an item table has only the item. ``text`` columns are joined in
+    order. Remaining columns are numbers if all their cells are, else categories. Columns in ``leave`` are not read.
+    """
+
+    user: str = ""
+    item: str = ""
+    time: str = ""
+    text: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+
 
 AUTO = Columns()
 """All roles of columns determined by their names and cells."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of each column of a file. ``user`` and ``time`` are empty if the file has none.
+
+    ``features`` are the remaining columns, with their kind if it was set.
+    """
+
+    user: str
+    item: str
+    time: str
+    text: tuple[str, ...]
+    features: Mapping[str, Kind | None]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        return (*(name for name in (self.user, self.item, self.time) if name), *self.text, *self.features)
 
 
 def read_items(path: Path, columns: Columns = AUTO) -> Items:
@@ -37,7 +72,7 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
     """
     table = open_table(path)
     role = roles(table, columns, events=False)
-    coder, words, features = Coder(), Texts(table, role.text), gather(table, role.features)
+    coder, words, features = Coder(), Texts(table, role.text), [Column(table, *one) for one in role.features.items()]
     for batch in batches(table, role.all):
         codes, _ = coder.code(names(table, batch, role.item))
         expected = np.arange(batch.first - 1, batch.first - 1 + len(codes))
@@ -48,7 +83,8 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
                 f"{batch.first + row} and in row {codes[row] + 1}: keep one row for each item."
             )
         words.add(batch)
-        add_all(features, batch)
+        for column in features:
+            column.add(batch)
     return Items(texts(list(coder.codes)), *words.finish(len(coder.codes)), gathered(features, len(coder.codes)))
 
 
@@ -104,7 +140,7 @@ class _Raw:
 
 def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
     users, known = Coder(), Coder([] if items is None else items.names.tolist())
-    words, features = Texts(table, role.text), gather(table, role.features)
+    words, features = Texts(table, role.text), [Column(table, *one) for one in role.features.items()]
     parts: dict[str, list[NDArray[Any]]] = {"users": [], "items": [], "times": []}
     how: Clock | None = None
     for batch in batches(table, role.all):
@@ -119,7 +155,8 @@ def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
         if role.time:
             how = how or clock(batch, role.time)
             parts["times"].append(moments(table, batch, role.time, how))
-        add_all(features, batch)
+        for column in features:
+            column.add(batch)
     who, what = np.concatenate(parts.pop("users")), np.concatenate(parts.pop("items"))
     when = np.concatenate(parts.pop("times")) if role.time else np.arange(len(who), dtype=np.float64)
     if items is None:
@@ -192,3 +229,47 @@ def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np
         tuple(name for name, kept in zip(features.category_names, categories, strict=True) if kept),
         tuple(name for name, kept in zip(features.number_names, numbers, strict=True) if kept),
     )
+
+
+def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
+    """Return the roles of the columns of a table of ``events``, or of items if false.
+
+    Raises PlannerError if a column is missing or has two roles.
+    """
+    named = (columns.user, columns.item, columns.time, *columns.text, *columns.categories, *columns.numbers)
+    named = (*(name for name in named if name), *columns.leave)
+    for name in named:
+        if name not in table.columns:
+            raise PlannerError(f"{table.name} has no column {name!r}: name one of {_listed(table.columns)}.")
+        if named.count(name) > 1:
+            raise PlannerError(f"Column {name} of {table.name} is named twice: give it one role.")
+    free = [name for name in table.columns if name not in named]
+    user = (columns.user or _needed(table, free, "user", USER)) if events else ""
+    item = columns.item or _needed(table, free, "item", ITEM)
+    time = (columns.time or _guessed(free, TIME)) if events else ""
+    text = columns.text or tuple(name for name in free if name.lower() in TEXT)
+    rest: dict[str, Kind | None] = {name: None for name in free if name not in (user, item, time, *text)}
+    for name in columns.categories:
+        rest[name] = "category"
+    for name in columns.numbers:
+        rest[name] = "number"
+    return Roles(user, item, time, text, {name: rest[name] for name in table.columns if name in rest})
+
+
+def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) -> str:
+    if found := _guessed(free, names):
+        return found
+    raise PlannerError(
+        f"{table.name} has no column {what!r}: rename the column of the {what}, or say in columns.toml which of "
+        f"{_listed(table.columns)} it is."
+    )
+
+
+def _guessed(free: Sequence[str], names: Sequence[str]) -> str:
+    """Return the free column with the first matching name, or "" if none matches."""
+    lower = {name.lower(): name for name in reversed(free)}
+    return next((lower[name] for name in names if name in lower), "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.logs.log import Log
+from isoplan.trainers.behavior.logs.log import Codes, Log
 
-Codes = NDArray[np.int32]
 Part = Literal["validation", "test"]
 
+SHARE = 0.1
+"""Share of all events in the validation set and in the test set, if they are split by time."""
 FEWEST = 3
 """Minimum number of events of a user for which the last two are scored, if the last events are left out."""
 
@@ -120,17 +120,12 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     return split
 
 
-def by_share(log: Log, validation: float = 0.1, test: float = 0.1) -> Split:
-    """Split all events by time: the last share ``test``, and before it the share ``validation``.
+def by_share(log: Log) -> Split:
+    """Split all events by time: the last ``SHARE`` of them for the test set, and as many before for validation.
 
-    Simultaneous events stay together. Raises as ``by_time``, and PlannerError if the shares leave no training events.
+    Simultaneous events stay together. Raises as ``by_time``.
     """
-    if not (validation > 0 and test > 0 and validation + test < 1):
-        raise PlannerError(
-            f"The shares {validation:g} and {test:g} of the validation and the test set must be above 0 and below 1 "
-            f"together: lower them."
-        )
-    ends = np.quantile(log.times, [1 - validation - test, 1 - test], method="higher")
+    ends = np.quantile(log.times, [1 - SHARE - SHARE, 1 - SHARE], method="higher")
     return by_time(log, float(ends[0]), float(ends[1]))
 
 

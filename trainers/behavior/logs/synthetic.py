@@ -8,8 +8,8 @@ popularity. Text, category and price of an item depend on its topic, none of the
 information.
 
 This is a hidden Markov model, so the probability of the next event given the earlier ones is known exactly (forward
-recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). ``beliefs`` and ``chances`` return it, and ``floor`` the
-cross-entropy, which is the lower limit of the expected loss of any model.
+recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A), and with it the lower limit of the expected loss of any
+model.
 """
 
 from __future__ import annotations
@@ -80,82 +80,24 @@ class Truth:
     """The model that generates the events.
 
     Item i has the topic ``topics[i]``, (items,), and within it the probability ``within[i]``, (items,). ``emission``
-    (S, Z) is the probability of each topic under each interest, ``transition`` (S, S) that of each interest after each.
-    All interests are equally probable at first, and so at any time. ``popularity`` (items,) is the expected share of
-    all events of each item.
+    (S, Z) is the probability of each topic under each interest. All interests are equally probable at any time.
     """
 
     topics: Ints
     within: Floats
     emission: Floats
-    transition: Floats
-
-    @property
-    def popularity(self) -> Floats:
-        """The expected share of all events of each item, (items,)."""
-        return self.emission.mean(axis=0)[self.topics] * self.within
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
-    """A log and the model that generated it. ``interests`` (events,) is the interest of the user at each event."""
-
-    log: Log
-    truth: Truth
-    interests: Codes
-
-
-def make(world: World) -> Made:
+def make(world: World) -> Log:
     """Generate the log of a world. The result is deterministic."""
-    truth = _truth(world)
+    truth = truth_of(world)
     lengths = _lengths(world)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    interests = _interests(world, starts)
+    interests = interests_of(world, starts)
     topics = _drawn(truth.emission.cumsum(axis=1), interests, _rng(world, "topics").random(starts[-1]))
     items = _items_of(truth, topics, _rng(world, "choices").random(starts[-1]))
-    log = Log(
-        texts([f"u{u}" for u in range(world.users)]),
-        starts,
-        items,
-        _times(world, starts),
-        Features.none(len(items)),
-        _catalogue(world, truth.topics),
-    )
-    return Made(log, truth, interests)
-
-
-def beliefs(made: Made) -> Floats:
-    """Return the probability of each interest at each event given the earlier events of its user, (events, S)."""
-    log, truth = made.log, made.truth
-    topics = truth.topics[log.items]
-    found = np.empty((len(log), len(truth.transition)))
-    order = np.argsort(-log.lengths, kind="stable")
-    first, left = log.starts[:-1][order], log.lengths[order]
-    now = np.full((len(order), found.shape[1]), 1 / found.shape[1])
-    for step in range(int(left.max(initial=0))):
-        active = int(np.searchsorted(-left, -step))  # users with more events, which come first
-        events = first[:active] + step
-        found[events] = now[:active]
-        seen = now[:active] * truth.emission.T[topics[events]]
-        now[:active] = (seen / seen.sum(axis=1, keepdims=True)) @ truth.transition
-    return found
-
-
-def chances(truth: Truth, believed: Floats, first: int = 0, stop: int | None = None) -> Floats:
-    """Return the probability of items ``first`` to ``stop``, (Q, stop - first), given that of the interests, (Q, S)."""
-    some = slice(first, stop)
-    return (believed @ truth.emission)[:, truth.topics[some]] * truth.within[some]
-
-
-def floor(made: Made, believed: Floats, events: Ints | slice = slice(None)) -> Floats:
-    """Return -log of the probability of each of the ``events`` given the earlier ones, in nats.
-
-    Their mean is the loss of the best possible model, up to noise of order 1 / sqrt(number of events).
-    """
-    items = made.log.items[events]
-    topics = made.truth.topics[items]
-    chance = np.einsum("es,es->e", believed[events], made.truth.emission.T[topics])
-    return -np.log(chance * made.truth.within[items])
+    users, catalogue = texts([f"u{u}" for u in range(world.users)]), _catalogue(world, truth.topics)
+    return Log(users, starts, items, _times(world, starts), Features.none(len(items)), catalogue)
 
 
 STREAMS = (
@@ -169,7 +111,8 @@ def _rng(world: World, stream: str) -> np.random.Generator:
     return np.random.default_rng([world.seed, STREAMS.index(stream)])
 
 
-def _truth(world: World) -> Truth:
+def truth_of(world: World) -> Truth:
+    """Return the model that generates the events of a world."""
     weights = np.arange(1, world.items + 1, dtype=np.float64) ** -world.zipf
     weights = _rng(world, "ranks").permutation(weights / weights.sum())
     topics = _rng(world, "topic").permutation(np.arange(world.items) % world.topics)
@@ -180,10 +123,7 @@ def _truth(world: World) -> Truth:
     wanted = waves @ rng.normal(size=(2, world.dimensions)) + 0.3 * rng.normal(size=(world.interests, world.dimensions))
     offered = rng.normal(size=(world.topics, world.dimensions))
     scores = world.taste * wanted @ offered.T / np.sqrt(world.dimensions)
-    stay = np.eye(world.interests)
-    moved = (np.roll(stay, 1, axis=1) + np.roll(stay, -1, axis=1)) / 2
-    transition = (1 - world.drift) * stay + world.drift * moved
-    return Truth(topics, weights / shares[topics], _balanced(np.exp(scores - scores.max()), shares), transition)
+    return Truth(topics, weights / shares[topics], _balanced(np.exp(scores - scores.max()), shares))
 
 
 def _balanced(emission: Floats, shares: Floats) -> Floats:
@@ -203,8 +143,8 @@ def _lengths(world: World) -> Ints:
     return np.clip(np.rint(drawn), SHORTEST, world.longest).astype(np.int64)
 
 
-def _interests(world: World, starts: Ints) -> Codes:
-    """Return the interest at each event, a random walk on the ring."""
+def interests_of(world: World, starts: Ints) -> Codes:
+    """Return the interest of the user at each event, (events,): a random walk on the ring."""
     steps = _rng(world, "drift").random(starts[-1])
     moves = (steps < world.drift / 2).astype(np.int64) - (steps > 1 - world.drift / 2)
     moves[starts[:-1]] = _rng(world, "interests").integers(0, world.interests, world.users)

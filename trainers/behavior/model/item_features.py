@@ -7,7 +7,6 @@ on the place in the array. Items are therefore compared by their features before
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -78,12 +77,9 @@ def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
 
     Vectors are compared by a hash: two different ones are in one group with a probability of 2^-64.
     """
-    return group_keys(np.fromiter(_hashes(vectors), np.int64, len(vectors)))
-
-
-def _hashes(vectors: NDArray[np.floating[Any]]) -> Iterator[int]:
-    for begin in range(0, len(vectors), GROUP_ROWS):
-        yield from (hash(row.tobytes()) for row in vectors[begin : begin + GROUP_ROWS] + 0.0)
+    blocks = (vectors[begin : begin + GROUP_ROWS] + 0.0 for begin in range(0, len(vectors), GROUP_ROWS))
+    hashes = (hash(row.tobytes()) for block in blocks for row in block)
+    return group_keys(np.fromiter(hashes, np.int64, len(vectors)))
 
 
 HASHES = 2
@@ -183,8 +179,8 @@ def fields_of(items: Items, buckets: int = 0, events: Features | None = None) ->
 
     Ids are read if items have no other features, so that neither text nor columns differ between items, or if
     ``buckets`` sets the number of rows for their hashes. Otherwise items may share all features, which
-    ``log_warnings.alike`` reports. With at least as many rows as items, the default up to 2^20 items, each item has its
-    own row.
+    ``popularity.describe_equal_items`` reports. With at least as many rows as items, the default up to 2^20 items, each
+    item has its own row.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0

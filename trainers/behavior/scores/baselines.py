@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +30,9 @@ from isoplan.trainers.backend.store.files import write_json
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Part, Split, Windows, pack
 from isoplan.trainers.behavior.model.shape import VERSION
-from isoplan.trainers.behavior.scores.metrics import TOP, evaluate
+from isoplan.trainers.behavior.scores.metrics import BASELINES, SHORT, TOP, Regime, evaluate
 from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data
-
-Regime = Literal["local", "full"]
 
 KEPT = "baselines"
 """Folder of a workspace with the baselines of each log, so that they are computed once."""
@@ -45,16 +42,6 @@ AT_ONCE = 2**22
 """Approximate number of scores in memory at once."""
 MOST = 2**28
 """Approximate maximum number of scores. For larger logs, a random part of the events is scored, with a fixed seed."""
-METRICS = ("loss", "recall@10", "NDCG@10", "MRR@10")
-COLUMNS = (
-    "guess_loss",
-    *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in METRICS),
-    *(f"{name}_full_recall@10" for name in ("popularity", "last_items")),
-    "scored",
-    "passes",
-    "untrained",
-)
-"""Baselines that a cell reports: for its own candidates, and the recall over the whole catalogue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +61,7 @@ def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
     for name, mass in (("popularity", np.inf), ("last_items", MASS)):
         full = _evaluated(data, counts, judged, pool, "full", mass)
         own = full if regime == "full" else _evaluated(data, counts, data.judged, pool, "local", mass)
-        found |= {f"{name}_{metric}": own[metric] for metric in METRICS}
+        found |= {f"{name}_{metric}": own[metric] for metric in SHORT}
         found[f"{name}_full_recall@10"] = full["recall@10"]
     return found
 
@@ -87,7 +74,7 @@ def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime
     place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(place.read_bytes())
-        return {name: float(found[name]) for name in COLUMNS if name in found}
+        return {name: float(found[name]) for name in BASELINES if name in found}
     made = baselines(data, pool, regime)
     place.parent.mkdir(exist_ok=True)
     write_json(place, made)

@@ -22,11 +22,12 @@ from isoplan.trainers.behavior.scores.metrics import (
     RIVALS_AT,
     TOP,
     Evaluation,
+    Regime,
     evaluate,
 )
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
 from isoplan.trainers.behavior.training.cell_data import Data
-from isoplan.trainers.behavior.training.trainer import Regime, Trainer
+from isoplan.trainers.behavior.training.trainer import Trainer
 from isoplan.trainers.cell import RunContext, Stopped
 
 SEQUENCES = 256
@@ -68,11 +69,6 @@ def sample_windows(windows: Windows, seed: int) -> Windows:
     scored = (windows.stop - windows.scored)[order]
     chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
     return Windows(windows.first[chosen], windows.scored[chosen], windows.stop[chosen], windows.length)
-
-
-def name_by_regime(found: Evaluation, regime: Regime) -> dict[str, float]:
-    """Return the metrics of another regime than the cell's own, with the regime in their names."""
-    return {f"{regime}_{name}": value for name, value in found.metrics.items()}
 
 
 def shown(found: Evaluation) -> dict[str, float]:

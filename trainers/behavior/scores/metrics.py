@@ -20,6 +20,8 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.scores.ranks import Ranked
 
+Regime = Literal["local", "full"]
+"""Candidates of an evaluation: those of a batch, or the whole catalogue."""
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)
 """Largest K of the metrics at K."""
@@ -31,17 +33,29 @@ AT = ("recall", "NDCG", "MRR", "coverage")
 """Metrics at K, which are better when larger."""
 
 
+SHORT = ("loss", "recall@10", "NDCG@10", "MRR@10")
+"""Metrics of a short list: of baselines, and by length of the history."""
+BASELINES = (
+    "guess_loss",
+    *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in SHORT),
+    *(f"{name}_full_recall@10" for name in ("popularity", "last_items")),
+    "scored",
+    "passes",
+    "untrained",
+)
+"""Baselines that a cell reports: for its own candidates, and the recall over the whole catalogue."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """``metrics`` of all scored events by name, and ``histories``: metrics by number of events before them.
 
-    ``events`` is the number of scored events, ``history_events`` that of each history. Histories without events are
-    omitted, and so is a perplexity that overflows.
+    ``events`` is the number of scored events. Histories without events are omitted, and so is a perplexity that
+    overflows.
     """
 
     events: int
     metrics: Mapping[str, float]
-    history_events: Mapping[int, int]
     histories: Mapping[int, Mapping[str, float]]
 
     def row(self) -> dict[str, float]:
@@ -104,13 +118,8 @@ def evaluate(
     if not whole.queries:
         raise PlannerError("There are no events to score: leave some for the validation or the test set.")
     metrics = whole.metrics() | {f"global_coverage@{k}": float(shown[k].sum() / offered.sum()) for k in cutoffs}
-    by_length = {length: tally for length, tally in tallies.items() if length is not None and tally.queries}
-    return Evaluation(
-        whole.queries,
-        metrics,
-        {n: t.queries for n, t in by_length.items()},
-        {n: t.metrics() for n, t in by_length.items()},
-    )
+    by_length = {n: tally.metrics() for n, tally in tallies.items() if n is not None and tally.queries}
+    return Evaluation(whole.queries, metrics, by_length)
 
 
 class _Tally:

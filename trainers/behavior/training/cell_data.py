@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
 from isoplan.trainers.behavior.logs.folder import open_log
-from isoplan.trainers.behavior.logs.log import Log
-from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, keep_facts
+from isoplan.trainers.behavior.logs.log import FOLDER, Cut, Facts, Log, keep_facts
 from isoplan.trainers.behavior.logs.popularity import describe_equal_items, describe_untrained, popularity
 from isoplan.trainers.behavior.logs.split import (
     Split,
@@ -77,7 +76,7 @@ def open_data(root: Path, cell: BehaviorCell) -> Data:
     Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the batch is larger than
     the data.
     """
-    log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
+    log = make(cell.world) if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = SPLITS[cell.split](log)
     train = training_windows(split, cell.length)
     check_batch(cell, len(train))

@@ -15,20 +15,19 @@ from isoplan.engine.arrays import Ints
 from isoplan.trainers import training_loop
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
-from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
-from isoplan.trainers.behavior.memory import check_catalogue, memory
+from isoplan.trainers.behavior.cell import BehaviorCell, check_catalogue, check_negatives, facts_of, memory, name_of
 from isoplan.trainers.behavior.model.shape import parameters, two_part
 from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
 from isoplan.trainers.behavior.scores.evaluation import (
     check_sampled_negatives,
     evaluate_model,
-    name_by_regime,
     sample_windows,
     score_among_negatives,
     shown,
 )
+from isoplan.trainers.behavior.scores.metrics import Regime
 from isoplan.trainers.behavior.training.cell_data import open_data
-from isoplan.trainers.behavior.training.trainer import Regime, Trainer
+from isoplan.trainers.behavior.training.trainer import Trainer
 from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
@@ -68,7 +67,10 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
         if trainer.state.stage == 1:
             _stage1(root, trainer, steps, stream)
         if cell.stage == 2:
-            _stage2(trainer, steps, stream)
+            if trainer.state.stage == 1:
+                torch.manual_seed(cell.seed)
+                trainer.freeze()
+            _at_rates(trainer, steps, stream)
         return _measured(root, trainer, stream)
     except torch.OutOfMemoryError:
         raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
@@ -88,13 +90,6 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunCon
     if cell.stage == 2:
         place.parent.mkdir(parents=True, exist_ok=True)
         files.replace(place, trainer.save)
-
-
-def _stage2(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    if trainer.state.stage == 1:
-        torch.manual_seed(trainer.cell.seed)
-        trainer.freeze()
-    _at_rates(trainer, steps, stream)
 
 
 def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
@@ -193,7 +188,8 @@ def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, flo
     known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)
     found = evaluate_model(trainer, data.judged, trainer.regime, stream).row()
     other: Regime = "full" if trainer.regime == "local" else "local"
-    found |= name_by_regime(evaluate_model(trainer, data.judged, other, stream), other)
+    of_other = evaluate_model(trainer, data.judged, other, stream).metrics
+    found |= {f"{other}_{name}": value for name, value in of_other.items()}
     if cell.rivals:
         found |= score_among_negatives(trainer, data.judged, cell.rivals, stream)
     parts = two_part(trainer.shape, cell.batch, data.facts.t, max(round(data.facts.events), 1), cell.negatives)

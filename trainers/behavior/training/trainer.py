@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from isoplan.trainers.behavior.model.losses import (
 )
 from isoplan.trainers.behavior.model.shape import Shape, stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.two_part import TwoPartModel
+from isoplan.trainers.behavior.scores.metrics import Regime
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.cell import CellError
 
@@ -67,9 +68,6 @@ def batch_of(
     read, wanted = np.split(places, 2)
     candidates, own = np.unique(wanted, return_inverse=True)
     return Batch(items.astype(np.int64), read, candidates, own, lengths, events.astype(np.int64))
-
-
-Regime = Literal["local", "full"]
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,27 @@
-"""Simulation of jets with the branches of JetClass from a class and a seed."""
+"""Simulation of jets with the branches of JetClass from a class and a seed.
+
+FastJet finds the jets (anti-kt) with soft drop and N-subjettiness. A jet is one of its class if it contains a whole
+decay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import awkward as ak
+import fastjet
 import numpy as np
+from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.jets.features import KINDS, MOST_PARTICLES, NAMES
-from isoplan.trainers.jets.simulate import cluster, detector
-from isoplan.trainers.jets.simulate.cluster import match, turn
-from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, particles, partons
-from isoplan.trainers.jets.simulate.processes import PROCESSES, Process
+from isoplan.trainers.jets.simulate import detector
+from isoplan.trainers.jets.simulate.detector import Seen
+from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, Partons, particles, partons
+from isoplan.trainers.jets.simulate.processes import ETA, PROCESSES, PT, RADIUS, Process
 
 LEAST_BATCH, BATCH = 16, 128
 """Minimum and maximum number of events per batch of Pythia. Larger batches need memory and save no time."""
@@ -37,7 +44,9 @@ def make_jets(
     After every batch ``said`` is called with the number of jets, and ``stop`` is checked. Raises Stopped, and
     PlannerError for an unknown class or one without jets.
     """
-    process = process_of(kind)
+    if kind not in PROCESSES:
+        raise PlannerError(f"There is no class {kind!r} of jets: use {', '.join(NAMES)}.")
+    process = PROCESSES[kind]
     whole = np.random.SeedSequence([seed, NAMES.index(kind)])
     first = int(whole.generate_state(1, np.uint64)[0])
     generator = Generator(process, 1 + (first + chunk) % SEEDS)
@@ -58,13 +67,6 @@ def make_jets(
     return ak.concatenate(batches)[:n] if batches else empty(kind)
 
 
-def process_of(kind: str) -> Process:
-    """Return the process of a class. Raises PlannerError if the class does not exist."""
-    if kind not in PROCESSES:
-        raise PlannerError(f"There is no class {kind!r} of jets: use {', '.join(NAMES)}.")
-    return PROCESSES[kind]
-
-
 def _batch(wanted: int, jets: int, events: int) -> int:
     """Estimate the number of events that give the ``wanted`` jets, from the rate so far, within the batch limits."""
     expected = wanted * events / jets if jets else 4 * wanted + events
@@ -79,12 +81,12 @@ def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str,
 
 def select(
     generator: Generator, events: ak.Array, process: Process, noise: detector.Noise
-) -> tuple[detector.Seen, cluster.Jets, dict[str, Floats]]:
+) -> tuple[Seen, Jets, dict[str, Floats]]:
     """Return the reconstructed particles of these events, the jets of the class, and the decayed particles."""
     columns = Columns(events)
     seen = detector.detect(particles(columns, generator.charges), noise)
     decays = partons(columns, process.parent)
-    jets = cluster.find_jets(seen)
+    jets = find_jets(seen)
     decay = match(jets, decays, process.visible)
     jets, decay = jets[decay >= 0], decay[decay >= 0]
     return seen, jets, {name: values[decay] for name, values in decays.parents.items()}
@@ -93,17 +95,17 @@ def select(
 def empty(kind: str) -> ak.Array:
     """Return zero jets with all branches."""
     none, rows = np.zeros(0), np.zeros(0, np.int64)
-    seen = detector.Seen(0, rows, *(none,) * 5, rows, *(none,) * 4)
-    jets = cluster.Jets(rows, none, none, none, none, ak.unflatten(rows, rows))
+    seen = Seen(0, rows, *(none,) * 5, rows, *(none,) * 4)
+    jets = Jets(rows, none, none, none, none, ak.unflatten(rows, rows))
     return branches(seen, jets, kind, dict.fromkeys(("pid", "pt", "eta", "phi"), none))
 
 
-def branches(seen: detector.Seen, jets: cluster.Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
+def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
     """Return jets with JetClass's branches: up to 128 particles by falling pT, in single precision."""
     pt = ak.unflatten(np.hypot(seen.px, seen.py)[_flat(jets.rows)], ak.num(jets.rows))
     rows = jets.rows[ak.argsort(pt, ascending=False, stable=True)][:, :MOST_PARTICLES]
     many = ak.to_numpy(ak.num(rows))
-    mass, tau = cluster.substructure(seen, jets)
+    mass, tau = substructure(seen, jets)
     columns: dict[str, Floats] = {
         "jet_pt": jets.pt,
         "jet_eta": jets.eta,
@@ -120,7 +122,7 @@ def branches(seen: detector.Seen, jets: cluster.Jets, kind: str, parents: dict[s
     return ak.zip(parts | {name: values.astype(np.float32) for name, values in columns.items()}, depth_limit=1)
 
 
-def _parts(seen: detector.Seen, jets: cluster.Jets, rows: Ints, many: Ints) -> dict[str, Floats]:
+def _parts(seen: Seen, jets: Jets, rows: Ints, many: Ints) -> dict[str, Floats]:
     """Return the branches of all particles of all jets as flat arrays."""
     eta = np.arcsinh(seen.pz[rows] / np.hypot(seen.px[rows], seen.py[rows]))
     phi = np.arctan2(seen.py[rows], seen.px[rows])
@@ -149,3 +151,104 @@ def _parts(seen: detector.Seen, jets: cluster.Jets, rows: Ints, many: Ints) -> d
 
 def _flat(rows: ak.Array) -> Ints:
     return np.asarray(ak.to_numpy(ak.flatten(rows)), np.int64)
+
+
+fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # the banner would go to standard output
+ANTI_KT = fastjet.JetDefinition(fastjet.antikt_algorithm, RADIUS)
+# Recluster all particles of a jet: the radius is larger than any distance between them.
+CAMBRIDGE = fastjet.JetDefinition(fastjet.cambridge_algorithm, 100.0)
+Z_CUT, BETA = 0.1, 0.0
+AXES = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Jets:
+    """Jets in the window of transverse momentum and pseudorapidity, by event.
+
+    ``rows`` (jets * var) are the indices of their particles in ``Seen``. Momenta are in GeV.
+    """
+
+    event: Ints
+    px: Floats
+    py: Floats
+    pz: Floats
+    energy: Floats
+    rows: ak.Array
+
+    @property
+    def pt(self) -> Floats:
+        """The transverse momentum in GeV."""
+        return np.hypot(self.px, self.py)
+
+    @property
+    def eta(self) -> Floats:
+        """The pseudorapidity of the axis."""
+        return np.arcsinh(self.pz / self.pt)
+
+    @property
+    def phi(self) -> Floats:
+        """The azimuth of the axis, from -pi to pi."""
+        return np.arctan2(self.py, self.px)
+
+    def __getitem__(self, kept: NDArray[np.bool_]) -> Jets:
+        """Return the jets that are ``kept``."""
+        px, py, pz, energy = (column[kept] for column in (self.px, self.py, self.pz, self.energy))
+        return Jets(self.event[kept], px, py, pz, energy, self.rows[kept])
+
+
+def find_jets(seen: Seen) -> Jets:
+    """Return the anti-kt jets within the window."""
+    counts = np.bincount(seen.event, minlength=seen.events)
+    full = np.flatnonzero(counts)  # FastJet gives no result for an event without particles
+    starts = (np.cumsum(counts) - counts)[full]
+    found = fastjet.ClusterSequence(ak.unflatten(_momenta(seen), counts[full]), ANTI_KT)
+    jets, rows = found.inclusive_jets(min_pt=PT[0]), found.constituent_index(min_pt=PT[0])
+    many = ak.to_numpy(ak.num(jets))
+    event = np.repeat(np.arange(len(full)), many)
+    flat = ak.flatten(jets)
+    px, py, pz, energy = (ak.to_numpy(flat[name]) for name in ("px", "py", "pz", "E"))
+    every = Jets(full[event], px, py, pz, energy, ak.flatten(rows) + starts[event])
+    return every[(every.pt < PT[1]) & (np.abs(every.eta) < ETA)]
+
+
+def substructure(seen: Seen, jets: Jets) -> tuple[Floats, Floats]:
+    """Return the soft-drop mass in GeV (z_cut 0.1, beta 0) and the N-subjettiness (jets, 4).
+
+    N-subjettiness uses beta 1 and one-pass kt axes.
+    """
+    if len(jets.event) == 0:
+        return np.zeros(0), np.zeros((0, len(AXES)))
+    particles = ak.unflatten(_momenta(seen)[ak.to_numpy(ak.flatten(jets.rows))], ak.num(jets.rows))
+    found = fastjet.ClusterSequence(particles, CAMBRIDGE)
+    groomed = found.exclusive_jets_softdrop_grooming(njets=1, beta=BETA, symmetry_cut=Z_CUT, R0=RADIUS)
+    tau = found.njettiness(njets=list(AXES), R0=RADIUS)
+    return ak.to_numpy(groomed.msoftdrop).astype(float), ak.to_numpy(tau).astype(float)
+
+
+def _momenta(seen: Seen) -> ak.Array:
+    return ak.zip({"px": seen.px, "py": seen.py, "pz": seen.pz, "E": seen.energy}, with_name="Momentum4D")
+
+
+def turn(phi: Floats) -> Floats:
+    """Return angles between -pi and pi."""
+    return (phi + np.pi) % (2 * np.pi) - np.pi
+
+
+def match(jets: Jets, partons: Partons, visible: int) -> Ints:
+    """Return for each jet the decay whose ``visible`` products all lie within 0.8 of its axis, or -1.
+
+    Decays with another number of visible products match no jet. Of two decays in one jet the first counts.
+    """
+    of = np.searchsorted(partons.event, jets.event, "left"), np.searchsorted(partons.event, jets.event, "right")
+    many = of[1] - of[0]
+    jet = np.repeat(np.arange(len(many)), many)
+    parton = np.arange(len(jet)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(of[0], many)
+    eta, phi = jets.eta[jet] - partons.eta[parton], turn(jets.phi[jet] - partons.phi[parton])
+    inside = np.hypot(eta, phi) < RADIUS
+    decays = len(partons.parents["pid"])
+    pair, number = np.unique(jet * decays + partons.parent[parton], return_inverse=True)
+    held, all_of = np.bincount(number, inside, len(pair)), np.bincount(partons.parent, minlength=decays)
+    whole = pair[(held == visible) & (all_of[pair % decays] == visible)] if decays else pair
+    found = np.full(len(many), -1)
+    found[whole[::-1] // max(decays, 1)] = whole[::-1] % max(decays, 1)
+    return found

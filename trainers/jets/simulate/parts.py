@@ -1,4 +1,4 @@
-"""Simulation of jets in parts: each part is made once, by the first free process, and all go into one file."""
+"""Simulation of jets in parts: each part is made once, by the first free process, and all go into one ROOT file."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.store.files import sweep, writing
+from isoplan.trainers.backend.store.files import replace, sweep, writing
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
-from isoplan.trainers.jets.features import NAMES
+from isoplan.trainers.jets.features import NAMES, TREE
 from isoplan.trainers.jets.simulate import need_extra
 
 CHUNK = 1000
@@ -86,7 +86,6 @@ class Request:
 def make_part(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
     """Simulate one part into ``folder``. Raises Stopped, DiskFull, and PlannerError for a class without jets."""
     from isoplan.trainers.jets.simulate.chain import make_jets
-    from isoplan.trainers.jets.simulate.write import write_jets
 
     jets = make_jets(chunk.kind, chunk.jets, chunk.seed, chunk.index, stop, said)
     write_jets(folder / chunk.name, [jets])
@@ -152,8 +151,6 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
     with writing(out.parent):
         folder.mkdir(exist_ok=True)
         _make(folder, chunks, min(cores, len(chunks)), said)
-        from isoplan.trainers.jets.simulate.write import shuffled, write_jets
-
         with hold_lock(out.with_name(f".{out.name}.lock"), patience=math.inf):
             if not out.exists():  # else another process has written it
                 groups = ([folder / chunk.name for chunk in group] for group in request.groups())
@@ -230,3 +227,48 @@ def _work(number: int, folder: Path, chunks: list[Chunk], shared: Shared) -> Non
     except PlannerError as error:
         shared.faults.put(str(error))
         raise SystemExit(1) from None
+
+
+COUNTER = "npart"
+"""Branch with the number of particles, which ROOT needs for lists. JetClass uses vectors and has none."""
+
+
+def write_jets(path: Path, pieces: Iterable[Any]) -> None:
+    """Write jets to a ROOT file at ``path`` in pieces. Every piece has the fields of the first.
+
+    Raises DiskFull if the disk is full; an existing file is then unchanged.
+    """
+    replace(path, lambda place: _write(place, pieces))
+
+
+def _write(place: Path, pieces: Iterable[Any]) -> None:
+    import uproot
+
+    with place.open("wb+") as sink, uproot.recreate(sink) as file:
+        tree = None
+        for piece in pieces:
+            columns = {name: piece[name] for name in piece.fields}
+            if tree is None:
+                kinds = {name: str(values.type.content) for name, values in columns.items()}
+                tree = file.mktree(TREE, kinds, counter_name=lambda _: COUNTER)
+            tree.extend(columns)
+
+
+def read_jets(path: Path) -> Any:
+    """Read the jets of a file from ``write_jets``."""
+    import uproot
+
+    with uproot.open(path) as file:
+        tree = file[TREE]
+        return tree.arrays([name for name in tree.keys() if name != COUNTER])  # noqa: SIM118  # no mapping
+
+
+def shuffled(groups: Iterable[list[Path]], seed: int) -> Iterator[Any]:
+    """Yield the jets of each group of files in random order, group after group."""
+    import awkward as ak
+    import numpy as np
+
+    for number, paths in enumerate(groups):
+        found = ak.concatenate([read_jets(path) for path in paths])
+        order = np.random.default_rng([seed, number]).permutation(len(found))
+        yield found[order]

@@ -14,20 +14,17 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.jets.features import (
     CONFIGURATIONS,
-    JET_FLOATS,
     LABELS,
     NAMES,
     PARTICLE_FLAGS,
-    PARTICLE_FLOATS,
     TREE,
 )
-from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.jetset import read_jets
 from isoplan.trainers.jets.simulate import chain, processes
-from isoplan.trainers.jets.simulate.chain import empty, make_jets
-from isoplan.trainers.jets.simulate.cluster import turn
+from isoplan.trainers.jets.simulate.chain import empty, make_jets, turn
 from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
+from isoplan.trainers.jets.simulate.parts import write_jets
 from isoplan.trainers.jets.simulate.processes import PROCESSES
-from isoplan.trainers.jets.simulate.write import write_jets
 
 QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 
@@ -153,12 +150,15 @@ def test_files_have_the_branches_of_jetclass_and_are_read_again(higgs: ak.Array,
     write_jets(path, [higgs[:30], higgs[30:]])
     with uproot.open(path) as file:
         tree = file[TREE]
-        names = {*PARTICLE_FLOATS, *PARTICLE_FLAGS, *JET_FLOATS, *LABELS}
+        particle_floats = ("px", "py", "pz", "energy", "deta", "dphi", "d0val", "d0err", "dzval", "dzerr", "charge")
+        jet_floats = ("pt", "eta", "phi", "energy", "nparticles", "sdmass", "tau1", "tau2", "tau3", "tau4")
+        names = {*(f"part_{name}" for name in particle_floats), *(f"jet_{name}" for name in jet_floats)}
+        names |= {*PARTICLE_FLAGS, *LABELS}
         assert names <= set(tree.keys())
         assert {tree[name].typename for name in names} == {"float[]", "float"}
         for name in names:
             assert ak.array_equal(tree[name].array(), higgs[name]), name
-    (jets,) = read_jets(path, CONFIGURATIONS["21x128"])
+    (jets,) = read_jets([path], CONFIGURATIONS["21x128"])
     assert jets.labels.tolist() == [NAMES.index("Hbb")] * 70
     assert [p.name for p in tmp_path.iterdir()] == ["jets.root"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.jets.simulate.cluster import find_jets, substructure, turn
+from isoplan.trainers.jets.simulate.chain import find_jets, substructure, turn
 from tests.trainers.jets.simulate.events import seen
 
 

@@ -6,7 +6,7 @@ import awkward as ak
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isoplan.trainers.jets.simulate.cluster import Jets, match, turn
+from isoplan.trainers.jets.simulate.chain import Jets, match, turn
 from isoplan.trainers.jets.simulate.generate import Partons
 
 

@@ -24,8 +24,18 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.jets.features import NAMES
 from isoplan.trainers.jets.simulate import parts
-from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, Request, Shared, _work, make_part, make_parts, simulate
-from isoplan.trainers.jets.simulate.write import shuffled, write_jets
+from isoplan.trainers.jets.simulate.parts import (
+    CHUNK,
+    Chunk,
+    Request,
+    Shared,
+    _work,
+    make_part,
+    make_parts,
+    shuffled,
+    simulate,
+    write_jets,
+)
 from tests import progress
 
 CHUNKS = [Chunk(kind, 1, i, 10) for i in range(3) for kind in ("QCD", "Hbb")]
