@@ -13,16 +13,14 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.estimators.joint import Joint, best_joint_fit, joint_refits
-from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.noise import targets
+from isoplan.engine.fitting.resampling.bootstrap import counts, targets
 from isoplan.engine.fitting.resampling.priors import noise, normals, posed
 from isoplan.engine.fitting.solver.identifiability import LIKELY, margin, others
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, predict
 from isoplan.engine.fitting.solver.newton import local
 from isoplan.engine.fitting.solver.objectives import scale
 from isoplan.engine.fitting.solver.problem import Problem, problem
-from isoplan.engine.fitting.types.floor_confidence import EXCLUDED
-from isoplan.engine.fitting.types.intervals import Method, Resampling, choose
+from isoplan.engine.fitting.types.intervals import EXCLUDED, Method, Resampling, choose
 from isoplan.engine.fitting.types.parameters import parameters
 from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FittedRuns, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec

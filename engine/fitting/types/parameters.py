@@ -11,8 +11,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types import text
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence, floor_interval
-from isoplan.engine.fitting.types.intervals import Resampling, cut
+from isoplan.engine.fitting.types.intervals import FloorConfidence, Resampling, cut, floor_interval
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const

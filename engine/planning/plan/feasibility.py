@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from isoplan.engine.fitting.types.floor_confidence import floor_interval
+from isoplan.engine.fitting.types.intervals import floor_interval
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.expression import ENDLESS

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
-from isoplan.engine.fitting.types.floor_confidence import SURE, FloorConfidence, leading_axis
+from isoplan.engine.fitting.types.intervals import SURE, FloorConfidence, leading_axis
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.format import SURE as CERTAIN

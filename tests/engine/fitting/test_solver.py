@@ -97,6 +97,15 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     assert float(np.mean(score["score"] > mirrored.predict(values) * (1 - 1e-6))) == pytest.approx(1 / 11, abs=5 / 60)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_the_loss_does_not_change_an_asymmetric_fit(unit: float) -> None:
+    values, spec = surface(40, noise=0.02), FitSpec(objective="asymmetric", bootstrap=0)
+    plain, scaled = (fit(spec, make_runs({**values, "loss": x * values["loss"]})) for x in (1.0, unit))
+    assert scaled.predict(values) == pytest.approx(unit * plain.predict(values), rel=1e-5)
+    r = unit * values["loss"] - scaled.predict(values)
+    assert scaled.objective == pytest.approx(np.where(r > 0, r, 10 * np.abs(r)).sum(), rel=1e-5)
+
+
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log", "lad", "asymmetric"])
 def test_noise_free_runs_give_the_truth_back(objective: Any) -> None:
     found = fit(FitSpec(objective=objective, bootstrap=20), make_runs(surface(60)))
