@@ -17,7 +17,7 @@ from isoplan.engine.fitting.samples.sample import Sample, clusters, no_run, samp
 from isoplan.engine.fitting.single import finished, fit
 from isoplan.engine.fitting.solver.identifiability import margin, others
 from isoplan.engine.fitting.solver.multistart import Optimum, predict
-from isoplan.engine.fitting.solver.newton import local
+from isoplan.engine.fitting.solver.newton import plain_objective
 from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.solver.threads import Progress
 from isoplan.engine.fitting.types import text
@@ -141,7 +141,7 @@ def fit_groups(
         theta, draws = best.theta[at], np.where(failed, np.nan, draws)
         view = replace(best, theta=theta, others=best.others[:, at])
         notes = others(law, p, view, near)
-        estimate = Estimate(p.external(theta), _plain(p, theta), draws, notes, resampling=how)
+        estimate = Estimate(p.external(theta), plain_objective(p, theta), draws, notes, resampling=how)
         fits[name] = finished(spec, s, estimate, snapshot, where, name)
     return GroupedFit(spec, fits)
 
@@ -254,9 +254,3 @@ def _refits(
     y = targets(spec, whole.y[0], whole.weight, fitted, member, int(np.sum(low < high)), slice(0, total))
     parts = (replace(p, y=y[:, rows]) for p, rows in zip(own.parts, j.rows, strict=True))
     return joint_refits(replace(own, parts=tuple(parts)), best, lambda a, b: np.ones((b - a, j.n)), total, progress)
-
-
-def _plain(p: Problem, theta: Floats) -> float:
-    """Return the objective of one group: the plain sum over its runs."""
-    alone = replace(p, penalty=None)
-    return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])

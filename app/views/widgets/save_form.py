@@ -13,10 +13,9 @@ import streamlit as st
 
 from isoplan.app import links
 from isoplan.app.views.widgets.parts import sentences
-from isoplan.engine.markdown import table
+from isoplan.engine.escaping import as_text, table
 from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
 from isoplan.engine.planning.answer.latex import to_latex
-from isoplan.engine.spreadsheets import as_text
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
 

@@ -107,6 +107,6 @@ def _draw(
     if method != "residual":
         g = int(member.max()) + 1
         return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)
-    fitted, free = predict(p, best.theta[None])[0], int(np.sum(p.low < p.high))
+    fitted, free = predict(p, best.theta[None])[0], p.n_free
     drawn = replace(p, y=targets(s.spec, p.y[0], p.weight, fitted, member, free, which))
     return refits(drawn, best, lambda i, j: np.ones((j - i, p.n)), total, progress)

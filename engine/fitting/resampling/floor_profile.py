@@ -60,7 +60,7 @@ def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
     if s.spec.objective == "asymmetric":
         return None
     p = least_squares(s)
-    freedom = p.n - int(np.sum(p.low < p.high))
+    freedom = p.n - p.n_free
     if freedom < 1:
         return None
     scan = _Scan(p, floor, best_fit(p).theta, best_fit(p.holding(floor, 0.0)).theta, freedom)

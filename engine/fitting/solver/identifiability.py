@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.samples.sample import Sample, and_list
 from isoplan.engine.fitting.solver.multistart import Optimum
 from isoplan.engine.fitting.solver.objectives import Loss, scale
 from isoplan.engine.fitting.solver.problem import Problem, objective
@@ -148,7 +148,7 @@ def _sentence(
         moves.append(f"{names[i]} from {at:.3g} to {np.clip(there, p.low, p.high):.3g}")
         axes += [t.axis for t in s.law.terms if names[i] in t.params() and t.axis]
     further = " or further" if error > abs(step) else ""
-    where = f"add runs over a wider range of {_and(list(dict.fromkeys(axes)))}" if axes else "add larger runs"
+    where = f"add runs over a wider range of {and_list(list(dict.fromkeys(axes)))}" if axes else "add larger runs"
     changed = [names[i] for i in part]
     if len(part) == 1:
         return (
@@ -156,13 +156,9 @@ def _sentence(
             "fix it or give it a prior."
         )
     return (
-        f"{_and(changed)} move together: one standard error along that direction takes {_and(moves)}{further}, so the "
-        f"runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
+        f"{and_list(changed)} move together: one standard error along that direction takes {and_list(moves)}{further}, "
+        f"so the runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
     )
-
-
-def _and(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 CLEAR = 0.2

@@ -36,6 +36,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import IntervalName
+from isoplan.engine.fitting.types.text import Interval
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.law import Values
 
@@ -48,7 +49,7 @@ FEW = 4
 """Runs per free parameter below which runs are not resampled."""
 
 
-def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> tuple[float, float] | None:
+def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> Interval | None:
     """Return the interval of one number from its best fit and its resamples ``draws`` (r,), at ``level`` in (0, 1).
 
     An infinite end means unbounded on that side. NaN draws (resamples for which the number does not exist) are left
@@ -105,7 +106,7 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
     return np.where((a == b) | (part == 0), a, between)
 
 
-def cut(ends: tuple[float, float] | None, within: tuple[float, float]) -> tuple[float, float] | None:
+def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
     """Clip an interval to ``within``; an infinite upper end stays infinite."""
     if ends is None or ends[0] == math.inf:
         return ends
@@ -174,18 +175,17 @@ class Resampling:
         upper = (1 + level) / 2
         return float(np.sqrt(self.runs / freedom) * stdtrit(freedom, upper) / ndtri(upper))
 
-    def interval(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+    def interval(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
         """Return the interval of one number with ``draws`` (r,); None if there is none."""
         low, high = self.band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level)
         return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
-    def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+    def limit(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
         """Return the one-sided interval of an unresolved floor from ``draws`` (r,): no lower end, an upper limit."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
         return (-math.inf, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None
 
 
-Interval = tuple[float, float]
 EXCLUDED = 0.025
 """Largest confidence in a floor of zero for which the floor is resolved: its 95 % interval excludes zero."""
 OUTSIDE = 0.16
@@ -194,8 +194,6 @@ LARGEST = 8.0
 """Largest absolute normal score: beyond it a probability is 0 or 1 in floating point."""
 SURE = 0.95
 """Confidence from which a statement about the floor is made without a probability."""
-
-
 POINTS = Field(min_length=2, max_length=2_000)
 """Number of points of a confidence curve."""
 
