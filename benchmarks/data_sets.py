@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from benchmarks.report import Report
-from isoplan.engine.fitting.diagnostics.offsets import offsets
+from isoplan.engine.fitting.diagnostics.pooling import offsets
 from isoplan.engine.fitting.solver.kernels import load
 from tests.engine.fitting.mixtures import NOISE, SHIFT, category, shifted, unshifted
 

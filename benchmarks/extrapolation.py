@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.report import Report
 from isoplan.data.catalogue import DEMOS, path
 from isoplan.engine.fitting import FitSpec, compare
-from isoplan.engine.fitting.validation.baselines import BASELINES
+from isoplan.engine.fitting.validation.extrapolation import BASELINES
 from isoplan.engine.schema import Role
 from isoplan.engine.store.files.table_files import read_runs
 

@@ -65,7 +65,7 @@ def fit(
     """
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
-    from isoplan.engine.fitting.types.suggestion import suggest
+    from isoplan.engine.fitting.single import suggest
     from isoplan.engine.schema import Role
 
     check_options(options, OPTIONS, fit)
@@ -129,7 +129,7 @@ def compare(
 
 def _compare(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
     from isoplan.engine.fitting import compare as compare_laws
-    from isoplan.engine.fitting.types.suggestion import suggest
+    from isoplan.engine.fitting.single import suggest
 
     made = compare_laws(suggest(spec, runs)[0] if suggested else spec, runs)
     if not made.ranked:

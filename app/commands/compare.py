@@ -67,7 +67,7 @@ def compare(
 def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, list[str]]:
     """Rank the laws on ``runs`` and return warnings about a suggested objective and about mixed runs."""
     from isoplan.engine.fitting import compare as compare_laws
-    from isoplan.engine.fitting.types.suggestion import suggest
+    from isoplan.engine.fitting.single import suggest
 
     spec, chosen = suggest(spec, runs) if suggested else (spec, ())
     found = compare_laws(spec, runs)
@@ -128,7 +128,7 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 def as_text(found: Comparison) -> str:
     """Return the comparison as text: laws best first, then the baselines, then what is left out and why."""
-    from isoplan.engine.fitting.validation.baselines import BASELINES
+    from isoplan.engine.fitting.validation.extrapolation import BASELINES
     from isoplan.engine.planning.answer.format import aligned
 
     v = found.validation

@@ -59,7 +59,7 @@ def fit(
     """Fit a law to a table of runs."""
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
-    from isoplan.engine.fitting.types.suggestion import suggest
+    from isoplan.engine.fitting.single import suggest
 
     if card != "refits" and not as_json:
         raise PlannerError("Option --card requires --json. Add it, or leave --card out.")

@@ -12,7 +12,7 @@ from isoplan.app.components.scripts import script
 from isoplan.app.figures.style.theme import Drawing, Theme, paper
 from isoplan.app.views.widgets.markdown import refuse
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.spreadsheets import as_text
+from isoplan.engine.escaping import as_text
 
 WIDTHS = ("85 mm, one column", "175 mm, two columns", "254 mm, a slide")
 MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}

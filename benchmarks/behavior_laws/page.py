@@ -17,7 +17,7 @@ from isoplan.data.files import records
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.optimum_location import SAID
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.catalogue.critical_batch import critical
+from isoplan.engine.laws.catalogue.hyperparameter import critical
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.recommender import Optimum, recommend
 from isoplan.engine.planning.recommender.builder import FULL

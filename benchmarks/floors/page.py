@@ -11,7 +11,7 @@ from benchmarks.floors.designs import DESIGNS, HELD_OUT_SEED, FloorDesign
 from benchmarks.floors.simulate import COLUMNS, FOLDER, LIMITS, PLACES, path
 from benchmarks.report import Report, table
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.types.floor_confidence import SURE
+from isoplan.engine.fitting.types.intervals import SURE
 
 NOMINAL = (0.05, 0.16, 0.32)
 WITHIN, WRONG, ENOUGH, ERRORS = 0.05, 0.07, 0.80, 4.0

@@ -17,7 +17,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.costs.measured import MeasuredRule, fit_powers
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.fitting.validation.baselines import BASELINES, Points
+from isoplan.engine.fitting.validation.extrapolation import BASELINES, Points
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Runs

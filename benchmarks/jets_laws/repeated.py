@@ -13,7 +13,7 @@ from benchmarks.report import between, pair, table
 from isoplan.data.catalogue import path, records
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.laws.catalogue.repetition import amplification
+from isoplan.engine.laws.catalogue.repeated_data import amplification
 from isoplan.engine.planning.repeat.floors import Laws, together
 from isoplan.engine.quantities import count
 

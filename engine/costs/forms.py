@@ -149,16 +149,3 @@ class TwoPart(BaseModel):
     def stage2(self) -> PerSample:
         """C = D (6 p + 4 (B L + K) h), D in events: the compute of Isoplan's trainer."""
         return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)
-
-
-def joint_width(p_e: ArrayLike, known_p_e: ArrayLike, known_h: ArrayLike) -> Floats:
-    """Return h of an embedder of ``p_e`` parameters from a power law through known embedders (k,).
-
-    The power law is a least-squares fit of logs. The four cells of behavioural Table 8 give h = 0.355 p_e^0.421. Raises
-    PlannerError without two known embedders of different size.
-    """
-    x, y = np.log(np.asarray(known_p_e, float)), np.log(np.asarray(known_h, float))
-    if x.shape != y.shape or len(np.unique(x)) < 2 or not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise PlannerError("The width of an embedder needs two known ones of different size: give p_e and h of each.")
-    slope, offset = np.polyfit(x, y, 1)
-    return np.exp(offset + slope * np.log(np.asarray(p_e, float)))

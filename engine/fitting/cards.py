@@ -14,10 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import read_rule
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.groups import GroupedFit
 from isoplan.engine.fitting.resampling.covariance import Covariance, covariance_of, drawn
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.fitting.types.grouped import GroupedFit
-from isoplan.engine.fitting.types.intervals import Resampling
+from isoplan.engine.fitting.types.intervals import FloorConfidence, Resampling
 from isoplan.engine.fitting.types.result import (
     Fit,
     FitData,

@@ -13,16 +13,14 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.estimators.joint import Joint, best_joint_fit, joint_refits
-from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.noise import targets
+from isoplan.engine.fitting.resampling.bootstrap import counts, targets
 from isoplan.engine.fitting.resampling.priors import noise, normals, posed
 from isoplan.engine.fitting.solver.identifiability import LIKELY, margin, others
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, predict
-from isoplan.engine.fitting.solver.newton import local
+from isoplan.engine.fitting.solver.newton import plain_objective
 from isoplan.engine.fitting.solver.objectives import scale
 from isoplan.engine.fitting.solver.problem import Problem, problem
-from isoplan.engine.fitting.types.floor_confidence import EXCLUDED
-from isoplan.engine.fitting.types.intervals import Method, Resampling, choose
+from isoplan.engine.fitting.types.intervals import EXCLUDED, Method, Resampling, choose
 from isoplan.engine.fitting.types.parameters import parameters
 from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FittedRuns, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -138,7 +136,7 @@ def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> t
     for own, spec, floor in zip(runs, specs, floors, strict=True):
         assert own is not None
         p = problem(spec.find_law(), spec, dict(own.columns), own.y, own.weight)
-        freedom, loss = max(p.n - int(np.sum(p.low < p.high)), 1), p.objective.loss
+        freedom, loss = max(p.n - p.n_free, 1), p.objective.loss
         if spec.prior:
             p = posed(p, spec.prior, noise(spec, loss, lambda p=p, f=freedom: best_fit(p).value / f))  # type: ignore[misc]
         least = best_fit(p).value
@@ -163,12 +161,6 @@ def _candidates(j: Joint) -> Floats:
     least = min(float(p.y.min()) for p in j.parts)
     bottom = low if np.isfinite(low) else least - abs(least)
     return np.clip(np.linspace(bottom, max(least, bottom), FLOORS), low, high)[:, None]
-
-
-def _value(p: Problem, theta: Floats) -> float:
-    """Return the objective of one table at ``theta`` (q,), priors included."""
-    here = local(p, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss)
-    return float(here.value[0])
 
 
 def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...]) -> tuple[Floats, Resampling]:
@@ -197,7 +189,7 @@ def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
     tables = []
     for fit, p in zip(fits, j.parts, strict=True):
         assert fit.runs is not None
-        groups, free = int(fit.runs.cluster.max()) + 1, int(np.sum(p.low < p.high))
+        groups, free = int(fit.runs.cluster.max()) + 1, p.n_free
         asked = "auto" if fit.spec.interval == "profile" else fit.spec.interval
         tables.append(Resampling(choose(asked, groups, free), runs=groups, parameters=free))
     methods = {how.method for how in tables}
@@ -219,7 +211,7 @@ def _draw(
     parts = []
     for i, (p, at, spec, cluster) in enumerate(zip(own.parts, j.place, specs, member, strict=True)):
         seeded = spec.model_copy(update={"seed": seed ^ (i * OTHER_STREAM)})
-        fitted, free = predict(p, best.theta[None, at])[0], int(np.sum(p.low < p.high))
+        fitted, free = predict(p, best.theta[None, at])[0], p.n_free
         parts.append(replace(p, y=targets(seeded, p.y[0], p.weight, fitted, cluster, free, which)))
     return joint_refits(replace(own, parts=tuple(parts)), best, lambda a, b: np.ones((b - a, j.n)), total)
 
@@ -240,7 +232,7 @@ def _fit(fit: Fit, p: Problem, best: Optimum, at: Ints, resamples: Floats, how: 
     return replace(
         fit,
         theta=theta,
-        objective=_value(replace(p, penalty=None), best.theta[at]),
+        objective=plain_objective(p, best.theta[at]),
         resamples=draws,
         parameters=parameters(fit.spec, theta, draws, tuple(fit.spec.fixed), how),
         warnings=notes,

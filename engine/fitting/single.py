@@ -1,7 +1,12 @@
-"""Fit of one law to runs, from a specification."""
+"""Fit of one law to runs, from a specification; choice of the objective and of the smoothing of curves.
+
+The window of the running mean is a convention, and it changes the training steps to a target, strongly for noisy
+curves. So the law is fitted at several smoothings, and its resamples are drawn equally from all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,19 +17,84 @@ from isoplan.engine.fitting.diagnostics.checks import diagnose
 from isoplan.engine.fitting.estimators.envelope import envelope
 from isoplan.engine.fitting.estimators.formula import nonlinear
 from isoplan.engine.fitting.estimators.isoflop import parabola
-from isoplan.engine.fitting.estimators.smoothing_choice import over_smoothings
 from isoplan.engine.fitting.estimators.surface import surface
 from isoplan.engine.fitting.estimators.threshold import threshold
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.fitting.samples.sample import Sample, clusters, sample
 from isoplan.engine.fitting.solver.threads import Progress
-from isoplan.engine.fitting.types.estimate import Estimate
+from isoplan.engine.fitting.types.intervals import FEW
 from isoplan.engine.fitting.types.parameters import floors, parameters
 from isoplan.engine.fitting.types.possible_values import levelled
-from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
+from isoplan.engine.fitting.types.result import MOST_RUNS, Estimate, Fit, FitData, FittedRuns, FitWarning
 from isoplan.engine.fitting.types.runtime import Runtime, fit_runtime
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Role, Runs
+
+CHOICES = (0.0, 0.3, 0.6, 0.8)
+"""Running means over 0, 4, 10 and 22 % of the training steps."""
+CODE = "curves"
+
+
+def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
+    """Return ``made`` with equal parts of its resamples from each smoothing.
+
+    ``refit(smoothing, resamples)`` fits at one smoothing. Return ``made`` unchanged if it has no resamples, if its
+    smoothing is 0, or if no other smoothing gives a fit.
+    """
+    r, own = len(made.resamples), made.spec.smoothing
+    if not r or not own:
+        return made
+    others = [found for s in CHOICES if s != own and (found := _or_none(refit, s, r)) is not None]
+    if not others:
+        return made
+    fits = [made, *others]
+    parts = [fit.resamples[: max(r // len(fits), 1)] for fit in fits]
+    resamples, how = np.vstack(parts), replace(made.resampling, method="percentile", floorless=0)
+    return replace(
+        made,
+        resamples=resamples,
+        resampling=how,
+        parameters=parameters(made.spec, made.theta, resamples, tuple(made.spec.fixed), how),
+        warnings=(*made.warnings, FitWarning(CODE, _said(fits))),
+    )
+
+
+def _or_none(refit: Callable[[float, int], Fit], smoothing: float, r: int) -> Fit | None:
+    try:
+        found = refit(smoothing, r)
+    except PlannerError:
+        return None
+    return found if len(found.resamples) else None
+
+
+def _said(fits: Sequence[Fit]) -> str:
+    shown = ", ".join(f"{s:g}" for s in sorted(fit.spec.smoothing for fit in fits))
+    return f"The intervals include the choice of smoothing: equal numbers of resamples use {shown}."
+
+
+OBJECTIVE = "objective"
+"""Code of the note that states which objective was chosen and why."""
+
+
+def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
+    """Return ``spec`` with the objective that suits ``runs``, and a note if it is not the Huber loss.
+
+    If runs are few, Huber's loss at delta 1e-3 passes through as many of them as the law has free parameters and
+    ignores the rest. Below ``FEW`` runs per free parameter least squares of logs is used, which uses all runs. A law
+    that does not describe every run and values without logarithms keep the default.
+    """
+    law = spec.read_from(runs).find_law()
+    if not law.is_pointwise or spec.y not in runs or spec.share:
+        return spec, ()
+    y = runs[spec.y][np.isfinite(runs[spec.y])]
+    free = sum(name not in spec.fixed for name in law.names)
+    turned = runs.roles.direction(spec.y) == "max" and law.minimised
+    if not len(y) < FEW * free or turned or not (y > 0).all():
+        return spec, ()
+    why = f"{len(y)} runs are few for {free} free parameters"
+    text = f"The objective is least squares of logs (ols-log), because {why}."
+    return spec.model_copy(update={"objective": "ols-log"}), (FitWarning(OBJECTIVE, text),)
+
 
 ESTIMATORS = {
     "surface": surface,

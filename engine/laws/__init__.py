@@ -1,20 +1,13 @@
 """The law catalogue. A new law needs only a new description here."""
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.laws.catalogue.broken import broken_power_law
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
-from isoplan.engine.laws.catalogue.critical_batch import critical_batch
-from isoplan.engine.laws.catalogue.data_constrained import DATA_CONSTRAINED
 from isoplan.engine.laws.catalogue.dimension import dimension_bound
-from isoplan.engine.laws.catalogue.envelope import ENVELOPE
-from isoplan.engine.laws.catalogue.isoflop import ISOFLOP
+from isoplan.engine.laws.catalogue.hyperparameter import critical_batch, log_parabola, starvation
+from isoplan.engine.laws.catalogue.isoflop import ENVELOPE, ISOFLOP
 from isoplan.engine.laws.catalogue.kaplan import KAPLAN
-from isoplan.engine.laws.catalogue.log_parabola import log_parabola
-from isoplan.engine.laws.catalogue.metric_map import metric_map
-from isoplan.engine.laws.catalogue.power import power_law
-from isoplan.engine.laws.catalogue.repetition import repetition
-from isoplan.engine.laws.catalogue.starvation import starvation
-from isoplan.engine.laws.catalogue.threshold import THRESHOLD
+from isoplan.engine.laws.catalogue.power import broken_power_law, metric_map, power_law
+from isoplan.engine.laws.catalogue.repeated_data import DATA_CONSTRAINED, THRESHOLD, repetition
 from isoplan.engine.laws.law import Derived, Law, Param, Point
 from isoplan.engine.laws.typed import EXAMPLE, typed_law
 

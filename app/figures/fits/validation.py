@@ -13,8 +13,7 @@ from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, titl
 from isoplan.app.figures.style.palette import GREY, category
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.validation.baselines import BASELINES
-from isoplan.engine.fitting.validation.extrapolation import Cut, Targets, Validation
+from isoplan.engine.fitting.validation.extrapolation import BASELINES, Cut, Targets, Validation
 from isoplan.engine.mixtures import colouring
 
 HEIGHT = 420

@@ -11,8 +11,8 @@ from isoplan.app.views.widgets.cache import curves_of
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_y, keep_possible
 from isoplan.engine.fitting.samples.curve_tables import SHAPES
+from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.fitting.types.suggestion import suggest
 from isoplan.engine.laws import CATALOGUE, Law
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.quantities import as_typed

@@ -10,9 +10,8 @@ from isoplan.app.figures.fits import validation as picture
 from isoplan.app.views.widgets.cache import compute_on_demand
 from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.validation.baselines import BASELINES
 from isoplan.engine.fitting.validation.comparison import Comparison, compare
-from isoplan.engine.fitting.validation.extrapolation import Targets, Validation, validate_read_off
+from isoplan.engine.fitting.validation.extrapolation import BASELINES, Targets, Validation, validate_read_off
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 

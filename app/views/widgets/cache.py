@@ -19,11 +19,10 @@ from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.diagnostics.residuals import Residuals, residuals
 from isoplan.engine.fitting.estimators.envelope import Envelope, lower_envelope
 from isoplan.engine.fitting.estimators.isoflop import Parabola, parabolas
-from isoplan.engine.fitting.estimators.optima import minima
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.fitting.types.optimum_location import OptimumLocation
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
+from isoplan.engine.fitting.validation.isoflop_minima import ParabolaBias, minima, parabola_bias
 from isoplan.engine.planning.drawing import curves as arrays
 from isoplan.engine.planning.drawing.sections import Slice, one_axis_curve, slices
 from isoplan.engine.schema import Curves, Runs

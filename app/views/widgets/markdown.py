@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from isoplan.engine.markdown import escape
+from isoplan.engine.escaping import escape
 
 _DIRECTIVE = re.compile(r":(?=[a-zA-Z:])")
 _REPLACED = re.compile(

@@ -16,10 +16,9 @@ import streamlit as st
 
 from isoplan.app import links
 from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences
-from isoplan.engine.markdown import table
+from isoplan.engine.escaping import as_text, table
 from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.questions.declaration import find_questions
-from isoplan.engine.spreadsheets import as_text
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
 from isoplan.engine.store.saved.answers import SavedAnswer

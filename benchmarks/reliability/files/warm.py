@@ -11,7 +11,7 @@ VIEWS = ("agreement", "curves", "filters", "growing", "mapping", "questions", "r
 MODULES = (
     "isoplan.app.commands.fit",
     "isoplan.app.commands.shared.options",
-    "isoplan.engine.fitting.types.suggestion",
+    "isoplan.engine.fitting.single",
     *(f"isoplan.app.views.{v}" for v in VIEWS),
 )
 

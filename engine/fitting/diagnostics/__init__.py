@@ -1,1 +1,1 @@
-"""Warnings, residuals and information criteria of a fit. Nothing is fitted here."""
+"""Warnings and residuals of a fit. Nothing is fitted here."""

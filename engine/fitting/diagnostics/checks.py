@@ -8,17 +8,14 @@ import numpy as np
 from scipy.special import stdtrit
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.diagnostics.non_monotone import folds
 from isoplan.engine.fitting.diagnostics.pooling import mixed
 from isoplan.engine.fitting.diagnostics.residuals import compare
 from isoplan.engine.fitting.samples.sample import Sample, column, direction, row, stated_error
-from isoplan.engine.fitting.solver.identifiability import directions
+from isoplan.engine.fitting.solver.identifiability import directions, folds
 from isoplan.engine.fitting.solver.problem import LOG_LIMIT, rate_limit
-from isoplan.engine.fitting.types.estimate import Estimate
-from isoplan.engine.fitting.types.floor_confidence import EXCLUDED, SURE, FloorConfidence, leading_axis
-from isoplan.engine.fitting.types.intervals import FEWEST
+from isoplan.engine.fitting.types.intervals import EXCLUDED, FEWEST, SURE, FloorConfidence, leading_axis
 from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, LEVEL, differs, locate_optimum, monotone_edge
-from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.result import Estimate, FitWarning
 from isoplan.engine.laws.law import Param, Values
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.mixtures import COPIED

@@ -13,8 +13,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.noise import targets
+from isoplan.engine.fitting.resampling.bootstrap import counts, targets
 from isoplan.engine.fitting.resampling.priors import moved, noise, normals, penalty
 from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.formula_problem import Expression, expression, local, refine
@@ -23,9 +22,8 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.penalty import DIRECT, Forms
 from isoplan.engine.fitting.solver.problem import blocks
 from isoplan.engine.fitting.solver.threads import Progress, over_blocks
-from isoplan.engine.fitting.types.estimate import Estimate
 from isoplan.engine.fitting.types.intervals import Resampling, choose
-from isoplan.engine.fitting.types.result import FitWarning, empty_resamples
+from isoplan.engine.fitting.types.result import Estimate, FitWarning, empty_resamples
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6

@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.noise import curve_noise, expected_scatter
+from isoplan.engine.fitting.resampling.bootstrap import counts, curve_noise, expected_scatter
 from isoplan.engine.fitting.samples.sample import Sample, sample
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.multistart import best_fit, refits
 from isoplan.engine.fitting.solver.objectives import Objective
 from isoplan.engine.fitting.solver.problem import blocks, objective, problem
 from isoplan.engine.fitting.solver.threads import Progress
-from isoplan.engine.fitting.types.estimate import Estimate
 from isoplan.engine.fitting.types.intervals import Method, Resampling
-from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.result import Estimate, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Role, Runs
 

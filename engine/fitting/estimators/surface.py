@@ -11,20 +11,17 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.resampling.bootstrap import counts, targets
 from isoplan.engine.fitting.resampling.floor_profile import bound_by_lowest_run, floor_confidence
 from isoplan.engine.fitting.resampling.likelihood_draws import likelihood_draws
-from isoplan.engine.fitting.resampling.noise import targets
 from isoplan.engine.fitting.resampling.priors import informed, normals, redrawn
 from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.identifiability import margin, others
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, least_objective, predict, refits
 from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.solver.threads import Progress
-from isoplan.engine.fitting.types.estimate import Estimate
-from isoplan.engine.fitting.types.floor_confidence import EXCLUDED, FloorConfidence
-from isoplan.engine.fitting.types.intervals import Method, Resampling, choose
-from isoplan.engine.fitting.types.result import empty_resamples
+from isoplan.engine.fitting.types.intervals import EXCLUDED, FloorConfidence, Method, Resampling, choose
+from isoplan.engine.fitting.types.result import Estimate, empty_resamples
 from isoplan.engine.laws.terms import Const
 
 
@@ -110,6 +107,6 @@ def _draw(
     if method != "residual":
         g = int(member.max()) + 1
         return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)
-    fitted, free = predict(p, best.theta[None])[0], int(np.sum(p.low < p.high))
+    fitted, free = predict(p, best.theta[None])[0], p.n_free
     drawn = replace(p, y=targets(s.spec, p.y[0], p.weight, fitted, member, free, which))
     return refits(drawn, best, lambda i, j: np.ones((j - i, p.n)), total, progress)

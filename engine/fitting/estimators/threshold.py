@@ -20,9 +20,8 @@ from isoplan.engine.fitting.samples.sample import Sample, column
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.problem import blocks
 from isoplan.engine.fitting.solver.threads import Progress
-from isoplan.engine.fitting.types.estimate import Estimate
 from isoplan.engine.fitting.types.intervals import Resampling, pairs_only
-from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.result import Estimate, FitWarning
 from isoplan.engine.schema import Runs
 
 STEPS = 100

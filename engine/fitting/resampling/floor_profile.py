@@ -25,13 +25,13 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.resampling.noise import uniforms
+from isoplan.engine.fitting.resampling.bootstrap import uniforms
 from isoplan.engine.fitting.resampling.priors import informed
 from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.descent import perfect
 from isoplan.engine.fitting.solver.multistart import best_fit, descents, least_objective, predict
 from isoplan.engine.fitting.solver.problem import Problem, problem
-from isoplan.engine.fitting.types.floor_confidence import LARGEST, FloorConfidence
+from isoplan.engine.fitting.types.intervals import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
 """Floors of a scan, how many of them must have a score within ``FAR``, and how often the scan is refined."""
@@ -60,7 +60,7 @@ def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
     if s.spec.objective == "asymmetric":
         return None
     p = least_squares(s)
-    freedom = p.n - int(np.sum(p.low < p.high))
+    freedom = p.n - p.n_free
     if freedom < 1:
         return None
     scan = _Scan(p, floor, best_fit(p).theta, best_fit(p.holding(floor, 0.0)).theta, freedom)

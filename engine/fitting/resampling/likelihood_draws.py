@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.resampling.noise import student, uniforms
+from isoplan.engine.fitting.resampling.bootstrap import student, uniforms
 from isoplan.engine.fitting.solver.descent import descend
 from isoplan.engine.fitting.solver.linear import nonnegative_least_squares
 from isoplan.engine.fitting.solver.multistart import SKIPPED, Optimum, predict

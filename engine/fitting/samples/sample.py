@@ -292,7 +292,7 @@ def _axes(s: Sample) -> None:
         if len(values) < need:
             shown = ", ".join(f"{v:.4g}" for v in values)
             raise PlannerError(
-                f"{column(s.runs, axis)} has {_count(len(values))} ({shown}) but {_and(free)} "
+                f"{column(s.runs, axis)} has {_count(len(values))} ({shown}) but {and_list(free)} "
                 f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {axis}, or fix "
                 f"{' or '.join(free)}."
             )
@@ -325,7 +325,8 @@ def _count(n: int) -> str:
     return "one value only" if n == 1 else f"only {n} values"
 
 
-def _and(names: list[str]) -> str:
+def and_list(names: list[str]) -> str:
+    """Return ``names`` as a list in a sentence: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -1,10 +1,14 @@
-"""Uniqueness of a fit: other minima, and directions that the runs do not determine.
+"""Uniqueness of a fit: other minima, directions that the runs do not determine, and scales that are not monotone.
 
 An objective that is 1.92 s higher, with s the scale of the noise, is at the edge of the 95 % likelihood region of one
 parameter; a minimum below that, or within 1 % of the best, is reported. A direction is reported if one standard error
 along it changes some parameter by its own size. Directions are eigenvectors of the information matrix in units of the
 parameters, c sum_i w_i g_i g_i' with g the gradient of the prediction and c the sum of w rho'^2 over s^2, per degree of
 freedom (the Fisher information of the noise, smooth even if the Hessian has kinks).
+
+Along the valley of parameters that fit the runs about equally well, the scale of a term, (C_L / C)^gamma say, can have
+an extremum near the best fit. All its resamples are then on one side of that extremum, and their percentiles contain
+the true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Every loss stays correct.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.samples.sample import Sample, and_list
 from isoplan.engine.fitting.solver.multistart import Optimum
 from isoplan.engine.fitting.solver.objectives import Loss, scale
 from isoplan.engine.fitting.solver.problem import Problem, objective
+from isoplan.engine.fitting.types.intervals import FEWEST
+from isoplan.engine.fitting.types.optimum_location import rank_correlation
 from isoplan.engine.fitting.types.parameters import floors
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
@@ -142,7 +148,7 @@ def _sentence(
         moves.append(f"{names[i]} from {at:.3g} to {np.clip(there, p.low, p.high):.3g}")
         axes += [t.axis for t in s.law.terms if names[i] in t.params() and t.axis]
     further = " or further" if error > abs(step) else ""
-    where = f"add runs over a wider range of {_and(list(dict.fromkeys(axes)))}" if axes else "add larger runs"
+    where = f"add runs over a wider range of {and_list(list(dict.fromkeys(axes)))}" if axes else "add larger runs"
     changed = [names[i] for i in part]
     if len(part) == 1:
         return (
@@ -150,10 +156,29 @@ def _sentence(
             "fix it or give it a prior."
         )
     return (
-        f"{_and(changed)} move together: one standard error along that direction takes {_and(moves)}{further}, so the "
-        f"runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
+        f"{and_list(changed)} move together: one standard error along that direction takes {and_list(moves)}{further}, "
+        f"so the runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
     )
 
 
-def _and(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+CLEAR = 0.2
+"""Smallest rank correlation that is not attributed to chance."""
+
+
+def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:
+    """Yield a warning for every scale that is not monotone in its exponent within the ``resamples`` (r, p)."""
+    found = resamples[~np.isnan(resamples).any(axis=1)]
+    if len(found) < 2 * FEWEST:
+        return
+    for term in law.terms:
+        if term.exponent is None:
+            continue
+        scale, exponent = (found[:, law.names.index(name)] for name in (term.amplitude, term.exponent))
+        below = exponent <= np.median(exponent)
+        left, right = rank_correlation(exponent[below], scale[below]), rank_correlation(exponent[~below], scale[~below])
+        if left * right < 0 and min(abs(left), abs(right)) > CLEAR:
+            yield FitWarning(
+                "fold",
+                f"{term.amplitude} is not monotone in {term.exponent} within its interval, so the interval of "
+                f"{term.amplitude} is too narrow. Use predicted losses instead.",
+            )

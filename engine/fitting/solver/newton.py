@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
@@ -27,6 +29,12 @@ def refine(
         p.n,
         known and known.of(owner),
     )
+
+
+def plain_objective(p: Problem, theta: Floats) -> float:
+    """Return the objective at ``theta`` (q,), the plain sum over the runs, without priors."""
+    alone = replace(p, penalty=None)
+    return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])
 
 
 def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:

@@ -64,6 +64,11 @@ class Problem:
     def n(self) -> int:
         return self.y.shape[1]
 
+    @property
+    def n_free(self) -> int:
+        """Number of parameters that are not held at one value."""
+        return int(np.sum(self.low < self.high))
+
     def of(self, resamples: Ints | slice) -> Problem:
         """Return the problem of some resamples, if resamples differ in targets or prior means."""
         y = self.y if len(self.y) == 1 else self.y[resamples]

@@ -1,4 +1,4 @@
-"""Intervals of the parameters of a fit and of numbers derived from them, from resamples.
+"""Intervals of the parameters of a fit and of numbers derived from them, and the confidence curve of a floor.
 
 The bias-corrected percentile interval shifts the percentiles by the distance of the best fit from the median of its
 resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). It is invariant under monotone
@@ -24,6 +24,7 @@ around its curves (``curve_noise``). docs/coverage.md gives the coverage of each
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -35,6 +36,9 @@ from scipy.special import ndtr, ndtri, stdtrit
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import IntervalName
+from isoplan.engine.fitting.types.text import Interval
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Values
 
 Percentiles = Literal["bc", "percentile"]
 Method = Literal["bc", "percentile", "residual", "profile"]
@@ -45,7 +49,7 @@ FEW = 4
 """Runs per free parameter below which runs are not resampled."""
 
 
-def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> tuple[float, float] | None:
+def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> Interval | None:
     """Return the interval of one number from its best fit and its resamples ``draws`` (r,), at ``level`` in (0, 1).
 
     An infinite end means unbounded on that side. NaN draws (resamples for which the number does not exist) are left
@@ -102,7 +106,7 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
     return np.where((a == b) | (part == 0), a, between)
 
 
-def cut(ends: tuple[float, float] | None, within: tuple[float, float]) -> tuple[float, float] | None:
+def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
     """Clip an interval to ``within``; an infinite upper end stays infinite."""
     if ends is None or ends[0] == math.inf:
         return ends
@@ -171,12 +175,83 @@ class Resampling:
         upper = (1 + level) / 2
         return float(np.sqrt(self.runs / freedom) * stdtrit(freedom, upper) / ndtri(upper))
 
-    def interval(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+    def interval(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
         """Return the interval of one number with ``draws`` (r,); None if there is none."""
         low, high = self.band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level)
         return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
-    def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+    def limit(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
         """Return the one-sided interval of an unresolved floor from ``draws`` (r,): no lower end, an upper limit."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
         return (-math.inf, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None
+
+
+EXCLUDED = 0.025
+"""Largest confidence in a floor of zero for which the floor is resolved: its 95 % interval excludes zero."""
+OUTSIDE = 0.16
+"""Confidence in each tail of a 68 % interval."""
+LARGEST = 8.0
+"""Largest absolute normal score: beyond it a probability is 0 or 1 in floating point."""
+SURE = 0.95
+"""Confidence from which a statement about the floor is made without a probability."""
+POINTS = Field(min_length=2, max_length=2_000)
+"""Number of points of a confidence curve."""
+
+
+@dataclass(frozen=True)
+class FloorConfidence:
+    """Confidence that the floor ``name`` lies below a value, as normal scores.
+
+    ``score`` (k,) increases with the floors ``at`` (k,), which start at zero, the smallest possible floor of a loss. A
+    score is the standard normal quantile of the confidence.
+    """
+
+    name: str
+    at: Annotated[tuple[float, ...], POINTS]
+    score: Annotated[tuple[float, ...], POINTS]
+
+    def below(self, floor: ArrayLike) -> Floats:
+        """Return the confidence, 0 to 1, that the floor is below each of ``floor`` (any shape); 0 for negative
+        values.
+        """
+        x = np.asarray(floor, float)
+        found = ndtr(np.interp(x, self.at, self.score))
+        return np.where(x < self.at[0], 0.0, np.where(np.isnan(x), np.nan, found))
+
+    def upper(self, level: float) -> float:
+        """Return the value below which the floor lies with confidence ``level``; infinite if the runs give no limit."""
+        wanted = float(ndtri(level))
+        if wanted > self.score[-1]:
+            return math.inf
+        return float(np.interp(wanted, self.score, self.at))
+
+    def agrees(self, floor: float) -> bool:
+        """Whether ``floor``, from another objective, lies within the 68 % interval of the curve."""
+        return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the runs exclude a floor of zero and limit the floor from above."""
+        return bool(ndtr(self.score[0]) <= EXCLUDED and math.isfinite(self.upper(1 - EXCLUDED)))
+
+
+def floor_interval(
+    how: Resampling, confidence: FloorConfidence | None, value: float, draws: Floats, level: float
+) -> Interval | None:
+    """Return the one-sided interval at ``level`` of an unresolved floor: its upper limit, at least its ``value``.
+
+    The lower end is minus infinity, that is, not determined. Fits without a confidence curve use the ``draws`` (r,).
+    """
+    if confidence is None:
+        return how.limit(value, draws, level)
+    return -math.inf, max(confidence.upper(level), value)
+
+
+def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
+    """Return the axis of the largest term at the end of the runs, ``most`` of each axis.
+
+    Larger runs along this axis decrease the loss most.
+    """
+    found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
+    parts = {axis: float(part) for axis, part in found}
+    return max(parts, key=lambda axis: parts[axis])

@@ -11,13 +11,12 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types import text
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence, floor_interval
-from isoplan.engine.fitting.types.intervals import Resampling, cut
+from isoplan.engine.fitting.types.intervals import FloorConfidence, Resampling, cut, floor_interval
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.types.text import Interval as Interval
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
-Interval = tuple[float, float]
 Reading = Callable[[float, Floats, float], Interval | None]
 """Function that returns the interval of a number from its value, its draws (r,) and the level."""
 ANYTHING: Interval = (-math.inf, math.inf)

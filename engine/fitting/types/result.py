@@ -1,4 +1,4 @@
-"""The result of a fit: one frozen object that pages, the terminal and the planner use."""
+"""The result of an estimator, and that of a fit: one frozen object that pages, the terminal and the planner use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types import text
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.fitting.types.intervals import Resampling
+from isoplan.engine.fitting.types.intervals import FloorConfidence, Resampling
 from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, OptimumLocation, locate_optimum
 from isoplan.engine.fitting.types.parameters import Interval as Interval
 from isoplan.engine.fitting.types.parameters import Parameter as Parameter
@@ -25,6 +24,21 @@ from isoplan.engine.fitting.types.warnings import FitWarning as FitWarning
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Arrays follow the order of ``law.params``; a resample that failed is a row of NaN."""
+
+    theta: Floats  # (p,)
+    objective: float
+    resamples: Floats  # (r, p)
+    warnings: tuple[FitWarning, ...] = ()
+    held: tuple[str, ...] = ()  # parameters that the estimator could not determine and held fixed
+    resampling: Resampling = field(default_factory=Resampling)
+    floorless: Floats | None = None  # (p,) best fit without the floor, if the floor is not resolved
+    confidence: FloorConfidence | None = None  # confidence curve of the floor, if known
+
 
 WAYS = {
     "bc": "resampled runs, corrected for bias",

@@ -1,1 +1,1 @@
-"""The laws that come with Isoplan, one module for each form."""
+"""The laws that come with Isoplan, one module for each family of forms."""

@@ -74,18 +74,3 @@ def least_exponent(d: float) -> float:
     if not (np.isfinite(d) and d > 0):
         raise PlannerError(f"An intrinsic dimension of {d:g} is not possible: give a number above zero.")
     return 4 / d
-
-
-def through_anchor(x: float, loss: float, d: float, floor: float = 0.0) -> Values:
-    """Return the parameters of the law ``power`` through one run: ``loss`` at ``x``, exponent 4/d, K = ``floor``.
-
-    Beyond the anchor this is the largest loss that the bound allows, so a plan with it is conservative: X for a target
-    and the loss at larger X are upper limits. Raises PlannerError for an anchor at or below the floor.
-    """
-    if not (np.isfinite(x) and x > 0 and np.isfinite(loss) and loss > floor >= 0):
-        raise PlannerError(
-            f"The anchor (x = {x:g}, loss = {loss:g}) must have x above zero and a loss above the floor {floor:g}."
-        )
-    alpha = least_exponent(d)
-    scale = np.exp(np.log(x) + np.log(loss - floor) / alpha)
-    return {"K": np.asarray(floor, float), "X_c": np.asarray(scale), "alpha": np.asarray(alpha)}

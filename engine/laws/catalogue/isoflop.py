@@ -1,9 +1,12 @@
-"""Approach 2: a parabola in log N for each budget, then N* = k C^a, D* = k_D C^b through the minima.
+"""Approaches 1 and 2: the least loss at each compute, and N* = k C^a, D* = k_D C^b through these minima.
 
-The loss along the minima is L*(C) = E + (C_L / C)^gamma.
+The loss along the minima is L*(C) = E + (C_L / C)^gamma. Approach 2 fits a parabola in log N for each budget; approach
+1 takes the lower envelope of training curves over compute.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -58,4 +61,18 @@ ISOFLOP = Law(
     extra_columns=("N", "D", "C", "budget"),
     frontier=frontier,
     least_compute=least_compute,
+)
+
+
+ENVELOPE = replace(
+    ISOFLOP,
+    name="envelope",
+    title="Lower envelope of training curves",
+    summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
+    "Reads training curves, or the end of each run where there are none. The luckiest run wins at each compute: with "
+    "whole curves that is simulated and taken off, else intervals are too narrow.",
+    reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
+    needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
+    estimator="envelope",
+    extra_columns=("N", "D", "C"),
 )

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from isoplan.engine.escaping import as_text, escape, table
 from isoplan.engine.fitting.types.result import FitWarning, Interval
 from isoplan.engine.fitting.types.warnings import Level, by_level
-from isoplan.engine.markdown import escape, table
 from isoplan.engine.planning.answer.format import UNREACHABLE, Row, as_row, significant, span
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.quantities import digits
-from isoplan.engine.spreadsheets import as_text
 
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
 MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from isoplan.engine.arrays import Bools, Floats
-from isoplan.engine.fitting.types.floor_confidence import SURE, FloorConfidence, floor_interval, leading_axis
+from isoplan.engine.fitting.types.intervals import SURE, FloorConfidence, floor_interval, leading_axis
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws.expression import ENDLESS

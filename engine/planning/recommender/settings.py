@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.optimum_location import SAID, Place
-from isoplan.engine.laws.catalogue.critical_batch import critical
+from isoplan.engine.laws.catalogue.hyperparameter import critical
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import Quantity, measure

@@ -18,7 +18,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.samples.curve_smoothing import down, end_of, measured, smoothed
+from isoplan.engine.fitting.samples.curve_tables import down, end_of, measured, smoothed
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.optimum.frontier import least_compute
 from isoplan.engine.schema import OVERFITS, Curves

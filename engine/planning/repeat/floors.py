@@ -17,8 +17,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.common_floor import fit_one_floor, why_apart
-from isoplan.engine.fitting.types.floor_confidence import EXCLUDED
-from isoplan.engine.fitting.types.intervals import Resampling
+from isoplan.engine.fitting.types.intervals import EXCLUDED, Resampling
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.fitting.types.text import ends_in_words
 from isoplan.engine.planning.answer.format import number

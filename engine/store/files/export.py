@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from isoplan.engine.arrays import Ints
+from isoplan.engine.escaping import BEGINS, as_text
 from isoplan.engine.schema import Roles, Runs
-from isoplan.engine.spreadsheets import BEGINS, as_text
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses
 from isoplan.engine.store.database import sql
@@ -95,7 +95,7 @@ def _field(column: Column, position: int) -> str:
 
 def _inert(cell: str) -> str:
     """Return an SQL expression for text that no spreadsheet runs: the equivalent of
-    ``isoplan.engine.spreadsheets.as_text``.
+    ``isoplan.engine.escaping.as_text``.
     """
     formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
     return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"

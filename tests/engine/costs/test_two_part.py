@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from isoplan.data import files
 from isoplan.engine.costs import ComputeRule, TwoPart
-from isoplan.engine.costs.forms import joint_width
 from isoplan.engine.errors import PlannerError
 
 TABLE8 = [
@@ -57,15 +54,6 @@ def test_stage_2_drops_the_embedder_and_scores_more_candidates() -> None:
     parts = PARTS.model_copy(update={"K": 1e5})
     rule = ComputeRule(rule="stage2", parts=parts)
     assert rule.flops(1e6, 1e9) == pytest.approx(1e9 * (6 * 0.98e6 + 4 * (256 * 256 + 1e5) * 188))
-
-
-def test_the_joint_width_follows_a_power_of_the_embedder() -> None:
-    known = [SHARE * row["N"] for row in TABLE8], [row["h_emb"] for row in TABLE8]
-    assert joint_width(1.0, *known) == pytest.approx(0.355, rel=2e-3)
-    assert np.log(joint_width(math.e, *known) / joint_width(1.0, *known)) == pytest.approx(0.421, rel=1e-3)
-    np.testing.assert_allclose(joint_width(known[0], *known), known[1], rtol=0.13)
-    with pytest.raises(PlannerError, match="two known ones of different size"):
-        joint_width(1e4, [1e5, 1e5], [40, 44])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.diagnostics.offsets import offsets
+from isoplan.engine.fitting.diagnostics.pooling import offsets
 from isoplan.engine.schema import Category
 from tests.engine.fitting.tables import TRUTH, make_runs
 

@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit, read_fit, to_json
 from isoplan.engine.fitting.resampling.floor_profile import floor_confidence, signed_scores
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.intervals import FloorConfidence
 from isoplan.engine.planning.plan.document import read_plan
 from isoplan.engine.planning.plan.document import to_json as plan_json
 from isoplan.engine.planning.plan.target import plan_target

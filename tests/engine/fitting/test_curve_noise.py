@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoplan.engine.fitting.resampling.noise import curve_noise
+from isoplan.engine.fitting.resampling.bootstrap import curve_noise
 
 Floats = np.ndarray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoplan.engine.fitting.diagnostics.non_monotone import folds
+from isoplan.engine.fitting.solver.identifiability import folds
 from isoplan.engine.laws import get_law
 
 LAW = get_law("isoflop")

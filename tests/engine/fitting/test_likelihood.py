@@ -10,8 +10,8 @@ from scipy import optimize, special, stats
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.diagnostics.information_criteria import criteria, most_likely
 from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
+from isoplan.engine.fitting.validation.comparison import criteria, most_likely
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import make_runs, surface, sweep
 

@@ -12,7 +12,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
-from isoplan.engine.fitting.diagnostics.offsets import offsets, strata
+from isoplan.engine.fitting.diagnostics.pooling import offsets, strata
 from isoplan.engine.mixtures import condition, option, pooled, questions, ways
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.categories import category_kind

@@ -7,7 +7,7 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
+from isoplan.engine.fitting.validation.isoflop_minima import ParabolaBias, parabola_bias
 from isoplan.engine.schema import Runs
 from tests.engine.fitting.tables import make_runs
 

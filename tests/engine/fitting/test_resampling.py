@@ -11,8 +11,8 @@ from scipy import optimize, stats
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
+from isoplan.engine.fitting.resampling.bootstrap import noise
 from isoplan.engine.fitting.resampling.likelihood_draws import deviance_scale
-from isoplan.engine.fitting.resampling.noise import noise
 from isoplan.engine.fitting.samples.sample import clusters
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.types.intervals import Resampling, choose

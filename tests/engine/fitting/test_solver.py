@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.solver.descent import Local, descend
 from isoplan.engine.fitting.solver.linear import nonnegative_least_squares, solve_definite
 from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
@@ -95,6 +97,32 @@ def test_the_side_that_an_asymmetric_fit_stays_on() -> None:
     best = FitSpec(objective="asymmetric", y="score", bootstrap=0)
     mirrored = fit(best, make_runs(score, metrics=(Metric(column="score"),)))
     assert float(np.mean(score["score"] > mirrored.predict(values) * (1 - 1e-6))) == pytest.approx(1 / 11, abs=5 / 60)
+
+
+def test_the_last_step_does_not_cross_a_kink_upward() -> None:
+    """The quadratic model promises a decrease of 1e-12, and the step lands behind a steep kink of the objective."""
+    kink = 1e-6
+
+    def local(theta: Floats, index: Ints) -> Local:
+        x = theta[:, 0]
+        value = 1.0 - 1e-7 * x + 1e4 * np.maximum(x - kink, 0.0)
+        slope = np.where(x > kink, 1e4, -1e-7)
+        return Local(value, slope[:, None], np.full((len(x), 1, 1), 1e-2), np.full((len(x), 1, 1), 1e-2))
+
+    start = np.array([[0.0], [-1e-3]])
+    theta, value = descend(local, start, np.array([-1.0]), np.array([1.0]), SQUARE, 1)
+    assert (theta[:, 0] <= kink).all()
+    assert value == pytest.approx([1.0, 1.0], rel=1e-9)
+    np.testing.assert_array_equal(value, local(theta, np.arange(2)).value)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_the_loss_does_not_change_an_asymmetric_fit(unit: float) -> None:
+    values, spec = surface(40, noise=0.02), FitSpec(objective="asymmetric", bootstrap=0)
+    plain, scaled = (fit(spec, make_runs({**values, "loss": x * values["loss"]})) for x in (1.0, unit))
+    assert scaled.predict(values) == pytest.approx(unit * plain.predict(values), rel=1e-5)
+    r = unit * values["loss"] - scaled.predict(values)
+    assert scaled.objective == pytest.approx(np.where(r > 0, r, 10 * np.abs(r)).sum(), rel=1e-5)
 
 
 @pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log", "lad", "asymmetric"])

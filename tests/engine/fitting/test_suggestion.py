@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.fitting import FitSpec
-from isoplan.engine.fitting.types.suggestion import suggest
+from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.warnings import Level
 from isoplan.engine.schema import Metric, Roles, Runs
 

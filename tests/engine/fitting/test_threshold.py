@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.estimators.threshold import logistic
-from isoplan.engine.fitting.samples.curve_smoothing import end_of
+from isoplan.engine.fitting.samples.curve_tables import end_of
 from isoplan.engine.schema import Metric, Roles, Runs
 from isoplan.engine.store.files.table_files import read_curves
 from tests.engine.fitting.training import NOBODY, named

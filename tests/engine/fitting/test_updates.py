@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.samples.curve_smoothing import measured, smoothed, smoothed_by_updates, steady
-from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.samples.curve_tables import measured, shaped, smoothed, smoothed_by_updates, steady
 from isoplan.engine.schema import Curves
 from tests.engine.fitting.training import NOBODY, named
 

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.fitting.validation.baselines import Points, last_point, log_linear, nearest_cell
 from isoplan.engine.fitting.validation.comparison import compare, rows
-from isoplan.engine.fitting.validation.extrapolation import leave_out, validate
+from isoplan.engine.fitting.validation.extrapolation import (
+    Points,
+    last_point,
+    leave_out,
+    log_linear,
+    nearest_cell,
+    validate,
+)
 from isoplan.engine.schema import Metric, Runs
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import TRUTH, make_runs, surface

@@ -19,8 +19,8 @@ from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import ONE_AXIS, get_law
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
-from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension, through_anchor
-from isoplan.engine.laws.catalogue.repetition import amplification
+from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension
+from isoplan.engine.laws.catalogue.repeated_data import amplification
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 
@@ -249,12 +249,10 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
         assert phase_space_dimension(int(row["n_f"])) == int(row["dimension"])
         assert phase_space_dimension(int(row["n_f"]), fixed_energy=True) == int(row["dimension_fixed_s"])
     assert least_exponent(phase_space_dimension(3)) == 0.8
-    law, v = get_law("power", "D"), through_anchor(1e4, 2e-3, 5, floor=1e-4)
-    theta = [v[name] for name in law.names]
-    assert law.predict(theta, {"D": [1e4, 1e6]}) == pytest.approx([2e-3, 1e-4 + 1.9e-3 * 100**-0.8])
-    for bad in ((0.0, 1e-3, 5.0), (1e4, 1e-4, 5.0), (1e4, np.inf, 5.0)):
-        with pytest.raises(PlannerError, match="anchor"):
-            through_anchor(*bad, floor=1e-4)
+    fixed = {"d": 5.0, "K": 1e-4}
+    spec = FitSpec(law="dimension-bound", axis="D", fixed=fixed, objective="ols-log", bootstrap=0)
+    made = fit(spec, make_runs({"D": [1e4, 1e4], "loss": [2.2e-3, 2e-3 / 1.1]}))
+    assert made.predict({"D": [1e4, 1e6]}) == pytest.approx([2e-3, 1e-4 + 1.9e-3 * 100**-0.8])
     with pytest.raises(PlannerError, match="above zero"):
         least_exponent(0)
     with pytest.raises(PlannerError, match="two or more"):
@@ -268,12 +266,12 @@ def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
     fitted = get_law("power", "D")
     theta = [float(row[name]) for name in ("K", "X_c", "alpha")]
     anchor = float(fitted.predict(theta, {"D": 1e4}))
-    bound, v = get_law("dimension-bound", "D"), through_anchor(1e4, anchor, 5)
+    bound = get_law("dimension-bound", "D")
     held = fit(
         FitSpec(law="dimension-bound", axis="D", fixed={"d": 5.0, "K": 0.0}, objective="ols-log", bootstrap=0),
         make_runs({"D": [1e4, 1e4], "loss": [anchor * 1.1, anchor / 1.1]}),
     )
-    assert held.values["X_c"] == pytest.approx(float(v["X_c"]), rel=1e-9)
+    assert float(held.predict({"D": 1e4})) == pytest.approx(anchor, rel=1e-9)
     D = np.geomspace(2e4, 1e8, 7)
     assert (held.predict({"D": D}) > fitted.predict(theta, {"D": D})).all()
     assert bound.least_compute is not None

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.intervals import FloorConfidence
 from isoplan.engine.fitting.types.result import Fit, FitData, Interval, Parameter, empty_resamples
 from isoplan.engine.fitting.types.spec import FitSpec
 from tests.compiled import compiled_kernels

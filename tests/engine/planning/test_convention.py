@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from isoplan.data import files
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
-from isoplan.engine.costs.forms import joint_width
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning.drawing.curves import frontier_curve
@@ -30,13 +29,14 @@ SHARE8 = 0.06
 """Embedder share of the allocation grid, and of Table 8."""
 PARABOLAS = [row for row in files.records("papers/behavior/table04_allocation.csv") if row["estimate"] == "parabola"]
 TABLE8 = files.records("papers/behavior/table08_isoflop_accounting.csv")
+WIDTHS8 = [float(r["h_emb"]) for r in TABLE8]
 EQUATIONS = {(r["equation"], r["parameter"]): float(r["value"]) for r in files.records("papers/behavior/equations.csv")}
 
 
 def step_rule(N: float, B: float) -> ComputeRule:
     """Return the rule of eq. 1 for a model of the grid; its width is a power law through the embedders of Table 8."""
-    known = [SHARE8 * float(r["N"]) for r in TABLE8], [float(r["h_emb"]) for r in TABLE8]
-    return ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=float(joint_width(SHARE * N, *known)), B=B))
+    slope, offset = np.polyfit(np.log([SHARE8 * float(r["N"]) for r in TABLE8]), np.log(WIDTHS8), 1)
+    return ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=np.exp(offset + slope * np.log(SHARE * N)), B=B))
 
 
 def factors(N: np.ndarray, D: np.ndarray) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoplan.engine.markdown import escape, table
+from isoplan.engine.escaping import escape, table
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
-"""Escape text from users for Markdown: names, notes, and sentences that contain them."""
+"""Escape text from users: for Markdown, and for cells of CSV files that a spreadsheet would run as formulas.
+
+A spreadsheet treats a cell that begins with one of ``= + - @``, a tab or a line end as a formula (OWASP, "CSV
+injection"). An apostrophe before it makes the cell text. Numbers are unchanged.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")  # within a word an underscore has no effect
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
@@ -24,3 +29,17 @@ def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = [map(in_line, head), ["---"] * len(head), *(map(in_line, row) for row in rows)]
     return [f"| {' | '.join(line)} |" for line in lines]
+
+
+BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def as_text(cell: Any) -> Any:
+    """Return ``cell``, with an apostrophe before it if it is text that begins like a formula and is not a number."""
+    if not isinstance(cell, str) or not cell.startswith(BEGINS):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return "'" + cell
+    return cell

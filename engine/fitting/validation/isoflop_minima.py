@@ -1,4 +1,4 @@
-"""Bias of the optimum from the parabolas of approach 2, measured on a known surface.
+"""Minima of the parabolas of approach 2: their location within the sweeps of N, and the bias of the optimum.
 
 The loss along a budget is not a parabola in log N, so its vertex is biased even without noise. The bias is zero if
 alpha = beta and the sweep is centred, and otherwise an increasing fraction of N*. It is estimated at the design of the
@@ -13,10 +13,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.isoflop import MEMORY, budgets, strata, vertices
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.solver.problem import blocks, objective
+from isoplan.engine.fitting.types.optimum_location import LEVEL, OptimumLocation, differs, locate_optimum
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import get_law
 from isoplan.engine.schema import Runs
+
+
+def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
+    """Return the location of N* for every budget, lowest first as in ``parabolas``; raises PlannerError as ``fit``.
+
+    Each refit of ``spec`` draws runs within their budgets. A resample has no minimum if its parabola opens the wrong
+    way or it has fewer than three model sizes.
+    """
+    s = sample(spec, runs)
+    groups, how = budgets(s), objective(spec, s.y)
+    central = vertices(groups, s.weight[None], how)
+    drawn, within = np.empty((spec.bootstrap, len(groups))), strata(len(s), groups)
+    for at in blocks(spec.bootstrap, MEMORY // len(s)):
+        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, within)
+        drawn[at] = vertices(groups, weight, how).u
+    out = []
+    for i, b in enumerate(groups):
+        chance = differs(b.y, central.coefficients[0, i] @ b.basis - b.y, s.weight[b.index], 3)
+        N = np.exp(b.centre + np.r_[central.u[:, i], drawn[:, i]] * b.half)
+        low, high = float(np.exp(b.centre - b.half)), float(np.exp(b.centre + b.half))
+        out.append(locate_optimum(float(N[0]), N[1:], low, high, flat=chance > LEVEL))
+    return tuple(out)
+
 
 BEYOND = (0.0, 1.0, 2.0, 3.0)
 """Decades of compute beyond the largest budget at which N* and D* are compared."""

@@ -1,0 +1,185 @@
+"""Laws of repeated data: the one-axis law, the overfitting threshold, and the surface over N, D and unique samples U.
+
+``repetition`` is L = L_inf + B_rep / D^beta_rep, the best loss from repeating D unique samples (jets, eqs. 4, 5,
+Table 2). ``threshold`` is N = c D^lambda, the model size above which training on D unique samples overfits (jets,
+Fig. 3). In ``data-constrained`` each repetition of a sample and each excess parameter has less effect:
+
+L = E + A / N'^alpha + B / D'^beta with effective sizes D' = U_D + U_D R_D (1 - exp(-(D/U_D - 1)/R_D)), U_D = min(D, U)
+unique samples, and N' likewise from U_N = min(N, N_opt(U)), the model for which U samples in one pass are enough
+(Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.formula import parse_formula, value
+from isoplan.engine.laws import numeric
+from isoplan.engine.laws.catalogue import chinchilla
+from isoplan.engine.laws.expression import FormulaLaw
+from isoplan.engine.laws.law import Law, Param, Point, Values
+from isoplan.engine.laws.terms import Const, Power, Rising
+
+
+def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
+    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
+
+    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
+    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
+    valid for models above the overfitting threshold.
+    """
+    beta = one_pass["beta"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_gain = (np.log(one_pass["B"]) - np.log(repeated["B_rep"])) / beta
+        return np.exp(log_gain + (repeated["beta_rep"] / beta - 1) * np.log(np.asarray(D, float)))
+
+
+def _samples(v: Values, loss: Floats) -> Floats:
+    """Return D that reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep), inf at or below the floor."""
+    excess = np.asarray(loss, float) - v["L_inf"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        D = np.exp((np.log(v["B_rep"]) - np.log(excess)) / v["beta_rep"])
+    return np.where(excess <= 0, np.inf, D)
+
+
+def _least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
+    D = _samples(v, loss)
+    unknown = np.full_like(D, np.nan)
+    return Point(unknown, D, unknown, np.zeros_like(D) + loss)
+
+
+@lru_cache
+def repetition(axis: str) -> Law:
+    """Return the law over unique samples: the column ``axis`` is D or U, or another column that counts them."""
+    return Law(
+        name="repetition",
+        title=f"Repeated data: loss against unique samples {axis}",
+        summary=f"A floor plus one power of the unique samples {axis}, for runs trained until the loss stops falling. "
+        "Against the one-pass law it says what repeating data is worth.",
+        terms=(Const("L_inf"), Power("B_rep", axis, "beta_rep")),
+        params=(
+            Param("L_inf", 0.0, np.inf, "loss", "floor: the loss with unlimited data", r"L_\infty"),
+            Param("B_rep", 0.0, np.inf, "loss", "size of the finite-data term under repetition", r"B_{\mathrm{rep}}"),
+            Param("beta_rep", 0.0, 5.0, "", "exponent of unique data", r"\beta_{\mathrm{rep}}"),
+        ),
+        reference="Neural scaling laws for boosted jet tagging, eqs. 4, 5 and Table 2",
+        needs=f"{axis} and the least validation loss of models large enough to overfit: "
+        f"at least four runs at three values of {axis}.",
+        least_compute=_least if axis == "D" else None,
+        axis=axis,
+        axis_roles=("D", "U", "hyperparameter"),
+        with_axis=repetition,
+        inverse=_samples,
+        repetition=lambda v: v,
+    )
+
+
+def _threshold_samples(v: Values, N: Floats) -> Floats:
+    """Return D whose threshold is ``N``: (N / c)^(1/lambda)."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.exp((np.log(np.asarray(N, float)) - np.log(v["c"])) / v["lambda"])
+
+
+THRESHOLD = Law(
+    name="threshold",
+    title="Overfitting threshold",
+    summary="The line between models that level off and models that overfit when they repeat D unique samples: "
+    "the smallest model worth training to the end lies on it.",
+    terms=(Rising("c", "D", "lambda"),),
+    params=(
+        Param("c", 0.0, np.inf, "parameters", "threshold at one sample", "c"),
+        Param("lambda", -np.inf, np.inf, "", "exponent: the threshold grows as D^lambda", r"\lambda"),
+    ),
+    reference="Neural scaling laws for boosted jet tagging, sec. 3.2 and Fig. 3",
+    needs="N, unique samples (U, else D), and training curves or a column that says 1 where a run overfits, else 0: "
+    "at least one run on each side and two numbers of samples.",
+    estimator="threshold",
+    extra_columns=("N", "D"),
+    symbol="N",
+    minimised=False,
+    inverse=_threshold_samples,
+)
+
+
+ENOUGH = "min(N, (alpha*A/(beta*B))^(1/alpha)*U^(beta/alpha))"
+UNIQUE = "min(D, U)"
+
+
+def _worth(x: str, unique: str, scale: str) -> str:
+    """Return the formula of the effective size of ``x``, of which ``unique`` are new."""
+    return f"{unique}*(1 + {scale}*(1 - exp((1 - {x}/{unique})/{scale})))"
+
+
+FORMULA = parse_formula(f"E + A/({_worth('N', ENOUGH, 'R_N')})^alpha + B/({_worth('D', UNIQUE, 'R_D')})^beta")
+
+
+ENDLESS = np.asarray(np.inf)
+"""Infinite unique samples: all of D is new, and no model is too large for them."""
+
+
+def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
+    """Compute the least loss at ``C`` FLOPs with ``v["U"]`` unique samples, by search; without U every sample is
+    new.
+    """
+    if "U" not in v and rule.proportional:
+        return chinchilla.frontier(v, C, rule)
+    return numeric.frontier(_loss, v, C, rule)
+
+
+def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
+    """Compute the least C that reaches ``loss`` with ``v["U"]`` unique samples; inf if no C does."""
+    if "U" not in v and rule.proportional:
+        return chinchilla.least_compute(v, loss, rule)
+    return numeric.least_compute(_loss, v, loss, rule)
+
+
+def samples(v: Values, N: Floats, loss: Floats) -> Floats:
+    """Return D for a model of ``N`` to reach ``loss`` with ``v["U"]`` unique samples; inf if no D does.
+
+    Without U every sample is new. Otherwise D' of one pass is inverted: D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) beyond
+    U.
+    """
+    if "U" not in v:
+        return chinchilla.samples(v, N, loss)
+    U, scale = v["U"], v["R_D"]
+    with np.errstate(all="ignore"):
+        needed = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])
+        enough = np.minimum(N, needed)
+        worth = enough * (1 + v["R_N"] * (1 - np.exp((1 - N / enough) / v["R_N"])))
+        once = chinchilla.samples(v, worth, loss)
+        left = 1 - (once / U - 1) / scale
+        repeated = np.where(left > 0, U * (1 - scale * np.log(left)), np.inf)
+    return np.where(once <= U, once, repeated)
+
+
+def _loss(v: Values, N: Floats, D: Floats) -> Floats:
+    return value(FORMULA.tree, {"U": ENDLESS, **v, "N": N, "D": D})
+
+
+DATA_CONSTRAINED = FormulaLaw(
+    name="data-constrained",
+    title="Loss surface with repeated data",
+    summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
+    "lose value exponentially. Says what more epochs are worth.",
+    terms=(),
+    params=(
+        *chinchilla.CHINCHILLA.params,
+        Param("R_D", 1e-3, 1e6, "", "repetitions after which another one is worth 1/e of a new sample", "R_D"),
+        Param("R_N", 1e-3, 1e6, "", "the same for parameters beyond those that the unique samples need", "R_N"),
+    ),
+    reference="Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6",
+    needs="N, D, U (unique samples) and loss, with runs of one epoch and of many: at least eight runs. "
+    "The best of 64 starts.",
+    estimator="formula",
+    formula=FORMULA,
+    shown=r"E + \frac{A}{N'^{\alpha}} + \frac{B}{D'^{\beta}}, \; "
+    r"D' = U_D + U_D R_D \left(1 - e^{-(D/U_D - 1)/R_D}\right), \; U_D = \min(D, U), \; "
+    r"N' \text{ alike with } U_N = \min(N, N_\mathrm{opt}(U))",
+    frontier=frontier,
+    least_compute=least_compute,
+    samples=samples,
+)
