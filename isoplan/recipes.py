@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
-from isoplan.measured import choose_rule, is_measured
+from isoplan.engine.planning.scenario.typed_rules import is_measured
+from isoplan.measured import choose_rule
 from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options, read_budget, read_number, single
 from isoplan.tables import as_source, python_names, read_curves, read_table
 

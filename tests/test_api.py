@@ -404,7 +404,7 @@ def test_wrong_options_of_a_fit_are_one_sentence(options: dict[str, Any], why: s
         ({"metric": "tokens"}, "Option metric: the better direction of 'tokens' is not known. Write "
                                "metric='tokens:min' or metric='tokens:max'."),
         ({"rule": "6ND", "n_p": 4}, "Option n_p: the rule 6ND does not read it. Use the rule 6npND, or remove n_p."),
-        ({"rule": "zetaND:zeta"}, "Option rule: 'zeta' cannot be read. Write zetaND:FIELD=NUMBER,...."),
+        ({"rule": "zetaND:zeta"}, "Option rule: 'zeta' cannot be read. Write zetaND:zeta=NUMBER."),
         ({"derive": {"X": "tokens"}}, "X: a formula can give N, D, U, C,"),
     ],
 )  # fmt: skip
@@ -443,9 +443,9 @@ def test_what_is_no_table_is_one_sentence(table: Any, why: str) -> None:
         ({"budgets": 1e21}, "Option budgets: isoplan.plan has no such option. Use budget."),
         ({"budget": 1e21, "device": "H100", "max_hours": "24 EUR"}, "The option max_hours '24 EUR' is in EUR, not"),
         ({"budget": 1e21, "hour_price": 3}, "Give the option device with the option hour_price"),
-        ({"budget": 1e21, "runs": ONE_PASS}, "Option runs: only the rule measured reads it. Add rule='measured'"),
+        ({"budget": 1e21, "runs": ONE_PASS}, "Option runs requires rule measured. Add it, or leave runs out."),
         ({"budget": 1e21, "rule": "measured"}, "Option rule: measured needs runs with a column of C. Add runs."),
-        ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:FIELD="),
+        ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:zeta="),
         ({"target_metric": "R"}, 'Option target_metric: name one metric and its value, as in {"R": 5000}.'),
         ({"target_metric": {"R": 5}}, "Option metric_map: a target in a metric needs target_metric and one map"),
     ],

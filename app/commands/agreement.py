@@ -30,6 +30,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.schema import RowsOfRun, Runs
+from isoplan.engine.store.columns.directions import split_direction, with_direction
 
 WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
@@ -98,7 +99,7 @@ def _read(
     inner: str | None,
 ) -> Runs:  # fmt: skip
     """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
-    turns = dict(map(reading.read_metric, metrics))
+    turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
         raise PlannerError("--map and --metric both name metrics: keep one.")
@@ -117,7 +118,7 @@ def _read(
         inner=inner,
     )
     for column, direction in (turns or dict.fromkeys(roles.get("metric", "").split("+"), "")).items():
-        runs = reading.with_direction(runs, column, direction, "--metric")
+        runs = with_direction(runs, column, direction, "--metric")
     return runs
 
 

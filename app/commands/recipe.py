@@ -12,7 +12,7 @@ from isoplan.app.commands.shared.files import read_fit_file
 from isoplan.app.commands.shared.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
 from isoplan.app.commands.shared.output import say_as
 from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
-from isoplan.app.commands.shared.rules import MEASURED, Behind, read_used
+from isoplan.app.commands.shared.rules import Behind, read_used
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import find_device
@@ -30,6 +30,7 @@ from isoplan.engine.planning.recommender.document import document
 from isoplan.engine.planning.recommender.metric_names import printed_name
 from isoplan.engine.planning.recommender.negatives import CHUNK
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
+from isoplan.engine.planning.scenario.typed_rules import is_measured
 from isoplan.engine.quantities import parse_number, parse_share
 
 Fits = Annotated[
@@ -120,9 +121,7 @@ def recipe(
         Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation")),
         fit_sweep("s", share, share_column, map_share, asked, how),
         fit_sweep("K", negatives, negatives_column, map_negatives, asked, how),
-        fit_runs(
-            runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not rule.startswith(MEASURED), how
-        ),
+        fit_runs(runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not is_measured(rule), how),
     )
     evidence = own
     if published:

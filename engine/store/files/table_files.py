@@ -166,7 +166,9 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
         return sys.stdin.buffer.read(MAX_UPLOAD_BYTES + 1), "standard input"
     if path.is_file():
         return path, path.name
-    if path.is_dir() or not path.exists():
+    if path.is_dir():
+        raise PlannerError(f"{path} is a folder: name a table file in it.")
+    if not path.exists():
         raise PlannerError(f"There is no file {path}: check the path.")
     try:
         with path.open("rb") as pipe:
