@@ -158,12 +158,15 @@ def python_names() -> Iterator[None]:
     try:
         yield
     except PlannerError as error:
-        text = str(error)
-        if "--" not in text or "in the terminal" in text:
+        text = with_python_names(str(error))
+        if text == str(error):
             raise
-        raise PlannerError(_OPTION.sub(r"\1", _CONVERT.sub(_as_argument, text))) from None
+        raise PlannerError(text) from None
 
 
-def _as_argument(found: re.Match[str]) -> str:
-    """Return ``convert='params:millions'`` for ``--convert params:millions``."""
-    return f"convert={''.join(shlex.split(found[1]))!r}"
+def with_python_names(text: str) -> str:
+    """Return a sentence with the options of this package in place of those of the terminal."""
+    if "in the terminal" in text:
+        return text
+    named = _CONVERT.sub(lambda found: f"convert={''.join(shlex.split(found[1]))!r}", text)
+    return _OPTION.sub(lambda found: "pooled" if found[1] == "pool" else found[1], named)

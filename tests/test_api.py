@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import re
@@ -23,7 +24,7 @@ from isoplan.app.commands.compare import to_json as comparison_to_json
 from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, to_json
 from isoplan.engine.planning import Plan
 from isoplan.engine.planning import to_json as plan_to_json
-from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.settings import CHUNK
 from isoplan.engine.planning.repeat import SampleCosts
 from isoplan.options import as_text
 from isoplan.scenario import PlanOptions
@@ -359,8 +360,7 @@ def test_every_option_of_the_terminal_is_an_option_of_a_plan() -> None:
     other = {"fit", "budget", "target_loss", "target_metric", "metric_map", "group", "rule", "n_p", "second_rule"}
     other |= {"runs", "map_runs", "form", "as_json", "return"}
     assert {*plan.__annotations__} - other == {*PlanOptions.__annotations__}
-    assert recipe.__defaults__ is not None
-    assert CHUNK in recipe.__defaults__
+    assert inspect.signature(recipe).parameters["chunk"].default == CHUNK
 
 
 # Errors
@@ -468,9 +468,9 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.repeat(one_pass, repeated, target_loss=2.1)
     with pytest.raises(ip.PlannerError, match=r"Option hour_price: the price of an hour of the device is missing"):
         ip.repeat(one_pass, repeated, target_loss=2.1, kappa=10, device="H100")
-    with pytest.raises(ip.PlannerError, match=r"Option width: it belongs to device. Add device, or remove it"):
+    with pytest.raises(ip.PlannerError, match=r"Option width requires device. Add it, or leave width out"):
         ip.recipe(1e18, "recall@10", width=3)
-    with pytest.raises(ip.PlannerError, match=r"Option where: it belongs to runs. Add runs, or remove where"):
+    with pytest.raises(ip.PlannerError, match=r"Option where requires runs. Add it, or leave where out"):
         ip.recipe(1e18, "recall@10", where="N > 1")
     with pytest.raises(ip.PlannerError, match=r"Option instead: 'x' is not possible. Use one of 's', 'B', 'K'"):
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]

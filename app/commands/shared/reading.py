@@ -11,14 +11,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from isoplan.app.commands.shared.options import Repeats
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
 from isoplan.engine.quantities import parse_flops, parse_number
-from isoplan.engine.schema import Curves, RowsOfRun, Runs
+from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.columns.directions import with_direction, with_metric
 
 _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
@@ -43,38 +42,20 @@ def read_table(
     where: str,
     compute: ComputeRule,
     *,
-    repeats: Repeats,
-    convert: list[str] | None,
-    sheet: str | None,
-    inner: str | None,
-    derive: list[str] | None = None,
-    rows: RowsOfRun | None = None,
-    extra: tuple[str, ...] = (),
-    offered: tuple[str, ...] = (),
-    each: bool = False,
-    pooled: tuple[str, ...] = (),
+    convert: Iterable[str] | None = None,
+    derive: Iterable[str] | None = None,
+    **how: Any,
 ) -> Runs:
-    """Return the runs of a table file, read with the given options; ``metric`` is a column and its direction."""
+    """Return the runs of a table file; ``metric`` is a column and its direction.
+
+    The options are those of ``read_runs`` of the engine, with conversions and formulas as typed.
+    """
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
     from isoplan.engine.store.files.table_files import read_runs
 
-    runs = read_runs(
-        table,
-        roles,
-        where,
-        compute,
-        repeats=repeats,
-        each=each,
-        pooled=pooled,
-        agreed=tuple(convert or ()),
-        derived=read_derived(derive or ()),
-        rows=rows,
-        sheet=sheet,
-        inner=inner,
-        extra=extra,
-        offered=offered,
-    )
+    derived = read_derived(derive or ())
+    runs = read_runs(table, roles, where, compute, agreed=tuple(convert or ()), derived=derived, **how)
     runs = replace(runs, notes=(*runs.notes, *percent_note(runs, metric[0])))
     return with_direction(runs, *metric, "--y")
 

@@ -60,7 +60,7 @@ def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     runs = reading.read_table(
         table, named | reading.read_map(list(behind.roles)), ("", ""), data.where if data else behind.where,
-        ComputeRule(), repeats="all", convert=list(behind.convert), derive=list(behind.derive), sheet=None, inner=None,
+        ComputeRule(), convert=behind.convert, derive=behind.derive,
     )  # fmt: skip
     note(runs.notes)
     return typed_rules.measured_columns(runs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.scenario.fields import Place
@@ -99,5 +99,10 @@ def tokens_of_second(rule: str, used: ComputeRule) -> str:
 def check_runs(given: str, place: Place, *rules: object) -> None:
     """Raise PlannerError if the option ``given``, which has runs, is not empty and no rule is fitted to runs."""
     if given and not any(map(is_measured, rules)):
-        option, rule = option_name(given, place), option_name("rule", place)
-        raise PlannerError(f"Option {option} requires {rule} {MEASURED}. Add it, or leave {option} out.")
+        refuse_alone(given, "rule", place, f" {MEASURED}")
+
+
+def refuse_alone(given: str, other: str, place: Place, value: str = "") -> NoReturn:
+    """Raise PlannerError for the option ``given`` without the option ``other`` and its ``value``."""
+    option = option_name(given, place)
+    raise PlannerError(f"Option {option} requires {option_name(other, place)}{value}. Add it, or leave {option} out.")

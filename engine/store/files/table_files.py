@@ -22,6 +22,7 @@ from isoplan.engine.store.columns.guess import (
     guess_curve_roles,
     guess_roles,
     proposed,
+    why_not,
     with_guesses,
     withheld,
 )
@@ -100,10 +101,17 @@ class OpenTable:
     notes: tuple[str, ...]
     read: Callable[[Roles], Runs]
 
-    @property
-    def waiting(self) -> dict[str, str]:
-        """Role -> reason, for columns with a matching name that are not read: their conversion is not accepted."""
-        return withheld(self.columns, self.roles)
+    def waiting(self, sizes: Mapping[str, str]) -> dict[str, str]:
+        """Return role -> reason, for columns that are not read because their conversion is not accepted.
+
+        They have a matching name, or are the columns named in ``sizes`` by role; an empty name means no column.
+        """
+        roles = self.roles.model_copy(update={name: column or None for name, column in sizes.items()})
+        found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
+        by_name = {c.name: c for c in with_guesses(self.columns) if c.name not in roles.conversions}
+        picked = {name: by_name[column] for name, column in sizes.items() if column in by_name}
+        needed = {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
+        return found | needed
 
 
 @contextmanager
