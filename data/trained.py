@@ -21,8 +21,8 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.samples.curve_tables import shaped
-from isoplan.engine.planning.recommender import Evidence
-from isoplan.engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
+from isoplan.engine.planning.recommender import Evidence, with_fallback
+from isoplan.engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import find_columns
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
@@ -63,7 +63,7 @@ def evidence(folder: Path, metric: str) -> Evidence:
         except PlannerError as error:
             missing[setting] = str(error)
             continue
-        found = join(found, built.evidence)
+        found = with_fallback(built.evidence, found)
         missing |= built.errors
     remarks = dict(found.remarks)
     if "N" in found.remarks or "N" not in missing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.options import as_tuple, check_options
-from isoplan.tables import read_curves, read_table, split_direction, with_direction
+from isoplan.tables import read_curves, read_table
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Comparison, Fit, FitSpec, FitWarning, GroupedFit
@@ -144,6 +144,7 @@ def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: 
     from pydantic import ValidationError
 
     from isoplan.engine.fitting.types.spec import FitSpec
+    from isoplan.engine.store.columns.directions import split_direction
 
     if isinstance(error := options.get("relative_error"), str):
         options["relative_error"] = _read_share(error)
@@ -172,6 +173,7 @@ def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]
     """Return runs with the better direction of ``y`` set; a table is read with the columns that ``spec`` needs."""
     from isoplan.engine.formula import parse_formula
     from isoplan.engine.schema import Runs
+    from isoplan.engine.store.columns.directions import split_direction, with_direction
 
     if not isinstance(runs, Runs):
         offered = tuple(sorted(parse_formula(spec.formula).names)) if spec.formula else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.scenario import typed_rules
 from isoplan.options import Amount, as_text
 from isoplan.rules import read_rule
 
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from isoplan.rules import Rule
     from isoplan.tables import Table
 
-MEASURED = "measured"
-
-
-def is_measured(rule: Rule) -> bool:
-    """Return whether ``rule`` is fitted to measured C."""
-    return isinstance(rule, str) and rule.partition(":")[0] == MEASURED
-
 
 def choose_rule(
     rule: Rule, n_p: Amount | None, runs: Table | Runs | None, fit: Fit | None, option: str = "rule"
@@ -31,37 +24,25 @@ def choose_rule(
 
     A table is read with the columns and the condition of ``fit``.
     """
-    if not is_measured(rule):
+    if not typed_rules.is_measured(rule):
         return read_rule(rule, n_p, option)
-    if as_text(n_p):
-        raise PlannerError(f"Option n_p: the {option} {MEASURED} does not read it. Remove n_p.")
-    if runs is None:
-        raise PlannerError(f"Option {option}: {MEASURED} needs runs with a column of C. Add runs.")
-    from isoplan.engine.costs.measured import measured_rule
-
-    form = str(rule).partition(":")[2]
-    return measured_rule(form or "zetaND", _measured_columns(runs, fit)).rule
+    columns = None if runs is None else lambda: _measured_columns(runs, fit)
+    return typed_rules.fit_rule(str(rule), as_text(n_p), columns, "python", option).rule
 
 
 def choose_second(rule: Rule, used: ComputeRule, runs: Table | Runs | None, fit: Fit) -> ComputeRule | None:
     """Return the second compute rule of a plan; its tokens per sample are those of ``used``."""
-    from isoplan.engine.costs.measured import FIELDS
-
-    if not isinstance(rule, str):
-        return rule
-    name = rule.partition(":")[0]
-    counts = bool(rule) and (rule == "6npND" or not (rule == "6ND" or name in (*FIELDS, MEASURED)))
-    return choose_rule(rule, f"{used.n_p:g}" if counts else "", runs, fit, "second_rule")
+    n_p = typed_rules.tokens_of_second(rule, used) if isinstance(rule, str) else ""
+    return choose_rule(rule, n_p, runs, fit, "second_rule")
 
 
 def check_runs(runs: object, *rules: Rule) -> None:
     """Raise PlannerError if there are ``runs`` and none of the ``rules`` is fitted to them."""
-    if runs is not None and not any(map(is_measured, rules)):
-        raise PlannerError(f"Option runs: only the rule {MEASURED} reads it. Add rule={MEASURED!r}, or remove runs.")
+    typed_rules.check_runs("" if runs is None else "runs", "python", *rules)
 
 
 def _measured_columns(runs: Table | Runs, fit: Fit | None) -> dict[str, Floats]:
-    """Return N, D and C of the runs, each (n,), if given by a column or a formula; C is never from a rule."""
+    """Return N, D and C of the runs, each (n,), if given by a column or a formula."""
     from isoplan.engine.costs import ComputeRule
     from isoplan.engine.schema import Runs
     from isoplan.tables import read_table
@@ -70,4 +51,4 @@ def _measured_columns(runs: Table | Runs, fit: Fit | None) -> dict[str, Floats]:
         known = fit.data.roles if fit is not None else {}
         roles = {role: known[role] for role in ("N", "D", "C") if role in known}
         runs = read_table(runs, roles, compute=ComputeRule(), where=fit.data.where if fit is not None else "")
-    return {role: runs[role] for role in ("N", "D", "C") if role in runs and getattr(runs.roles, role)}
+    return typed_rules.measured_columns(runs)

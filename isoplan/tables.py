@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from isoplan.engine.errors import PlannerError
 from isoplan.options import Amount, as_tuple, check_choice, check_options
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = str | PathLike[str] | pd.DataFrame
     """The path of a CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a DataFrame."""
-    Measured = TypeVar("Measured", Runs, Curves)
 
 _CONVERT = re.compile(r"(?<!of )--convert ((?:'[^']*'|[^\s',;)])+?)(?=[.,;:)]?(?:\s|$))")
 """Pattern of a terminal option ``--convert`` with its value in a sentence."""
@@ -108,12 +107,13 @@ def read_table(
 
     ``metric`` is a column with or without its better direction. Raises PlannerError with Python option names.
     """
+    from isoplan.engine.store.columns.directions import split_direction, with_direction, with_metric
     from isoplan.engine.store.columns.units import percent_note
     from isoplan.engine.store.files.table_files import read_runs
 
     column, direction = split_direction(metric)
     with python_names():
-        made = read_runs(as_source(table), _with_metric(roles, column), compute=compute, **how)
+        made = read_runs(as_source(table), with_metric(dict(roles), column), compute=compute, **how)
     made = replace(made, notes=(*made.notes, *percent_note(made, column)))
     return with_direction(made, column, direction, "metric")
 
@@ -122,29 +122,19 @@ def read_curves(
     table: Table, runs: Runs, roles: Mapping[str, str], metric: str = "", extra: tuple[str, ...] = ()
 ) -> Curves:
     """Return the training curves of ``runs`` in a table. Raises PlannerError with Python option names."""
+    from isoplan.engine.store.columns.directions import split_direction, with_direction, with_metric
     from isoplan.engine.store.files import table_files
 
     column, direction = split_direction(metric)
     with python_names():
-        made = table_files.read_curves(as_source(table), runs, _with_metric(roles, column), extra)
+        made = table_files.read_curves(as_source(table), runs, with_metric(dict(roles), column), extra)
     return with_direction(made, column, direction, "y")
-
-
-def _with_metric(roles: Mapping[str, str], column: str) -> dict[str, str]:
-    """Return ``roles`` with ``column`` among the metrics."""
-    metrics = roles.get("metric", "")
-    if not column or column in metrics.split("+"):
-        return dict(roles)
-    return {**roles, "metric": "+".join(filter(None, (metrics, column)))}
 
 
 def as_source(table: Table) -> Path | TableBytes:
     """Return the source for the engine: a path, or a DataFrame as Parquet. Raises PlannerError for another type."""
     if isinstance(table, str | PathLike):
-        path = Path(table)
-        if path.is_dir():
-            raise PlannerError(f"{path} is a folder: name a table file in it.")
-        return path
+        return Path(table)
     import pandas as pd
 
     from isoplan.engine.store.files.table_files import TableBytes
@@ -162,45 +152,21 @@ def as_source(table: Table) -> Path | TableBytes:
     return TableBytes(content.getvalue(), "DataFrame")
 
 
-def split_direction(text: str) -> tuple[str, str]:
-    """Return column and better direction of ``accuracy:max``; the direction is empty if it is not given."""
-    column, colon, direction = text.rpartition(":")
-    return (column, direction) if colon and direction in ("min", "max") else (text, "")
-
-
-def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
-    """Return ``table`` with the better direction of a metric set.
-
-    Raises PlannerError, which names ``option``, if neither ``direction`` nor the name of the column determines it.
-    """
-    from isoplan.engine.schema import Metric
-    from isoplan.engine.store.columns.guess import known_direction
-
-    metrics = table.roles.metrics
-    if not direction:
-        if known_direction(column) is None and any(m.column == column for m in metrics):
-            raise PlannerError(
-                f"Option {option}: the better direction of {column!r} is not known. Write {option}='{column}:min' or "
-                f"{option}='{column}:max'."
-            )
-        return table
-    made = Metric.model_validate({"column": column, "direction": direction})
-    changed = tuple(made if m.column == column else m for m in metrics)
-    return replace(table, roles=table.roles.model_copy(update={"metrics": changed}))
-
-
 @contextmanager
 def python_names() -> Iterator[None]:
     """Replace terminal options in the sentence of a PlannerError by the options of this package."""
     try:
         yield
     except PlannerError as error:
-        text = str(error)
-        if "--" not in text or "in the terminal" in text:
+        text = with_python_names(str(error))
+        if text == str(error):
             raise
-        raise PlannerError(_OPTION.sub(r"\1", _CONVERT.sub(_as_argument, text))) from None
+        raise PlannerError(text) from None
 
 
-def _as_argument(found: re.Match[str]) -> str:
-    """Return ``convert='params:millions'`` for ``--convert params:millions``."""
-    return f"convert={''.join(shlex.split(found[1]))!r}"
+def with_python_names(text: str) -> str:
+    """Return a sentence with the options of this package in place of those of the terminal."""
+    if "in the terminal" in text:
+        return text
+    named = _CONVERT.sub(lambda found: f"convert={''.join(shlex.split(found[1]))!r}", text)
+    return _OPTION.sub(lambda found: "pooled" if found[1] == "pool" else found[1], named)

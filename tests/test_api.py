@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import re
@@ -23,7 +24,7 @@ from isoplan.app.commands.compare import to_json as comparison_to_json
 from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, to_json
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.document import to_json as plan_to_json
-from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.settings import CHUNK
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.scenario.fields import SCENARIO
 from isoplan.options import as_text
@@ -362,8 +363,7 @@ def test_every_option_of_the_terminal_is_an_option_of_a_plan() -> None:
     assert {*plan.__annotations__} - other == options
     assert ip.plan.__doc__ is not None
     assert options <= {*re.findall(r"\w+", ip.plan.__doc__)}
-    assert recipe.__defaults__ is not None
-    assert CHUNK in recipe.__defaults__
+    assert inspect.signature(recipe).parameters["chunk"].default == CHUNK
 
 
 # Errors
@@ -407,7 +407,7 @@ def test_wrong_options_of_a_fit_are_one_sentence(options: dict[str, Any], why: s
         ({"metric": "tokens"}, "Option metric: the better direction of 'tokens' is not known. Write "
                                "metric='tokens:min' or metric='tokens:max'."),
         ({"rule": "6ND", "n_p": 4}, "Option n_p: the rule 6ND does not read it. Use the rule 6npND, or remove n_p."),
-        ({"rule": "zetaND:zeta"}, "Option rule: 'zeta' cannot be read. Write zetaND:FIELD=NUMBER,...."),
+        ({"rule": "zetaND:zeta"}, "Option rule: 'zeta' cannot be read. Write zetaND:zeta=NUMBER."),
         ({"derive": {"X": "tokens"}}, "X: a formula can give N, D, U, C,"),
     ],
 )  # fmt: skip
@@ -446,9 +446,9 @@ def test_what_is_no_table_is_one_sentence(table: Any, why: str) -> None:
         ({"budgets": 1e21}, "Option budgets: isoplan.plan has no such option. Use budget."),
         ({"budget": 1e21, "device": "H100", "max_hours": "24 EUR"}, "The option max_hours '24 EUR' is in EUR, not"),
         ({"budget": 1e21, "hour_price": 3}, "Give the option device with the option hour_price"),
-        ({"budget": 1e21, "runs": ONE_PASS}, "Option runs: only the rule measured reads it. Add rule='measured'"),
+        ({"budget": 1e21, "runs": ONE_PASS}, "Option runs requires rule measured. Add it, or leave runs out."),
         ({"budget": 1e21, "rule": "measured"}, "Option rule: measured needs runs with a column of C. Add runs."),
-        ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:FIELD="),
+        ({"budget": 1e21, "second_rule": "zetaND:x"}, "Option second_rule: 'x' cannot be read. Write zetaND:zeta="),
         ({"target_metric": "R"}, 'Option target_metric: name one metric and its value, as in {"R": 5000}.'),
         ({"target_metric": {"R": 5}}, "Option metric_map: a target in a metric needs target_metric and one map"),
     ],
@@ -471,9 +471,9 @@ def test_wrong_options_of_other_answers_are_one_sentence(folder: Path, one_pass:
         ip.repeat(one_pass, repeated, target_loss=2.1)
     with pytest.raises(ip.PlannerError, match=r"Option hour_price: the price of an hour of the device is missing"):
         ip.repeat(one_pass, repeated, target_loss=2.1, kappa=10, device="H100")
-    with pytest.raises(ip.PlannerError, match=r"Option width: it belongs to device. Add device, or remove it"):
+    with pytest.raises(ip.PlannerError, match=r"Option width requires device. Add it, or leave width out"):
         ip.recipe(1e18, "recall@10", width=3)
-    with pytest.raises(ip.PlannerError, match=r"Option where: it belongs to runs. Add runs, or remove where"):
+    with pytest.raises(ip.PlannerError, match=r"Option where requires runs. Add it, or leave where out"):
         ip.recipe(1e18, "recall@10", where="N > 1")
     with pytest.raises(ip.PlannerError, match=r"Option instead: 'x' is not possible. Use one of 's', 'B', 'K'"):
         ip.recipe(1e18, "recall@10", instead={"x": 1})  # type: ignore[dict-item]

@@ -18,6 +18,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
 from isoplan.engine.schema import Runs
+from isoplan.engine.store.columns.directions import split_direction, with_direction
 
 WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
@@ -85,14 +86,14 @@ def agreement(
 
 def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
     """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
-    turns = dict(map(reading.read_metric, metrics))
+    turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
         raise PlannerError("--map and --metric both name metrics: keep one.")
     roles |= {"metric": "+".join(turns)} if turns else {}
     runs = reading.read_table(table, roles, ("", ""), where, ComputeRule(), **how)
     for column, direction in (turns or dict.fromkeys(roles.get("metric", "").split("+"), "")).items():
-        runs = reading.with_direction(runs, column, direction, "--metric")
+        runs = with_direction(runs, column, direction, "--metric")
     return runs
 
 

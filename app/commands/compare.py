@@ -9,6 +9,7 @@ from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number
+from isoplan.engine.store.columns.directions import split_direction
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Comparison, FitSpec, FitWarning, Validation
@@ -39,7 +40,7 @@ def compare(
     """Rank the laws by how well they predict the largest budgets."""
     if each and not group:
         raise PlannerError("Option --each compares the laws for each value of a column: add --group COLUMN.")
-    column, direction = reading.read_metric(metric)
+    column, direction = split_direction(metric)
     spec = reading.read_spec(
         law="chinchilla", axis=None, y=column or "loss", objective=objective or "huber-log", seed=seed, bootstrap=0,
         delta=parse_number(delta, "option --delta"),

@@ -12,6 +12,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula
 from isoplan.engine.quantities import parse_number
 from isoplan.engine.schema import Role, Runs
+from isoplan.engine.store.columns.directions import split_direction
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, FitWarning, GroupedFit
@@ -67,7 +68,7 @@ def fit(
         raise PlannerError("Option --each fits one law for each value of a column: add --group COLUMN.")
     if each and (share or curves):
         raise PlannerError(f"Option --each cannot be used with {'--share' if share else '--curves'}: leave one out.")
-    column, direction = reading.read_metric(metric)
+    column, direction = split_direction(metric)
     error = reading.read_error(relative_error)
     spec = reading.read_spec(
         law=law, axis=axis, formula=formula, bounds=reading.read_bounds(bound or []),

@@ -72,10 +72,8 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
         asked: Format = "json" if as_json else form
         if asked == "text":
             say(answer.text)
-        elif answer.document is None:
-            raise PlannerError(answer.no_file)
         else:
-            say_as(asked, answer.text, answer.document, answer.warnings)
+            say_as(asked, answer.text, answer.file, answer.warnings)
 
     command.__name__, command.__doc__ = question.name, question.summary
     return command

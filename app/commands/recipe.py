@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from isoplan.app.commands.shared import options, reading
-from isoplan.app.commands.shared.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
-from isoplan.app.commands.shared.output import read_fit_file, say_as
-from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
-from isoplan.app.commands.shared.rules import MEASURED, Behind, read_used
+from isoplan.app.commands.shared.options import (
+    AsJson,
+    CurveFile,
+    CurveMap,
+    Form,
+    OtherRule,
+    Seed,
+    TokensPerSample,
+    as_texts,
+    with_fields,
+)
+from isoplan.app.commands.shared.output import note, read_fit_file, say_as
+from isoplan.app.commands.shared.rules import Behind, read_used
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.hardware import find_device
-from isoplan.engine.planning.recommender import (
-    Evidence,
-    LearningRate,
-    Settings,
-    Stage2,
-    as_text,
-    recommend,
-    with_fallback,
-)
+from isoplan.engine.planning.recommender import Evidence
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.document import document
-from isoplan.engine.planning.recommender.metric_names import printed_name
-from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.columns import printed_name
+from isoplan.engine.planning.recommender.document import reply
+from isoplan.engine.planning.recommender.own_runs import Asked, combine, evidence_of, roles_of
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
-from isoplan.engine.quantities import parse_number, parse_share
+from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
+from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alone
+from isoplan.engine.schema import Curves, Runs
 
+FIRST, BETWEEN = 1.0, 2.0
+"""Seconds until the first progress line, and between two lines."""
 Fits = Annotated[
     list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="Fit of one metric; may be repeated.")
 ]
@@ -52,6 +59,7 @@ SweepMap = Annotated[
 ]
 
 
+@with_fields(SETTINGS.values(), before="rule")
 def recipe(
     budget: Annotated[str, typer.Option(help="FLOPs to spend: 1e18, 3 EFLOP, 200 H200 hours.")],
     metric: Annotated[str, typer.Option(help="Metric that the model is used for.")],
@@ -63,17 +71,6 @@ def recipe(
     negatives: Annotated[Path | None, typer.Option(help="Table of the sweep of extra negatives.")] = None,
     negatives_column: Annotated[str, typer.Option(help="Column of extra negatives in this table.")] = "K",
     map_negatives: SweepMap = None,
-    device: Annotated[str, typer.Option(help="Device that trains stage 2; its memory limits K.")] = "",
-    devices: Annotated[int, typer.Option(help="Number of devices.")] = 1,
-    width: Annotated[int, typer.Option(help="Joint embedding width h.")] = 0,
-    length: Annotated[int, typer.Option(help="Events in a sequence.")] = 256,
-    precision: Annotated[str, typer.Option(help="Precision of the logits: bf16, fp32, fp16 or fp8.")] = "bf16",
-    chunk: Annotated[int, typer.Option(help="Number of candidates scored at a time; 0 scores all at once.")] = CHUNK,
-    batch_size: Annotated[str, typer.Option(help="Batch size in sequences, instead of the critical one.")] = "",
-    rate: Annotated[
-        str, typer.Option(help="Learning rate at --rate-batch; it increases as the square root of the batch.")
-    ] = "",
-    rate_batch: Annotated[str, typer.Option(help="Batch size at which --rate applies.")] = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
     runs: OwnRuns = None,
@@ -95,56 +92,99 @@ def recipe(
     seed: Seed = 0,
     form: Form = "text",
     as_json: AsJson = False,
+    **texts: Any,
 ) -> None:
     """Recommend the settings of a recommender for a budget."""
-    _used("--share-column", share_column != "s", "--share", share)
-    _used("--negatives-column", negatives_column != "K", "--negatives", negatives)
-    _used("--map-share", bool(map_share), "--share", share)
-    _used("--map-negatives", bool(map_negatives), "--negatives", negatives)
-    machine = (("--devices", devices != 1), ("--width", width), ("--length", length != 256),
-               ("--chunk", chunk != CHUNK), ("--precision", precision != "bf16"))  # fmt: skip
-    for option, given in machine:
-        _used(option, bool(given), "--device", device)
-    _used("--map-runs", bool(map_runs), "--runs", runs)
-    _used("--curves", curves is not None, "--runs", runs)
-    _used("--map-curves", bool(map_curves), "--curves", curves)
-    how = ReadOptions(convert or (), derive or (), rows, where, pool or ())
-    reads = (("--convert", convert), ("--derive", derive), ("--rows", rows), ("--where", where), ("--pool", pool))
-    for option, of_table in reads:
-        _used(option, bool(of_table), "--runs", runs or share or negatives)
-    C = reading.read_budget(budget)
-    metric, spelled = printed_name(metric), metric
-    asked = Asked(metric, bootstrap, seed, spelled)
-    own = joined(
-        Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation")),
-        fit_sweep("s", share, share_column, map_share, asked, how),
-        fit_sweep("K", negatives, negatives_column, map_negatives, asked, how),
-        fit_runs(
-            runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not rule.startswith(MEASURED), how
-        ),
+    of_tables: dict[str, Any] = {"convert": convert, "derive": derive, "rows": rows, "where": where, "pool": pool}
+    _check_alone("share", share, {"share_column": share_column != "s", "map_share": map_share})
+    _check_alone("negatives", negatives, {"negatives_column": negatives_column != "K", "map_negatives": map_negatives})
+    _check_alone("runs", runs, {"map_runs": map_runs, "curves": curves})
+    _check_alone("curves", curves, {"map_curves": map_curves})
+    _check_alone("runs", runs or share or negatives, of_tables)
+    settings = read_settings(as_texts(texts), _others(instead), "terminal")
+    C, asked, how = reading.read_budget(budget), Asked(metric, bootstrap, seed), _how_to_read(**of_tables)
+    parts = [Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation"))]
+    swept: tuple[tuple[Setting, str, Path | None, str, list[str] | None], ...] = (
+        ("s", "share", share, share_column, map_share),
+        ("K", "negatives", negatives, negatives_column, map_negatives),
     )
-    evidence = own
+    for setting, option, table, column, named in swept:
+        if table is not None:
+            nothing = f"--{option}: no column of {table.name} has a name of {setting}. Add --{option}-column COLUMN."
+            columns = reading.read_map(named or []) | ({str(setting): column} if column != setting else {})
+            parts.append(read_evidence(table, columns, asked, how, nothing, only=setting))
+    if runs is not None:
+        nothing = (
+            f"--runs: no runs of {runs.name} vary N, s, B or K while the rest is equal. "
+            "Name the columns, as in --map-runs N=params,K=negatives."
+        )
+        columns, nothing = reading.read_map(map_runs or []), "" if is_measured(rule) else nothing
+        parts.append(read_evidence(runs, columns, asked, how, nothing, curves=curves, map_curves=map_curves))
+    behind = Behind(runs, map_runs if rule and map_runs else (), None, convert or (), derive or (), where)
+    used = read_used(rule, n_p, behind)
+    printed = None
     if published:
         from isoplan.data.recommender import published_evidence
 
-        evidence = with_fallback(own, published_evidence())
-    named = [one for one in map_runs or () if rule]
-    used = read_used(rule, n_p, Behind(runs, named, None, how.convert, how.derive, how.where))
-    settings = Settings(
-        _scaling(rate, rate_batch),
-        _stage2(device, devices, width, length, precision, chunk),
-        batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
-        otherwise=_others(instead),
-    )
-    answer = recommend(evidence, C, metric, settings, used)
-    made = document(answer, own, published)
-    say_as("json" if as_json else form, as_text(answer), made, answer.recipe.warnings)
+        printed = published_evidence()
+    answer = reply(C, metric, combine(parts, "terminal"), printed, settings, used)
+    say_as("json" if as_json else form, answer.text, answer.file, answer.warnings)
 
 
-def _used(option: str, given: bool, other: str, there: object) -> None:
-    """Check that ``option`` is only given together with ``other``. Raises PlannerError otherwise."""
+def _check_alone(option: str, there: object, needing: Mapping[str, object]) -> None:
+    """Raise PlannerError if one of the options ``needing`` the option ``option`` is given without it."""
+    given = next((name for name, value in needing.items() if value), "")
     if given and not there:
-        raise PlannerError(f"{option} requires {other}. Add it, or leave {option} out.")
+        refuse_alone(given, option, "terminal")
+
+
+def _how_to_read(*, convert: Any, derive: Any, rows: Any, where: str, pool: Any) -> dict[str, Any]:
+    """Return the options of ``open_table`` from those of the terminal."""
+    from isoplan.engine.store.columns.derive import read_derived
+
+    return {"where": where, "agreed": tuple(convert or ()), "derived": read_derived(derive or ()), "rows": rows,
+            "pooled": reading.read_names(pool or [])}  # fmt: skip
+
+
+def read_evidence(
+    table: Path,
+    named: Mapping[str, str],
+    asked: Asked,
+    how: Mapping[str, Any] | None = None,
+    nothing: str = "",
+    *,
+    only: Setting | None = None,
+    curves: Path | None = None,
+    map_curves: list[str] | None = None,
+) -> Evidence:
+    """Return the evidence of a table file, as ``evidence_of`` does, with progress on standard error.
+
+    ``how`` are the options of ``open_table``.
+    """
+    from isoplan.engine.store.files.table_files import open_table, read_curves
+
+    def read(runs: Runs, extra: tuple[str, ...]) -> Curves:
+        assert curves is not None
+        return read_curves(curves, runs, reading.read_map(map_curves or []), extra)
+
+    asked = replace(asked, progress=Progress(table))
+    roles = {name: column for name, column in named.items() if name != only} if only else roles_of(named)
+    with open_table(table, roles, **(how or {})) as opened:
+        reader = None if curves is None else read
+        return evidence_of(opened, named, asked, only=only, curves=reader, tell=note, nothing=nothing)
+
+
+@dataclass
+class Progress:
+    """Progress of a fit on standard error, if fitting takes longer than a second."""
+
+    table: Path
+    next: float = field(default_factory=lambda: time.monotonic() + FIRST)
+
+    def __call__(self, setting: str, part: float) -> None:
+        if time.monotonic() >= self.next:
+            note([f"Fitting {setting} of {self.table.name}: {100 * part:.0f} %."])
+            self.next = time.monotonic() + BETWEEN
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
@@ -160,28 +200,13 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
     return found
 
 
-def _scaling(rate: str, batch: str) -> LearningRate:
-    """Return the reference learning rate and its batch size, by default those of the paper."""
-    given = {"rate": (rate, "option --rate"), "batch": (batch, "option --rate-batch")}
-    return LearningRate(**{name: parse_number(text, what) for name, (text, what) in given.items() if text})
-
-
-def _stage2(device: str, devices: int, width: int, length: int, precision: str, chunk: int) -> Stage2 | None:
-    if not device:
-        return None
-    if width < 1:
-        raise PlannerError("--device caps K by its memory, for which the embedding width counts: add --width.")
-    return Stage2(find_device(device), width, devices, length, precision, chunk or None)
-
-
-def _others(text: str) -> dict[Setting, tuple[float, ...]]:
-    """Return alternatives by setting from ``s=0.06,K=1e6``; the default ones of the recipe if ``text`` is empty."""
-    found: dict[Setting, tuple[float, ...]] = {}
-    for entry in (e for e in text.split(",") if e.strip()):
+def _others(text: str) -> dict[Setting, list[str]]:
+    """Return alternatives by setting from ``s=0.06,K=1e6``; empty for the default ones of the recipe."""
+    found: dict[Setting, list[str]] = {}
+    for entry in filter(str.strip, text.split(",")):
         name, equals, value = (part.strip() for part in entry.partition("="))
         setting = next((k for k in OTHERWISE if k == name), None)
         if not equals or setting is None:
             raise PlannerError(f"--instead cannot read {entry!r}: write s, B or K and a value, as in s=0.06.")
-        read = parse_share if setting == "s" else parse_number
-        found[setting] = (*found.get(setting, ()), read(value, f"{setting} of --instead"))
+        found.setdefault(setting, []).append(value)
     return found

@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.recommending import evidence_form, our_cells, own_table, recipe, regimes, sweeps
+from isoplan.app.views.recommending import evidence_form, own_table, recipe, regimes, sweeps
 from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
-from isoplan.engine.hardware import DEVICES, find_device
-from isoplan.engine.planning.recommender import (
-    Evidence,
-    LearningRate,
-    Recommendation,
-    Settings,
-    Stage2,
-    recommend,
-    with_fallback,
-)
-from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.metric_names import printed_name
-from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.hardware import DEVICES
+from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.planning.recommender import Evidence, Settings, with_fallback
+from isoplan.engine.planning.recommender.builder import Built
+from isoplan.engine.planning.recommender.columns import printed_name
+from isoplan.engine.planning.recommender.document import reply
 from isoplan.engine.planning.recommender.recipe import OTHERWISE
-from isoplan.engine.quantities import parse_flops, parse_number, parse_share, power10
+from isoplan.engine.planning.recommender.typed_settings import SETTINGS, read_settings
+from isoplan.engine.planning.scenario.fields import Field
+from isoplan.engine.quantities import parse_flops, power10
 
 START = "recall@10"
-WIDTH = 188
-"""Joint embedding width of the behavioural paper at 1e18 FLOPs (Table 8)."""
+EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_size")
+"""Fields in the expander, in this order."""
+BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
+OTHERS = {"s": "0.06", "B": "2048", "K": ""}
+"""Initial texts of the other values of a setting."""
 
 
-def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
+def ask(own: Built, printed: Evidence) -> Answer | None:
     """Show the question as a sentence with fields and return its answer; None while the budget is empty.
 
-    The metrics of the evidence are offered, and those that are ``measured`` but not fitted yet.
+    The metrics of the evidence are offered, and those that are measured but not fitted yet.
     """
-    metrics = sorted(dict.fromkeys((*evidence.metrics, *measured)), key=lambda metric: metric != START)
+    known = (*with_fallback(own.evidence, printed).metrics, *own.metrics)
+    metrics = sorted(dict.fromkeys(known), key=lambda metric: metric != START)
     with blanks("recommender"):
         words("I serve")
         metric = named_blank("Metric that is served", metrics, "metric")
@@ -51,52 +50,48 @@ def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
         names = [device.name for device in DEVICES]
         device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150,
                               label_visibility="collapsed")  # fmt: skip
-    given = settings(str(device), int(devices))
+    given = settings({"device": str(device), "devices": str(devices)})
     if not budget:
         return None
     reading = parse_flops(budget)
     if reading.note:
         st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
-    return recommend(evidence, reading.value, metric, given)
+    return reply(reading.value, metric, own.evidence, printed, given, None)
 
 
-def settings(device: str, devices: int) -> Settings:
-    """Return the memory settings of stage 2, the scaling of the learning rate, and the alternative values."""
+def settings(machine: dict[str, str]) -> Settings:
+    """Return the memory settings of stage 2 on a machine, the scaling of the learning rate, and the other values."""
     with st.expander("Memory of stage 2, learning rate, other choices", icon=":material/tune:"):
         grid = st.grid(4, min_column_width=180)
-        width = grid.number_input("Embedding width h", 1, 1_000_000, WIDTH, key="width", bind="query-params",
-                                  help="188 in the behavioural paper at 10¹⁸ FLOPs.")  # fmt: skip
-        length = grid.number_input("Events in a sequence", 1, 1_000_000, 256, key="length", bind="query-params")
-        precision = grid.selectbox("Precision of the logits", ["bf16", "fp32", "fp16", "fp8"], key="precision",
-                                   bind="query-params")  # fmt: skip
-        chunk = grid.number_input("Candidates scored at a time", 0, 100_000_000, CHUNK, key="chunk",
-                                  bind="query-params", help="0 scores all candidates at once.")  # fmt: skip
-        rate = grid.text_input("Learning rate", "2e-3", key="rate", bind="query-params", max_chars=100)
-        at = grid.text_input("at a batch of", "512", key="rate_batch", bind="query-params", max_chars=100,
-                             help="It scales with the square root of the batch.")  # fmt: skip
-        batch = grid.text_input("Batch size B", "", key="batch", bind="query-params", max_chars=100,
-                                placeholder="the critical one")  # fmt: skip
-        others = _others([
-            grid.text_input(
-                f"Cost of another {setting}", start, key=f"other_{setting}", bind="query-params", max_chars=100
+        texts = machine | {name: _widget(grid, SETTINGS[name]) for name in EXPERT}
+        typed = {
+            setting: grid.text_input(
+                f"Cost of another {setting}",
+                OTHERS[setting],
+                key=f"other_{setting}",
+                bind="query-params",
+                max_chars=100,
             )
-            for setting, start in (("s", "0.06"), ("B", "2048"), ("K", ""))
-        ])  # fmt: skip
-    scaling = LearningRate(parse_number(rate or "", "learning rate"), parse_number(at or "", "batch of the rate"))
-    stage2 = Stage2(find_device(device), int(width), devices, int(length), str(precision), int(chunk) or None)
-    return Settings(scaling, stage2, parse_number(batch, "batch size") if batch else None, others)
+            for setting in OTHERWISE
+        }
+    others = {setting: filter(str.strip, (text or "").split(",")) for setting, text in typed.items()}
+    return read_settings(texts, others, "page")
 
 
-def _others(typed: list[str | None]) -> dict[Setting, tuple[float, ...]]:
-    """Return the alternative values of s, B and K, each typed as a list with commas."""
-    return {
-        setting: tuple(
-            (parse_share if setting == "s" else parse_number)(part, f"other {setting}")
-            for part in (text or "").split(",")
-            if part.strip()
-        )
-        for setting, text in zip(OTHERWISE, typed, strict=True)
-    }
+def _widget(grid: Any, field: Field) -> str:
+    """Show the widget of a field and return its text; in the link, a batch size is named batch."""
+    if field.name == "precision":
+        options = ["bf16", "fp32", "fp16", "fp8"]
+        return str(grid.selectbox(field.label, options, key=field.name, bind="query-params"))
+    if field.name in BOUNDS:
+        first = int(field.start or field.default)
+        return str(grid.number_input(
+            field.label, *BOUNDS[field.name], first, key=field.name, bind="query-params", help=field.tip
+        ))  # fmt: skip
+    return grid.text_input(
+        field.label, field.start, key=field.name.removesuffix("_size"), bind="query-params", max_chars=100,
+        placeholder=field.hint or None, help=field.tip,
+    ) or ""  # fmt: skip
 
 
 db = workspace.current()
@@ -106,14 +101,14 @@ if (spelled := recall("metric")) != printed_name(spelled):
 own_table.choose(db)
 printed = published_evidence()
 own = evidence_form.read(db, recall("metric") or START, printed.metrics)
-evidence = with_fallback(own.evidence, printed)
-answer, ours = None, tuple[our_cells.Ours, ...]()
+answer, ours = None, tuple[recipe.Ours, ...]()
 with sentences():
-    answer = ask(evidence, own.metrics)
-    if answer is not None:
-        recipe.show(db, answer, own.evidence)
-        ours = our_cells.read(answer.served)
-        our_cells.show(answer, ours)
-sweeps.show(db, evidence, own, answer, ours)
+    made = ask(own, printed)
+    if made is not None:
+        answer = made.result
+        recipe.show(db, made, own.evidence)
+        ours = recipe.read_ours(answer.served)
+        recipe.compare(answer, ours)
+sweeps.show(db, with_fallback(own.evidence, printed), own, answer, ours)
 regimes.show(db)
 saved_items.show_answers(db, "recipe")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from isoplan.app.figures.plans import allocation, sweep
+from isoplan.app.figures.plans.evidence import draw_frontier, draw_sweep
 from isoplan.app.figures.style.theme import LIGHT
 from isoplan.app.figures.training import curve_points
 from isoplan.data import trained
@@ -50,7 +50,7 @@ def _swept(folder: Path, setting: Setting, metric: str) -> go.Figure:
     evidence, C = trained.evidence(folder, metric), trained.budget(folder) or 0.0
     choice = recommend(evidence, C, metric).recipe.choices[setting]
     optima = evidence.share if setting == "s" else evidence.negatives
-    return sweep.draw(optima, choice, C, None, trained.behind(folder, setting, metric), PAGE).figure
+    return draw_sweep(optima, choice, C, None, trained.behind(folder, setting, metric), PAGE).figure
 
 
 def _counted(folder: Path) -> go.Figure:
@@ -62,4 +62,4 @@ def _allocated(folder: Path) -> go.Figure:
     made = trained.evidence(folder, ALLOCATED).allocation[ALLOCATED]
     found = parabolas(trained.behind(folder, "N", ALLOCATED), made.spec)
     minima = [(p.C, p.N_star, p.D_star) for p in found if p.located]
-    return allocation.draw(frontier_curve(made), None, ALLOCATED, minima, PAGE).figure
+    return draw_frontier(frontier_curve(made), None, ALLOCATED, minima, PAGE).figure

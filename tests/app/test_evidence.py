@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep
+from isoplan.app.commands.recipe import read_evidence
 from isoplan.app.views.recommending import own_table
 from isoplan.data import trained
 from isoplan.engine.planning.recommender import Evidence
-from isoplan.engine.planning.recommender.builder import REFITS
 from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.own_runs import Asked
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import tables
 
@@ -43,11 +43,11 @@ def test_terminal_page_and_documents_agree_on_every_bundled_sweep(folder: Path, 
              "B": {"batch": documents.batch}, "N": {"allocation": documents.allocation}}  # fmt: skip
     expected = numbers(Evidence(**parts[setting]))  # type: ignore[arg-type]
 
-    of_batch = CurveOptions(curves if setting == "B" else None)
-    terminal = fit_runs(file, (), of_batch, Asked(metric, REFITS, 0), needed=True)
+    of_batch = curves if setting == "B" else None
+    terminal = read_evidence(file, {}, Asked(metric), nothing="No sweep.", curves=of_batch)
     assert numbers(terminal) == expected
     if setting in ("s", "K"):
-        own = fit_sweep(setting, file, trained.SWEPT[setting], None, Asked(metric, REFITS, 0))
+        own = read_evidence(file, {str(setting): trained.SWEPT[setting]}, Asked(metric), only=setting)
         assert numbers(own) == expected
 
     st.cache_resource.clear()

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoplan.app.commands.shared.reading import read_map, read_metric, read_table
+from isoplan.app.commands.shared.reading import read_map, read_table
 from isoplan.data.catalogue import BUNDLED, Demo
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.schema import Runs
+from isoplan.engine.store.columns.directions import split_direction
 from tests.data.bundled import runs_of
 
 METRICS = [(demo, m.column, m.direction) for demo in BUNDLED for m in demo.roles.metrics]
@@ -42,7 +43,7 @@ def test_the_best_run_of_a_metric_is_the_one_in_its_direction(demo: Demo, metric
 
 def _read(table: Path, y: str, mapping: str = "") -> Runs:
     """Read the runs as ``isoplan fit --y`` does."""
-    column, direction = read_metric(y)
+    column, direction = split_direction(y)
     return read_table(table, read_map([mapping] if mapping else [], column), (column, direction), "", ComputeRule(),
                       repeats="all", convert=None, sheet=None, inner=None)  # fmt: skip
 
@@ -57,7 +58,9 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("column", ["seconds", "rise", "D"])
 def test_a_name_that_says_nothing_of_its_direction_is_asked(table: Path, column: str) -> None:
-    text = f"Column '{column}': say which way is better with --y {column}:min or --y {column}:max."
+    text = (
+        f"Option --y: the better direction of '{column}' is not known. Write --y='{column}:min' or --y='{column}:max'."
+    )
     with pytest.raises(PlannerError) as error:
         _read(table, column)
     assert str(error.value) == text

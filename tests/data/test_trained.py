@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, fit_runs
+from isoplan.app.commands.recipe import read_evidence
 from isoplan.data import trained
 from isoplan.data.catalogue import RECOMMENDER, Demo
 from isoplan.data.recommender import batch_runs
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
 from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.own_runs import Asked
 from isoplan.engine.planning.recommender.sweep import at_budget
 from isoplan.trainers.behavior.scores.baselines import untrained
 from isoplan.trainers.behavior.scores.metrics import BASELINES, Regime
@@ -236,5 +237,5 @@ def test_a_recipe_of_one_metric_fits_each_budget_once(monkeypatch: pytest.Monkey
     for name in ("sweep", "builder"):  # the package has a function called sweep
         monkeypatch.setattr(import_module(f"isoplan.engine.planning.recommender.{name}"), "fit", counted)
     table = trained.LOGS["a log of video games"] / "behavior_share.csv"
-    fit_runs(table, (), CurveOptions(), Asked("recall@10", 20, 0), needed=True)
+    read_evidence(table, {}, Asked("recall@10", 20))
     assert fitted == ["recall@10"] * 3

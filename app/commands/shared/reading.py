@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
-from isoplan.app.commands.shared.options import Repeats
 from isoplan.app.commands.shared.output import note
-from isoplan.engine.costs import ComputeRule, compute_rule
-from isoplan.engine.costs.measured import FIELDS, rule_of
+from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
 from isoplan.engine.quantities import parse_flops, parse_number
-from isoplan.engine.schema import Curves, Metric, RowsOfRun, Runs
+from isoplan.engine.schema import Curves, Runs
+from isoplan.engine.store.columns.directions import with_direction, with_metric
 
-Table = TypeVar("Table", Runs, Curves)
 _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
 """An option with its value in a sentence; used to find notes that repeat an error."""
 
@@ -43,42 +42,22 @@ def read_table(
     where: str,
     compute: ComputeRule,
     *,
-    repeats: Repeats,
-    convert: list[str] | None,
-    sheet: str | None,
-    inner: str | None,
-    derive: list[str] | None = None,
-    rows: RowsOfRun | None = None,
-    extra: tuple[str, ...] = (),
-    offered: tuple[str, ...] = (),
-    each: bool = False,
-    pooled: tuple[str, ...] = (),
+    convert: Iterable[str] | None = None,
+    derive: Iterable[str] | None = None,
+    **how: Any,
 ) -> Runs:
-    """Return the runs of a table file, read with the given options; ``metric`` is a column and its direction."""
+    """Return the runs of a table file; ``metric`` is a column and its direction.
+
+    The options are those of ``read_runs`` of the engine, with conversions and formulas as typed.
+    """
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
     from isoplan.engine.store.files.table_files import read_runs
 
-    if table.is_dir():
-        raise PlannerError(f"{table} is a folder: name a table file in it.")
-    runs = read_runs(
-        table,
-        roles,
-        where,
-        compute,
-        repeats=repeats,
-        each=each,
-        pooled=pooled,
-        agreed=tuple(convert or ()),
-        derived=read_derived(derive or ()),
-        rows=rows,
-        sheet=sheet,
-        inner=inner,
-        extra=extra,
-        offered=offered,
-    )
+    derived = read_derived(derive or ())
+    runs = read_runs(table, roles, where, compute, agreed=tuple(convert or ()), derived=derived, **how)
     runs = replace(runs, notes=(*runs.notes, *percent_note(runs, metric[0])))
-    return with_direction(runs, *metric)
+    return with_direction(runs, *metric, "--y")
 
 
 @contextmanager
@@ -111,10 +90,7 @@ def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, st
         if column and role in found:
             raise PlannerError(f"--map and --{role} both name the {role}: keep one.")
         found |= {role: column} if column else {}
-    metrics = found.get("metric", "")
-    if metric and metric not in metrics.split("+"):
-        found["metric"] = "+".join(name for name in (metrics, metric) if name)
-    return found
+    return with_metric(found, metric)
 
 
 def _split(option: str) -> list[str]:
@@ -131,49 +107,51 @@ def _split(option: str) -> list[str]:
     return [entry for entry in entries if entry.strip()]
 
 
-def read_fixed(options: list[str]) -> dict[str, float]:
+def read_fixed(options: Iterable[str]) -> dict[str, float]:
     """Return fixed parameters from ``E=0.32`` or ``alpha=0.3,beta=0.4``. Raises PlannerError if the text is invalid."""
-    found = {}
-    for option in (part for text in options for part in text.split(",")):
-        name, equals, value = option.partition("=")
-        if not equals or not name.strip():
-            raise PlannerError(f"--fix cannot read {option!r}: write NAME=VALUE, as in --fix E=0.32.")
-        if name.strip() in found:
-            raise PlannerError(f"--fix names {name.strip()} twice: keep one.")
-        found[name.strip()] = parse_number(value, f"value of {name.strip()} in --fix")
-    return found
+    pairs = _read_pairs(options, "--fix", "NAME=VALUE", "E=0.32")
+    return {name: parse_number(value, f"value of {name} in --fix") for name, value in pairs}
 
 
-def read_bounds(options: list[str]) -> dict[str, tuple[float | None, float | None]]:
+def read_bounds(options: Iterable[str]) -> dict[str, tuple[float | None, float | None]]:
     """Return bounds from ``alpha=0:2,E=0:``, None for an open end. Raises PlannerError if the text is invalid."""
     found: dict[str, tuple[float | None, float | None]] = {}
-    for option in (part for text in options for part in text.split(",")):
-        name, equals, span = (part.strip() for part in option.partition("="))
-        low, colon, high = (part.strip() for part in span.partition(":"))
-        if not (name and equals and colon and (low or high)):
-            raise PlannerError(f"--bound cannot read {option!r}: write NAME=LOW:HIGH, as in --bound alpha=0:2.")
-        if name in found:
-            raise PlannerError(f"--bound names {name} twice: keep one.")
-        lower, upper = (parse_number(end, f"bound of {name} in --bound") if end else None for end in (low, high))
-        found[name] = lower, upper
+    for name, span in _read_pairs(options, "--bound", "NAME=LOW:HIGH", "alpha=0:2", ":"):
+        ends = (end.strip() for end in span.split(":", 1))
+        low, high = (parse_number(end, f"bound of {name} in --bound") if end else None for end in ends)
+        found[name] = low, high
     return found
 
 
-def read_priors(options: list[str]) -> dict[str, tuple[float, float]]:
+def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
     """Return mean and standard deviation by parameter from ``alpha=0.34+-0.02``. Raises PlannerError if invalid."""
     found = {}
-    for option in (part for text in options for part in text.split(",")):
-        name, equals, value = option.partition("=")
-        mean, between, sd = value.replace("\N{PLUS-MINUS SIGN}", "+-").partition("+-")
-        if not equals or not name.strip() or not between:
-            raise PlannerError(f"--prior cannot read {option!r}: write NAME=MEAN+-SD, as in --prior alpha=0.34+-0.02.")
-        if name.strip() in found:
-            raise PlannerError(f"--prior names {name.strip()} twice: keep one.")
-        found[name.strip()] = (
-            parse_number(mean, f"mean of {name.strip()} in --prior"),
-            parse_number(sd, f"standard deviation of {name.strip()} in --prior"),
+    written = (text.replace("\N{PLUS-MINUS SIGN}", "+-") for text in options)
+    for name, value in _read_pairs(written, "--prior", "NAME=MEAN+-SD", "alpha=0.34+-0.02", "+-"):
+        mean, sd = value.split("+-", 1)
+        found[name] = (
+            parse_number(mean, f"mean of {name} in --prior"),
+            parse_number(sd, f"standard deviation of {name} in --prior"),
         )
     return found
+
+
+def _read_pairs(
+    options: Iterable[str], option: str, form: str, example: str, separator: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of ``NAME=VALUE,...``; a value has text beside its ``separator``.
+
+    Raises PlannerError, which names the ``option`` and its ``form``, for another text and for a repeated name.
+    """
+    names = set[str]()
+    for entry in (part for text in options for part in text.split(",")):
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not (name and equals and separator in value) or (separator and value == separator):
+            raise PlannerError(f"{option} cannot read {entry!r}: write {form}, as in {option} {example}.")
+        if name in names:
+            raise PlannerError(f"{option} names {name} twice: keep one.")
+        names.add(name)
+        yield name, value
 
 
 def read_names(options: list[str]) -> tuple[str, ...]:
@@ -190,38 +168,9 @@ def read_error(option: str) -> float | str | None:
         return option or None
 
 
-def read_metric(option: str) -> tuple[str, str]:
-    """Return column and direction from ``accuracy:max``; the direction is empty if it is not given."""
-    column, colon, direction = option.rpartition(":")
-    return (column, direction) if colon and direction in ("min", "max") else (option, "")
-
-
 def read_rule(rule: str, n_p: str) -> ComputeRule:
-    """Return the compute rule of the options: 6ND, 6npND (the default with --n-p), NAME:FIELD=VALUE, or a formula."""
-    name, colon, numbers = rule.partition(":")
-    if (colon or name != "6npND") and name in FIELDS:
-        return rule_of(name, _numbers(name, numbers, n_p), {})
-    tokens = parse_number(n_p, "option --n-p") if n_p else 1.0
-    if rule in ("", "6ND", "6npND"):
-        if rule == "6ND" and n_p:
-            raise PlannerError("--n-p requires --rule 6npND. Add it, or leave --n-p out.")
-        if rule == "6npND" and not n_p:
-            raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
-        return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)
-    return compute_rule("formula", tokens, rule)
-
-
-def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
-    """Return the numbers of a rule from ``s=2%,h=188``, including that of --n-p."""
-    found = {"n_p": n_p} if n_p else {}
-    for entry in (e for e in text.split(",") if e.strip()):
-        field, equals, value = (part.strip() for part in entry.partition("="))
-        if not equals:
-            raise PlannerError(f"--rule {name} cannot read {entry!r}: write {name}:{FIELDS[name][0]}=NUMBER.")
-        if field in found:
-            raise PlannerError(f"--rule {name} is given {field} twice: keep one.")
-        found[field] = value
-    return found
+    """Return the compute rule of the options, 6ND without them."""
+    return read_typed_rule(rule, n_p, "terminal") or ComputeRule()
 
 
 def read_named(text: str, option: str) -> tuple[str, str]:
@@ -245,28 +194,7 @@ def read_training(
     """Return the training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
     from isoplan.engine.store.files.table_files import read_curves
 
-    if file.is_dir():
-        raise PlannerError(f"{file} is a folder: name a table file in it.")
-    return with_direction(read_curves(file, runs, roles, extra), *metric)
-
-
-def with_direction(runs: Table, column: str, direction: str, option: str = "--y") -> Table:
-    """Set the better direction of the fitted metric from ``direction``, else from its name.
-
-    Raises PlannerError, which names ``option``, if neither determines the direction.
-    """
-    from isoplan.engine.store.columns.guess import known_direction
-
-    if not direction:
-        if known_direction(column) is None and any(m.column == column for m in runs.roles.metrics):
-            either = f"{option} {column}:min or {option} {column}:max"
-            raise PlannerError(f"Column {column!r}: say which way is better with {either}.")
-        return runs
-    metrics = tuple(
-        Metric.model_validate({"column": m.column, "direction": direction}) if m.column == column else m
-        for m in runs.roles.metrics
-    )
-    return replace(runs, roles=runs.roles.model_copy(update={"metrics": metrics}))
+    return with_direction(read_curves(file, runs, roles, extra), *metric, "--y")
 
 
 def _bad_option(error: ValidationError) -> PlannerError:

@@ -10,11 +10,8 @@ from isoplan.app.commands.shared import reading
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.costs.measured import FIELDS, measured_rule
-from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-
-MEASURED = "measured"
+from isoplan.engine.planning.scenario import typed_rules
 
 
 @dataclass(frozen=True)
@@ -32,35 +29,29 @@ class Behind:
     where: str = ""
 
 
-def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> ComputeRule | None:
-    """Return the rule that ``option`` and --n-p name; None if neither is given.
+def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> ComputeRule | None:
+    """Return the rule that ``option`` and n_p name; None if neither is given.
 
     A rule fitted to the runs ``behind`` is printed on standard error with its scatter.
     """
-    name, _, form = rule.partition(":")
-    if name != MEASURED:
-        return reading.read_rule(rule, n_p) if rule or n_p else None
-    if n_p:
-        raise PlannerError(f"--n-p has no effect with {option} measured. Leave it out.")
-    if behind.table is None:
-        raise PlannerError(f"{option} measured needs the runs whose C was measured: add --runs TABLE.")
-    found = measured_rule(form or "zetaND", _columns(behind, behind.table))
-    note([f"{option} {rule} is {found.text}."])
+    if not typed_rules.is_measured(rule):
+        return typed_rules.read_typed_rule(rule, n_p, "terminal", option)
+    table = behind.table
+    columns = None if table is None else lambda: _columns(behind, table)
+    found = typed_rules.fit_rule(rule, n_p, columns, "terminal", option)
+    note([f"{typed_rules.option_name(option, 'terminal')} {rule} is {found.text}."])
     return found.rule
 
 
 def read_second(rule: str, used: ComputeRule, behind: Behind) -> ComputeRule | None:
     """Return the rule of --second-rule, or None; its tokens per sample are those of the rule ``used``."""
-    name = rule.partition(":")[0]
-    counts = rule == "6npND" or not (rule == "6ND" or name in (*FIELDS, MEASURED))
-    return read_used(rule, f"{used.n_p:g}" if counts else "", behind, "--second-rule") if rule else None
+    return read_used(rule, typed_rules.tokens_of_second(rule, used), behind, "second_rule")
 
 
 def check_runs(behind: Behind, *rules: str) -> None:
     """Check that runs are only given if one of the ``rules`` needs them. Raises PlannerError otherwise."""
-    if (behind.table is not None or behind.roles) and MEASURED not in (rule.partition(":")[0] for rule in rules):
-        option = "--runs" if behind.table is not None else "--map-runs"
-        raise PlannerError(f"{option} requires --rule measured. Add it, or leave {option} out.")
+    given = "runs" if behind.table is not None else "map_runs" if behind.roles else ""
+    typed_rules.check_runs(given, "terminal", *rules)
 
 
 def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
@@ -69,7 +60,7 @@ def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     runs = reading.read_table(
         table, named | reading.read_map(list(behind.roles)), ("", ""), data.where if data else behind.where,
-        ComputeRule(), repeats="all", convert=list(behind.convert), derive=list(behind.derive), sheet=None, inner=None,
+        ComputeRule(), convert=behind.convert, derive=behind.derive,
     )  # fmt: skip
     note(runs.notes)
-    return {role: runs[role] for role in ("N", "D", "C") if getattr(runs.roles, role)}
+    return typed_rules.measured_columns(runs)

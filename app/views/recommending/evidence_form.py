@@ -7,7 +7,6 @@ fit may be selected. The link contains both selections.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import streamlit as st
 
@@ -17,11 +16,10 @@ from isoplan.app.views.widgets.state import fit_of, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.recommender import Evidence, with_fallback
+from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.columns import Field
-from isoplan.engine.planning.recommender.metric_names import metric_name
-from isoplan.engine.planning.recommender.references import Rows
-from isoplan.engine.schema import Runs
+from isoplan.engine.planning.recommender.columns import Field, metric_name
+from isoplan.engine.planning.recommender.own_runs import columns_of, numeric
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
@@ -42,29 +40,15 @@ FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
 """Settings that a saved fit can determine, with the law of the fit. It is empty for any law that has a frontier."""
 
 
-@dataclass(frozen=True, eq=False)
-class Own:
-    """Evidence of the user's runs, the runs behind each setting, and the metrics that their tables measure.
-
-    ``references`` are table rows by setting that compare its cells with baselines, for tables with columns of
-    baselines.
-    """
-
-    evidence: Evidence
-    runs: Mapping[Setting, Runs]
-    metrics: tuple[str, ...] = ()
-    references: Mapping[Setting, Rows] = field(default_factory=dict)
-
-
-def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
+def read(db: Database, metric: str, listed: tuple[str, ...]) -> Built:
     """Return the evidence of the selected tables and fits, for ``metric`` and the ``listed`` ones that they measure.
 
     A setting whose runs cannot be read or fitted has a remark with the reason.
     """
-    found = Own(Evidence(), {})
+    found = Built()
     every = {t.id for t in tables.all(db)}
     if (table := recall("runs")) in every:
-        found = _over(found, _of_table(db, table, own_table.chosen_columns(), metric, listed, None))
+        found = _of_table(db, table, own_table.chosen_columns(), metric, listed, None)
     for setting in ASKED:
         if not (chosen := recall(f"{setting}_runs")):
             continue
@@ -72,32 +56,34 @@ def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
             if chosen in every:
                 part = _of_table(db, chosen, _columns(setting), metric, listed, setting)
             else:
-                part = Own(_of_fit(db, setting, chosen, metric), {})
+                part = Built(_of_fit(db, setting, chosen, metric))
         except PlannerError as error:
-            part = Own(Evidence(remarks={setting: (str(error),)}), {})
+            part = Built(Evidence(remarks={setting: (str(error),)}))
         found = _over(found, part)
     return found
 
 
-def _over(below: Own, above: Own) -> Own:
+def _over(below: Built, above: Built) -> Built:
     """Return the combination of both; ``above`` has priority if they determine the same setting."""
-    evidence = with_fallback(above.evidence, below.evidence)
-    metrics = tuple(dict.fromkeys((*below.metrics, *above.metrics)))
-    return Own(evidence, {**below.runs, **above.runs}, metrics, {**below.references, **above.references})
+    return Built(
+        with_fallback(above.evidence, below.evidence),
+        {**below.runs, **above.runs},
+        {**below.errors, **above.errors},
+        {**below.references, **above.references},
+        tuple(dict.fromkeys((*below.metrics, *above.metrics))),
+    )
 
 
 def _of_table(
     db: Database, table: str, chosen: Mapping[str, str], metric: str, listed: tuple[str, ...], setting: Setting | None
-) -> Own:
+) -> Built:
     try:
         data_set = own_table.chosen_data_set() if setting is None else ""
         measured = own_table.sweeps_of(db, table, chosen, setting, data_set).columns.metrics
     except PlannerError as error:
-        return Own(Evidence(remarks={setting: (str(error),)} if setting else {}), {})
+        return Built(Evidence(remarks={setting: (str(error),)} if setting else {}))
     asked = (metric, *(name for name in listed if name in measured and name != metric))
-    built = own_table.built_of(db, table, chosen, asked, setting, data_set)
-    metrics = tuple(name for name in measured if metric_name(name) == name)
-    return Own(built.evidence, built.runs, metrics, built.references)
+    return own_table.built_of(db, table, chosen, asked, setting, data_set)
 
 
 def _of_fit(db: Database, setting: Setting, chosen: str, metric: str) -> Evidence:
@@ -152,9 +138,10 @@ def _columns(setting: Setting) -> dict[str, str]:
 
 
 def _choose_columns(db: Database, setting: Setting, table: str) -> None:
-    options = own_table.numeric(db, table)
+    opened = own_table.open_table(db, table)
+    options = numeric(opened)
     kept = {read: column for read, column in _columns(setting).items() if column in options}
-    found = own_table.columns_of(db, table, kept).settings
+    found = columns_of(opened, kept).settings
     for place, (name, (read, label)) in zip(st.columns(2), ASKED[setting].items(), strict=False):
         key = f"{setting}_{name}"
         st.session_state[f"{key}_choice"] = found.get(read)

@@ -14,18 +14,15 @@ from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field, find_columns
-from isoplan.engine.planning.recommender.data_sets import Rivals
-from isoplan.engine.planning.recommender.metric_names import metric_name
-from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field, metric_name
+from isoplan.engine.planning.recommender.own_runs import find_sweeps, numeric
+from isoplan.engine.planning.recommender.run_table import Table
+from isoplan.engine.planning.recommender.sorting import Rivals
 from isoplan.engine.schema import Curves, Roles, Runs
-from isoplan.engine.store.columns.guess import why_not, with_guesses, withheld
 from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.table_files import OpenTable
 from isoplan.engine.store.tables import snapshots, tables
 
-REFITS = 200
-Chosen = tuple[tuple[str, str], ...]
-"""Columns named by the user, by setting or metric."""
 NONE = "None"
 ASKED: Mapping[Field, str] = {
     "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
@@ -75,8 +72,8 @@ def chosen_data_set() -> str:
 def sweeps_of(
     db: Database, table: str, chosen: Mapping[str, str], only: Setting | None = None, data_set: str = ""
 ) -> Table:
-    """Return the sweeps of a table of the workspace. Raises PlannerError if ``read_sweeps`` does."""
-    return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, data_set, db)
+    """Return the sweeps of a table of the workspace. Raises PlannerError if ``find_sweeps`` does."""
+    return _sweeps(_version(db, table), table, chosen, only, data_set, db)
 
 
 def built_of(
@@ -88,68 +85,44 @@ def built_of(
     data_set: str = "",
 ) -> Built:
     """Return the evidence of a table of the workspace for ``metrics``, the serving metric first."""
-    return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, data_set, db)
+    return _built(_version(db, table), table, chosen, metrics, only, data_set, db)
 
 
-def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
-    """Return the columns of settings and metrics of a table."""
-    every, roles = tables.columns(db, table), tables.roles(db, table)
-    text = [c.name for c in every if c.kind == "text"]
-    return find_columns(numeric(db, table), roles, chosen, text)
+def open_table(db: Database, table: str) -> OpenTable:
+    """Return a table of the workspace, which can be read under several mappings."""
 
+    def read(roles: Roles) -> Runs:
+        return snapshots.runs(db, snapshots.take(db, table, roles))
 
-def waiting_of(db: Database, table: str, chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return, by role, why a column with a chosen or matching name is not read: its conversion is not confirmed."""
-    every, roles = tables.columns(db, table), tables.roles(db, table)
-    named: dict[str, str] = {name: chosen[name] for name in SIZES if name in chosen}
-    found = withheld(every, roles.model_copy(update={name: column or None for name, column in named.items()}))
-    found = {role: why for role, why in found.items() if named.get(role) != ""}
-    by_name = {c.name: c for c in with_guesses(every) if c.name not in roles.conversions}
-    picked = {name: by_name[column] for name, column in named.items() if column in by_name}
-    return found | {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
-
-
-def numeric(db: Database, table: str) -> list[str]:
-    """Return the number columns, and the text columns that the user agreed to read as numbers."""
-    agreed = tables.roles(db, table).conversions
-    return [c.name for c in tables.columns(db, table) if c.kind == "number" or c.name in agreed]
+    return OpenTable(tables.columns(db, table), tables.roles(db, table), (), read)
 
 
 def _version(db: Database, table: str) -> tuple[object, ...]:
     gone = tuple(row for row, _, _ in tables.withdrawn(db, table))
-    return str(db.folder), table, tables.get(db, table).rows, gone, tables.roles(db, table).model_dump_json()
+    return str(db.folder), tables.get(db, table).rows, gone, tables.roles(db, table).model_dump_json()
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Setting | None, data_set: str, _db: Database) -> Table:
-    table = str(version[1])
-
-    def read(roles: Roles) -> Runs:
-        return snapshots.runs(_db, snapshots.take(_db, table, roles))
-
-    found, waiting = columns_of(_db, table, dict(chosen)), waiting_of(_db, table, dict(chosen))
-    return read_sweeps(read, found, only, waiting=waiting, data_set=data_set or None)
+def _sweeps(
+    version: tuple[object, ...], table: str, chosen: Mapping[str, str], only: Setting | None, data_set: str,
+    _db: Database,
+) -> Table:  # fmt: skip
+    return find_sweeps(open_table(_db, table), chosen, only=only, data_set=data_set)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting your runs")
 def _built(
-    version: tuple[object, ...],
-    chosen: Chosen,
-    metrics: tuple[str, ...],
-    only: Setting | None,
-    data_set: str,
-    _db: Database,
-) -> Built:
-    table = str(version[1])
+    version: tuple[object, ...], table: str, chosen: Mapping[str, str], metrics: tuple[str, ...],
+    only: Setting | None, data_set: str, _db: Database,
+) -> Built:  # fmt: skip
     curves = next(iter(tables.curves_of(_db, table)), None)
 
     def read(runs: Runs) -> Curves:
         assert curves is not None
         return snapshots.curves(_db, snapshots.take(_db, curves.id), runs)
 
-    return build_evidence(
-        _sweeps(version, chosen, only, data_set, _db), metrics, curves=read if curves else None, refits=REFITS
-    )  # fmt: skip
+    found = _sweeps(version, table, chosen, only, data_set, _db)
+    return build_evidence(found, metrics, curves=read if curves else None)
 
 
 def _changed() -> None:
@@ -214,7 +187,7 @@ def _choose_data_set(rivals: Rivals) -> None:
 
 def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
     """Show selections of the columns of settings and metrics; without a matching name nothing is selected."""
-    options = numeric(db, table)
+    options = numeric(open_table(db, table))
     metrics = [name for name in columns.metrics if metric_name(name) == name]
     current = {label: columns.settings.get(name) for name, label in ASKED.items()}
     with st.expander("Change columns", expanded=opened, icon=":material/edit:"):

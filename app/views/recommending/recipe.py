@@ -1,27 +1,38 @@
-"""A recipe on the page: the sentence, the table, the changes for other metrics, and the files."""
+"""A recipe on the page: the sentence, the table, the changes for other metrics, and the files.
+
+It is compared with Isoplan's own cells: the results of the bundled tables for each setting, at their scale.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown, number, show_warnings, whole
 from isoplan.app.views.widgets.saved_items import keep_answer
+from isoplan.data import trained
 from isoplan.engine.planning.answer.format import between, decades
 from isoplan.engine.planning.answer.format import number as of
-from isoplan.engine.planning.recommender import Evidence, Recommendation, side_by_side
+from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.planning.recommender import Evidence, Recommendation, recommend, side_by_side
+from isoplan.engine.planning.recommender.builder import Built
 from isoplan.engine.planning.recommender.choice import SETTINGS, Alternative, Choice, Setting
-from isoplan.engine.planning.recommender.document import document
-from isoplan.engine.planning.recommender.text import LABELS, binding, sentence, shown, source
+from isoplan.engine.planning.recommender.text import LABELS, binding, short, shown, source
 from isoplan.engine.quantities import power10
 from isoplan.engine.store.database.database import Database
 
 MISSING = "not known, see below"
+SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 
-def show(db: Database, answer: Recommendation, own: Evidence) -> None:
+def show(db: Database, reply: Answer, own: Evidence) -> None:
     """Show the answer, the most important parts first; ``own`` is the evidence of the user's runs."""
+    answer: Recommendation = reply.result
     with st.container(border=True):
-        st.header(escape_markdown(whole(sentence(answer))), anchor=False)
+        st.header(escape_markdown(whole(reply.sentence)), anchor=False)
     recipe = answer.recipe
     rows = [row(recipe.choices[setting], _owner(own, setting, answer.served)) for setting in SETTINGS]
     with st.container(key="recipe_table"):
@@ -30,8 +41,7 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     if any(said):
         st.caption(escape_markdown(" ".join(text for text in said if text)))
     show_warnings(recipe.warnings)
-    name = f"{answer.served} at {power10(answer.budget)} FLOPs"
-    keep_answer(db, "recipe", name, document(answer, own, published=True))
+    keep_answer(db, "recipe", reply.name, reply.file)
     _others(answer)
 
 
@@ -122,3 +132,83 @@ def _changes(answer: Recommendation) -> str:
 
 def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{escape_markdown(key): escape_markdown(cell) for key, cell in line.items()} for line in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Ours:
+    """Evidence of Isoplan's cells on one log for one metric, their runs, and the recipe at their largest budget.
+
+    ``log`` is a description of the training data.
+    """
+
+    log: str
+    own: Built
+    answer: Recommendation
+
+
+def read_ours(metric: str) -> tuple[Ours, ...]:
+    """Return the evidence of Isoplan's cells for ``metric``, by log; logs without tables or without it are left out."""
+    found = (_read(log, str(folder), metric) for log, folder in trained.LOGS.items())
+    return tuple(one for one in found if one is not None)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Fitting runs trained by Isoplan")
+def _read(log: str, folder: str, metric: str) -> Ours | None:
+    place = Path(folder)
+    found, budget = trained.evidence(place, metric), trained.budget(place)
+    if budget is None or metric not in found.metrics:
+        return None
+    runs = {
+        setting: trained.behind(place, setting, metric) for setting in trained.SWEEPS if setting not in found.missing
+    }
+    references = {setting: trained.counted(place, setting) for setting in trained.SWEEPS}
+    return Ours(log, Built(found, runs, references=references), recommend(found, budget, metric))
+
+
+def compare(answer: Recommendation, ours: Sequence[Ours]) -> None:
+    """Show a table per log with a line per setting: the ``answer`` of the page and the result of Isoplan's cells."""
+    if not ours:
+        return
+    st.header("Compared with runs trained by Isoplan", anchor=False)
+    page = f"This recipe, {power10(answer.budget)} FLOPs"
+    for one in ours:
+        mine = f"Our cells, {power10(one.answer.budget)} FLOPs"
+        lines = [
+            _line(
+                page, mine, answer.recipe.choices[setting], one.answer.recipe.choices[setting], _lacking(one, setting)
+            )
+            for setting in SHOWN
+        ]
+        st.markdown(f"On {one.log}:")
+        st.table(
+            lines,
+            border="horizontal",
+            hide_index=True,
+            alt=f"The recipe compared with runs trained by Isoplan on {one.log}.",
+        )
+        _reasons(one)
+    st.caption(
+        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. Settings on which all agree "
+        "probably apply to your log. The others depend on log and scale."
+    )
+
+
+def _reasons(one: Ours) -> None:
+    """Show the full texts of the last column, which are shortened in the table."""
+    with st.expander("Evidence for each setting", icon=":material/info:"):
+        for setting in SHOWN:
+            choice = one.answer.recipe.choices[setting]
+            said = _lacking(one, setting) or row(choice)["From"]
+            st.markdown(f"- **{escape_markdown(LABELS[setting])}**: {escape_markdown(whole(said))}")
+
+
+def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
+    there, here = row(theirs), row(own)
+    line = {"Setting": here["Setting"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
+    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": short(missing or here["From"])}
+    return {escape_markdown(key): escape_markdown(whole(cell)) for key, cell in line.items()}
+
+
+def _lacking(ours: Ours, setting: Setting) -> str:
+    """Return why Isoplan's cells do not determine ``setting``; empty if they do."""
+    return ours.own.evidence.missing.get("N" if setting == "D" else setting, "")

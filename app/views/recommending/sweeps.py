@@ -7,12 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from isoplan.app.figures.plans import allocation
-from isoplan.app.figures.plans import sweep as sweep_figure
+from isoplan.app.figures.plans import evidence as figures
 from isoplan.app.figures.training import curve_points
 from isoplan.app.views.recommending import evidence_form
-from isoplan.app.views.recommending.evidence_form import Own
-from isoplan.app.views.recommending.our_cells import Ours
+from isoplan.app.views.recommending.recipe import Ours
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences, whole
 from isoplan.data.recommender import batch_runs, minima
 from isoplan.engine.fitting.estimators.isoflop import parabolas
@@ -20,7 +18,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.drawing.sections import updates
 from isoplan.engine.planning.recommender import Evidence, Recommendation
-from isoplan.engine.planning.recommender.builder import of_metric
+from isoplan.engine.planning.recommender.builder import Built, of_metric
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.recipe import lender
 from isoplan.engine.planning.recommender.references import HEAD
@@ -29,11 +27,11 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables.runs import with_target
 
 TABS: dict[Setting, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
-Part = Callable[[Evidence, Own, Recommendation, str], None]
+Part = Callable[[Evidence, Built, Recommendation, str], None]
 """Function that draws a setting. The last argument distinguishes its figure from that of other runs."""
 
 
-def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
+def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
     """Show the tabs, with the results of ``ours``; only the open one is drawn."""
     st.header("Evidence", anchor=False)
     for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
@@ -49,7 +47,7 @@ def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | No
                 evidence_form.choose(db, setting)
 
 
-def _picture(setting: Setting, evidence: Evidence, own: Own, answer: Recommendation) -> None:
+def _picture(setting: Setting, evidence: Evidence, own: Built, answer: Recommendation) -> None:
     choice = answer.recipe.choices[setting]
     if choice.value.value is None and choice.place is None:
         st.info(escape_markdown(choice.note), icon=":material/search:")
@@ -65,7 +63,7 @@ def _beside(setting: Setting, ours: Ours) -> None:
     _counted(ours.own, setting, ours.log)
 
 
-def _counted(own: Own, setting: Setting, name: str) -> None:
+def _counted(own: Built, setting: Setting, name: str) -> None:
     """Show the results of popularity and count baselines, and the cells of the sweep compared with them."""
     if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
@@ -74,7 +72,7 @@ def _counted(own: Own, setting: Setting, name: str) -> None:
         st.caption("Cells that are no better than item counts are excluded from laws (docs/behavior_laws.md).")
 
 
-def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, setting: Setting) -> None:
+def _swept(evidence: Evidence, own: Built, answer: Recommendation, of: str, setting: Setting) -> None:
     optima = evidence.share if setting == "s" else evidence.negatives
     found = tuple(one for one in optima if one.metric == answer.served)
     if not found:
@@ -84,10 +82,10 @@ def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, settin
         one.metric == answer.served for one in (own.evidence.share if setting == "s" else own.evidence.negatives)
     )
     runs = own.runs.get(setting) if mine else None
-    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{setting}")
+    draw(lambda theme: figures.draw_sweep(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{setting}")
 
 
-def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
+def _batch(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> None:
     found = evidence.batch.get(answer.served)
     if found is None:
         return
@@ -95,7 +93,7 @@ def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> Non
     draw(lambda theme: curve_points.draw_batches(counted, runs, y, theme), key=f"{of}batch_law")
 
 
-def _behind(own: Own, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
+def _behind(own: Built, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
     """Return the runs of a batch law: the user's if the law is the user's, else those printed in the paper."""
     if metric not in own.evidence.batch:
         return batch_runs(metric)
@@ -105,7 +103,7 @@ def _behind(own: Own, setting: Setting, fitted: Fit, metric: str) -> Runs | None
     return of_metric(runs, metric)
 
 
-def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
+def _frontier(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> None:
     served = lender(evidence, answer.served)
     if not served or served not in answer.recipes:
         return
@@ -127,7 +125,7 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> 
     else:
         made = parabolas(runs, fitted.spec) if runs is not None and fitted.law.estimator == "parabola" else ()
         found = tuple((p.C, p.N_star, p.D_star) for p in made if p.located)
-    draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key=f"{of}allocation")
+    draw(lambda theme: figures.draw_frontier(path, chosen, served, found, theme), key=f"{of}allocation")
 
 
 DRAWN: dict[Setting, Part] = {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.format import COLUMNS, Row, cells
@@ -60,6 +61,13 @@ class Answer:
     def sentence(self) -> str:
         """The answer in one sentence: that of the document, else the first line of the text."""
         return self.document.sentence if self.document is not None else self.text.partition("\n")[0]
+
+    @property
+    def file(self) -> Document:
+        """The document that is written to files. Raises PlannerError if the answer has none."""
+        if self.document is None:
+            raise PlannerError(self.no_file)
+        return self.document
 
     def __repr__(self) -> str:
         return self.text

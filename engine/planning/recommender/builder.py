@@ -16,13 +16,12 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.columns import Columns
-from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
+from isoplan.engine.planning.recommender.columns import LOSS, metric_name, printed_name
+from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
 from isoplan.engine.planning.recommender.run_table import Table, trained
 from isoplan.engine.planning.recommender.sorting import Swept
-from isoplan.engine.planning.recommender.sweep import Optimum, counting_of, sweep
+from isoplan.engine.planning.recommender.sweep import Optimum, counting_of, optimum_of
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
@@ -40,27 +39,26 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """Evidence of a run table, the runs behind each setting, and the reasons why other varied settings have no fit.
+    """Evidence of run tables, the runs behind each setting, and the reasons why other varied settings have no fit.
 
-    ``references`` are table rows by setting that compare the cells of its sweep with baselines of counting.
+    ``metrics`` are those that the tables measure. ``references`` are table rows by setting that compare the cells of
+    its sweep with baselines of counting.
     """
 
-    evidence: Evidence
-    runs: Mapping[Setting, Runs]
-    errors: Mapping[Setting, str]
+    evidence: Evidence = field(default_factory=Evidence)
+    runs: Mapping[Setting, Runs] = field(default_factory=dict)
+    errors: Mapping[Setting, str] = field(default_factory=dict)
     references: Mapping[Setting, Rows] = field(default_factory=dict)
+    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one setting of a table: its ``runs``, ``every`` run of the table, the ``metrics`` by name, and
-    options.
-    """
+    """The fit of one setting of a ``table``: its ``runs``, the ``metrics`` by name, and options."""
 
     setting: Setting
     runs: Runs
-    every: Runs
-    columns: Columns
+    table: Table
     metrics: Mapping[str, Metric]
     served: str
     curves: Callable[[Runs], Curves] | None
@@ -91,7 +89,7 @@ class Job:
     @property
     def scored(self) -> str:
         """Column of the number of events over which the metrics are averaged; empty if there is none."""
-        return self.columns.settings.get("scored", "")
+        return self.table.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
         """Report that the fraction ``part`` of this setting is fitted."""
@@ -131,41 +129,23 @@ def build_evidence(
             if setting != "B" or curves is None:  # a cell may have been better earlier on its curve than at its end
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)
-            job = Job(
-                setting,
-                part,
-                table.runs,
-                table.columns,
-                fitted,
-                next(iter(metrics), ""),
-                curves,
-                refits,
-                seed,
-                progress,
-            )
+            served = next(iter(metrics), "")
+            job = Job(setting, part, table, fitted, served, curves, refits, seed, progress)
             found, more = MAKERS[setting](job)
         except PlannerError as error:
             errors[setting] = str(error)
             remarks[setting] = (*said, f"Your runs do not determine {setting}. {error}")
             continue
-        evidence, runs[setting] = join(evidence, found), part
+        evidence, runs[setting] = with_fallback(found, evidence), part
         if said or more:
             remarks[setting] = (*said, *more)
     counted = {setting: reference_rows(table, setting) for setting in settings if setting in table.rows}  # type: ignore[arg-type]
-    return Built(replace(evidence, remarks=remarks), runs, errors, counted)
-
-
-def join(one: Evidence, other: Evidence) -> Evidence:
-    """Return the union of two pieces of evidence, which are about different settings."""
-    return Evidence(
-        (*one.share, *other.share), {**one.batch, **other.batch}, {**one.allocation, **other.allocation},
-        (*one.negatives, *other.negatives), {**one.missing, **other.missing}, {**one.quoted, **other.quoted},
-        {**one.remarks, **other.remarks},
-    )  # fmt: skip
+    measured = tuple(name for name in table.columns.metrics if metric_name(name) == name)
+    return Built(replace(evidence, remarks=remarks), runs, errors, counted, measured)
 
 
 def _share(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    column = job.columns.settings["s"]
+    column = job.table.columns.settings["s"]
     if np.nanmax(job.runs[column]) > 1:
         raise PlannerError(f"{column}: the embedder share is a fraction. Divide percentages by 100.")
     found, remarks = _optima(job, column)
@@ -173,7 +153,7 @@ def _share(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def _negatives(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    found, remarks = _optima(job, job.columns.settings["K"])
+    found, remarks = _optima(job, job.table.columns.settings["K"])
     return Evidence(negatives=found), remarks
 
 
@@ -183,12 +163,12 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
     failed: dict[float, str] = {}
     for i, (name, metric) in enumerate(_asked(job).items()):
         runs = job.measured(metric, over)
-        budgets, counting = _budgets(runs), counting_of(name, job.every[metric.column], job.scored)
+        budgets, counting = _budgets(runs), counting_of(name, job.table.runs[metric.column], job.scored)
         for j, C in enumerate(budgets):
             part = runs if np.isnan(C) else runs.take(runs["budget"] == C)
             job.tell((i + j / len(budgets)) / len(job.metrics))
             try:
-                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over), counting)
+                one = optimum_of(part, job.spec(_law_of(part[over]), metric.column, over), C, counting)
             except PlannerError as error:
                 failed[C] = str(error)
             else:
@@ -202,7 +182,7 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
 def _asked(job: Job) -> Mapping[str, Metric]:
     """Return the requested metrics. Raises PlannerError if the table has none of them."""
     if not job.metrics:
-        known = ", ".join(job.columns.metrics) or "no column that is known as a metric"
+        known = ", ".join(job.table.columns.metrics) or "no column that is known as a metric"
         raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
     return job.metrics
 
@@ -253,18 +233,18 @@ def _measured_rule(runs: Runs) -> Runs:
 
 def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     """Fit the critical batch by metric, from curves that reach a target, or from a column of training steps."""
-    over = job.columns.settings["B"]
+    over = job.table.columns.settings["B"]
     get_law("critical-batch", over)
     if job.curves is not None:
         return Evidence(batch=_each(job, lambda name, metric: _from_curves(job, over, name, metric))), ()
-    if "updates" not in job.columns.settings:
+    if "updates" not in job.table.columns.settings:
         raise PlannerError(
             "B_crit: the table has no training steps to a target. Add a column of them, or the training "
             "curves of the runs."
         )
-    counted = Metric(column=job.columns.settings["updates"], direction="min")
+    counted = Metric(column=job.table.columns.settings["updates"], direction="min")
     runs, spec = job.measured(counted, over), job.spec("critical-batch", counted.column, over)
-    group = runs.labels.get("group") if job.columns.label else None
+    group = runs.labels.get("group") if job.table.columns.label else None
     if group is None:
         return Evidence(batch={job.served: fit(spec, runs)}), ()
     named = {label: printed_name(label) for label in dict.fromkeys(group.tolist())}

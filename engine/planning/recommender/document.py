@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.cards import read_fit
 from isoplan.engine.fitting.cards import to_json as fit_json
@@ -18,12 +19,15 @@ from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, script
+from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.planning.recommender.choice import SETTINGS
-from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.negatives import Stage2
-from isoplan.engine.planning.recommender.recipe import Recommendation
+from isoplan.engine.planning.recommender.columns import printed_name
+from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
+from isoplan.engine.planning.recommender.recipe import Recommendation, Settings, recommend
+from isoplan.engine.planning.recommender.settings import Stage2
 from isoplan.engine.planning.recommender.sweep import Optimum
-from isoplan.engine.planning.recommender.text import LABELS, binding, lines, sentence, shown, to_json
+from isoplan.engine.planning.recommender.text import LABELS, as_text, lines, remarks, sentence, shown, to_json
+from isoplan.engine.quantities import power10
 
 HOMES = {
     name: "isoplan.engine.planning.recommender"
@@ -34,6 +38,24 @@ HOMES = {
 }
 
 
+NUMBERS = ("budget", "low", "high")
+"""Numbers of an optimum that can be missing."""
+
+
+def reply(
+    budget: float, metric: str, own: Evidence, printed: Evidence | None, settings: Settings, rule: ComputeRule | None
+) -> Answer:
+    """Return the recipe for ``metric`` from the user's ``own`` evidence, completed with the ``printed`` one.
+
+    Raises PlannerError as ``recommend`` does.
+    """
+    evidence = own if printed is None else with_fallback(own, printed)
+    answer = recommend(evidence, budget, printed_name(metric), settings, rule)
+    name = f"{answer.served} at {power10(answer.budget)} FLOPs"
+    written = document(answer, own, printed is not None)
+    return Answer(answer, as_text(answer), written, answer.recipe.warnings, name)
+
+
 def document(answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json") -> Document:
     """Return ``answer`` as a document: the serving metric with the cost of other choices, then the other metrics.
 
@@ -41,11 +63,8 @@ def document(answer: Recommendation, own: Evidence, published: bool, file: str =
     JSON has the former, and the script reads it from that ``file``.
     """
     recipe, said = answer.recipe, sentence(answer)
-    step = [recipe.step.sentence] if recipe.step else []
-    quoted = [f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted]
-    bound = [binding(recipe)] if binding(recipe) else []
     body = to_json(answer) | ({"evidence": evidence_json(own)} if own.metrics else {})
-    notes = (*bound, *quoted, *step, *(w.text for w in recipe.warnings))
+    notes = (*remarks(recipe), *(w.text for w in recipe.warnings))
     return Document(said, _lines(answer), notes, body, _script(answer, bool(own.metrics), published, file))
 
 
@@ -128,29 +147,20 @@ def read_evidence(raw: Mapping[str, Any]) -> Evidence:
 
 def _optimum(one: Optimum) -> dict[str, Any]:
     return {
-        "budget": _number(one.budget),
-        "metric": one.metric,
+        **vars(one),
+        **{name: x if math.isfinite(x := getattr(one, name)) else None for name in NUMBERS},
         "x": quantity.to_json(one.x),
-        "place": one.place,
-        "low": _number(one.low),
-        "high": _number(one.high),
         "fit": fit_json(one.fit) if one.fit is not None else None,
-        "why": one.why,
-        "remark": one.remark,
     }
 
 
 def _read_optimum(raw: Mapping[str, Any]) -> Optimum:
     place: Place = next(known for known in get_args(Place) if known == raw["place"])
     fit = read_fit(raw["fit"]) if raw["fit"] is not None else None
-    budget, low, high = (math.nan if raw[name] is None else float(raw[name]) for name in ("budget", "low", "high"))
+    budget, low, high = (math.nan if raw[name] is None else float(raw[name]) for name in NUMBERS)
     said = str(raw["why"]), str(raw.get("remark", ""))
     return Optimum(budget, str(raw["metric"]), quantity.from_json(raw["x"]), place, low, high, fit, *said)
 
 
 def _read_fits(raw: Mapping[str, Any]) -> dict[str, Fit]:
     return {metric: read_fit(one) for metric, one in raw.items()}
-
-
-def _number(x: float) -> float | None:
-    return x if math.isfinite(x) else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.recommender.choice import Setting
-from isoplan.engine.planning.recommender.metric_names import ENTROPY, metric_name
+from isoplan.engine.planning.recommender.columns import ENTROPY, metric_name
 from isoplan.engine.planning.recommender.sweep import Optimum
 
 

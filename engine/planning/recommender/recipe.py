@@ -23,11 +23,22 @@ from isoplan.engine.planning.plan.answer import UNSUPPORTED, Plan
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost
 from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
+from isoplan.engine.planning.recommender.columns import LOSS
 from isoplan.engine.planning.recommender.evidence import Evidence
-from isoplan.engine.planning.recommender.metric_names import LOSS
-from isoplan.engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
-from isoplan.engine.planning.recommender.settings import LearningRate, batch, missing, rate, share
-from isoplan.engine.planning.recommender.stated import advice, budgets_of, stated
+from isoplan.engine.planning.recommender.settings import (
+    CHUNK,
+    Binds,
+    LearningRate,
+    Stage2,
+    advice,
+    batch,
+    budgets_of,
+    missing,
+    negatives,
+    rate,
+    share,
+    stated,
+)
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
@@ -155,12 +166,14 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     plan = plan_budget(evidence.allocation[law], C, rule) if law else None
     N, D = _allocation(evidence, metric, law, plan)
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
-    cap = _cap(settings, s, B, stand_in)
+    stage2 = settings.stage2
+    cap = _cap(stage2, s, B, stand_in)
     K, binds = negatives(evidence, metric, C, cap, also["K"])
     s = stated(s, [one for one in evidence.share if one.metric == metric], C)
     K = stated(K, [one for one in evidence.negatives if one.metric == metric], C)
     binds = "unknown" if K.withheld else binds
-    chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
+    whole = stage2 if stage2 is not None and stage2.chunk is None and binds == "memory" else None
+    chunked = _cap(replace(whole, chunk=CHUNK), s, B, stand_in) if whole is not None else None
     found: dict[Setting, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
     said = evidence.remarks
     choices = {setting: replace(one, remarks=(*said.get(setting, ()), *one.remarks)) for setting, one in found.items()}
@@ -199,26 +212,17 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
     return N, Choice("D", D, None, note, borrowed=borrowed, supported=span)
 
 
-def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
+def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int | None:
     """Return the most negatives that fit on the devices with the model of ``plan``; None if an input is not known.
 
     A metric without its own frontier uses the model of another, because the model takes little memory compared with the
     logits.
     """
     N = None if plan is None else plan.shown.allocation["N"].value
-    if settings.stage2 is None or B.value.value is None or N is None:
+    if stage2 is None or B.value.value is None or N is None:
         return None
     trained = (1 - (s.value.value or 0.0)) * N  # the embedder is frozen and cached
-    return settings.stage2.largest(_whole(B.value.value), trained)
-
-
-def _chunks(settings: Settings) -> bool:
-    return settings.stage2 is not None and settings.stage2.chunk is not None
-
-
-def _in_chunks(settings: Settings) -> Settings:
-    """Return settings with the same devices, which store the logits of ``CHUNK`` candidates at a time."""
-    return settings if settings.stage2 is None else replace(settings, stage2=replace(settings.stage2, chunk=CHUNK))
+    return stage2.largest(_whole(B.value.value), trained)
 
 
 def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choice]) -> Recost | None:
@@ -266,13 +270,12 @@ def _uncosted(
 ) -> list[FitWarning]:
     """Return warnings for settings whose other values were requested but have no curve that determines their cost."""
     settings: tuple[Setting, ...] = ("s", "K")
-    asked = [
-        setting
+    return [
+        FitWarning(
+            NO_CURVE,
+            f"What another {setting} costs is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
+            f"Give a sweep of {setting}.",
+        )
         for setting in settings
         if others[setting] and choices[setting].value.value and not choices[setting].otherwise
-    ]
-    why = [evidence.missing.get(setting, "Its curve is not known.") for setting in asked]
-    return [
-        FitWarning(NO_CURVE, f"What another {setting} costs is not known. {text} Give a sweep of {setting}.")
-        for setting, text in zip(asked, why, strict=True)
     ]

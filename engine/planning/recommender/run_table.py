@@ -18,8 +18,17 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import Question, questions
 from isoplan.engine.planning.recommender.choice import Setting
 from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field
-from isoplan.engine.planning.recommender.data_sets import Rivals, data_sets, labels_of, sort_each
-from isoplan.engine.planning.recommender.sorting import Sweep, Swept, describe, one_sweep, sort_runs
+from isoplan.engine.planning.recommender.sorting import (
+    Rivals,
+    Sweep,
+    Swept,
+    data_sets,
+    describe,
+    labels_of,
+    one_sweep,
+    sort_each,
+    sort_runs,
+)
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
 

@@ -1,27 +1,40 @@
-"""Share, batch and learning rate of the recipe (behavioural, Secs. 3.1, 4 and Table 7)."""
+"""Share, batch, learning rate and negatives of the recipe (behavioural, Secs. 3.1, 4, 6 and Table 7).
+
+K of stage 2 is the optimum of its sweep, capped by the memory of the devices. More than one decade beyond the budgets
+of its sweeps, the sentence of the recipe states the distance. Beyond three decades, a setting has no value.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
 from isoplan.engine.arrays import Floats
+from isoplan.engine.costs.memory import Candidates, training_memory
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.optimum_location import SAID, Place
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.hardware import Device
 from isoplan.engine.laws.catalogue.hyperparameter import critical
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.format import decades
-from isoplan.engine.planning.answer.quantity import Quantity, measure
-from isoplan.engine.planning.recommender.choice import Alternative, Choice
+from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED, extrapolation
+from isoplan.engine.planning.recommender.choice import SETTINGS, Alternative, Choice, Setting
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
+from isoplan.engine.quantities import count, power10
 
 NO_PLATEAU = "no plateau: training steps fall all the way through the swept batches, so no critical batch is located"
+Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
+CHUNK = 4096
+"""Default number of candidates that are scored at a time."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,43 @@ class LearningRate:
         for value, what in ((self.rate, "learning rate"), (self.batch, "reference batch")):
             if not (math.isfinite(value) and value > 0):
                 raise PlannerError(f"The {what} is {value:g}: give a positive number, such as 2e-3 at a batch of 512.")
+
+
+@dataclass(frozen=True)
+class Stage2:
+    """Training setup of stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
+
+    Logits are stored in ``precision``, for ``chunk`` candidates at a time; None scores all candidates at once. Raises
+    PlannerError if a field is not valid.
+    """
+
+    device: Device
+    width: int
+    devices: int = 1
+    length: int = 256
+    precision: str = "bf16"
+    chunk: int | None = CHUNK
+
+    def candidates(self, B: float) -> Candidates:
+        """Return the candidates on one device for a batch of ``B`` sequences, divided evenly."""
+        if not self.devices >= 1:
+            raise PlannerError(f"The number of devices, {self.devices:g}, is too small. Give at least 1.")
+        each = max(math.ceil(B / self.devices), 1)
+        return Candidates(each, self.length, self.width, self.precision, max(round(B), each), self.chunk)
+
+    def largest(self, B: float, trained: float) -> int:
+        """Return the largest number of extra negatives in addition to ``trained`` parameters under Adam on all devices.
+
+        The training state is sharded. Raises PlannerError if the memory of a device is smaller than the model, one
+        candidate row, or the candidates of the batch.
+        """
+        room = self.device.memory - float(training_memory(trained, self.devices))
+        if room <= 0:
+            raise PlannerError(
+                f"The training state of {count(trained)} parameters fills the memory of {self.devices} "
+                f"{self.device.name}: use more devices."
+            )
+        return self.candidates(B).largest(room)
 
 
 def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
@@ -112,6 +162,58 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
     return Choice("lr", Quantity(of(B.value), ends[0], ends[1], "", 0.0, B.note), None, note)
 
 
+def negatives(
+    evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
+) -> tuple[Choice, Binds]:
+    """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits it.
+
+    FLOPs limit K if the sweep brackets an optimum below the cap: more negatives leave too few training steps (eq. 6).
+    Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the sweep is
+    above the cap. If the runs still improve at the largest K and memory allows it, this K is the result and the sweep
+    limits it.
+    """
+    quoted = evidence.quoted.get("K", "")
+    at = at_budget(evidence.negatives, metric, C)
+    if at is None:
+        why = missing(evidence, "K", metric, "a sweep of the extra negatives")
+        return Choice("K", Quantity(None, note=why), None, why, quoted=quoted), "unknown"
+    inside = [one.x.value for one in evidence.negatives if one.metric == metric and one.inside]
+    known = [x for x in inside if x is not None]
+    band = (min(known), max(known)) if known else None
+    value, place, note, binds = _capped(at, cap)
+    far = off_budgets([one for one in evidence.negatives if one.metric == metric], C)
+    if far and value.value is not None:
+        value = replace(value, beyond=max(value.beyond, far))
+    remarks = (at.remark,) if at.remark and binds == "FLOPs" else ()
+    costs = cost_otherwise(at, others)
+    return Choice("K", value, place, note + said_off(far), band, quoted, costs, remarks=remarks), binds
+
+
+def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
+    """Return the value, its place, the reason, and the active limit."""
+    where = name_of(at)
+    if at.inside and at.x.value is not None:
+        star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)
+        if cap is None or at.x.value <= cap:
+            return star, at.place, f"optimum of {where}", "FLOPs"
+        note = f"optimum {count(at.x.value)} of {where}, capped by memory"
+        return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
+    if at.place == "outside left":
+        note = f"outside {where}: fewer than its least {count(at.low)} may do better, so sweep smaller K"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    if at.place != "outside right":
+        note = at.why or f"not located by {where}"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    if cap is None:
+        note = f"outside {where}: at least its largest {count(at.high)}, as far as the devices hold it"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    if cap < at.high:
+        note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
+        return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
+    note = f"at least: the runs still improve at the largest K of {where}; memory holds {count(cap)}"
+    return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
+
+
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
     """Return the cost of ``others`` relative to the optimum ``at``, in its metric's unit; empty without a curve."""
     if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
@@ -169,3 +271,58 @@ def _possible(share: Quantity, budgets: int = 0) -> Quantity:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
+    """Return ``choice``, without its value if the budget ``C`` (FLOPs) lies too far beyond the sweeps ``own``."""
+    far = off_budgets(own, C)
+    if far <= ANSWERED:
+        return choice
+    swept = [one.budget for one in own]
+    span = (min(swept) / 10**ANSWERED, max(swept) * 10**ANSWERED)
+    value = replace(withheld(choice.value), beyond=far)
+    note = f"{WITHHELD}; its sweeps support budgets from {_range(span)}"
+    return Choice(choice.setting, value, None, note, quoted=choice.quoted, remarks=choice.remarks, supported=span)
+
+
+def budgets_of(plan: Plan) -> Interval | None:
+    """Return the range of budgets (FLOPs) that the runs behind ``plan`` support; None if it is not known."""
+    at = plan.support
+    return (at.low, at.high) if at and at.axis == "C" and at.low is not None and at.high is not None else None
+
+
+def marked(q: Quantity) -> str:
+    """Return the distance of an extrapolated setting in brackets, or an empty string up to one decade."""
+    return f" (extrapolated {decades(q.beyond)} in C)" if q.beyond > MARKED else ""
+
+
+def marked_plan(plan: Plan | None, lender: str) -> str:
+    """Return, in brackets, the metric ``lender`` whose law gives N and D and the distance of an extrapolation.
+
+    The string is empty if N and D have their own law and lie within one decade of the runs.
+    """
+    distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
+    remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))
+    return f" ({remark})" if remark else ""
+
+
+def unstated(choices: Mapping[Setting, Choice]) -> str:
+    """Return a text with the supported budgets of the settings without a value at this budget; empty if none."""
+    spans: dict[Interval | None, list[str]] = {}
+    for setting in SETTINGS:
+        if choices[setting].withheld:
+            spans.setdefault(choices[setting].supported, []).append(setting)
+    if not spans:
+        return ""
+    ranges = [f"{_range(span) if span else 'none'} for {' and '.join(names)}" for span, names in spans.items()]
+    return f" This budget lies too far beyond the runs. Supported budgets: {', '.join(ranges)}."
+
+
+def advice(choice: Choice) -> str:
+    """Return the sentence that names the budgets at which ``choice`` has a value; empty if they are not known."""
+    return f" Choose a budget from {_range(choice.supported)}." if choice.supported else ""
+
+
+def _range(span: Interval) -> str:
+    low, high = (power10(x, 1) for x in span)
+    return f"{low} to {high} FLOPs"

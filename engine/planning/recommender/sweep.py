@@ -20,7 +20,7 @@ from isoplan.engine.fitting.types.optimum_location import FLAT, SAID, Place, mon
 from isoplan.engine.fitting.types.parameters import parameters
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure
-from isoplan.engine.planning.recommender.metric_names import mean_of_events
+from isoplan.engine.planning.recommender.columns import mean_of_events
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 
@@ -55,33 +55,15 @@ class Optimum:
         return self.place == "inside"
 
 
-def sweep(runs: Runs, spec: FitSpec, counting: Counting | None = None) -> tuple[Optimum, ...]:
-    """Return one optimum per budget and metric, by the law of ``spec`` over its axis (behavioural, eqs. 2, 6).
+def optimum_of(runs: Runs, spec: FitSpec, budget: float = float("nan"), counting: Counting | None = None) -> Optimum:
+    """Return the optimum of one sweep for the metric of ``spec``, by its law over its axis (behavioural, eqs. 2, 6).
 
-    The loss and every metric of ``runs`` are fitted, separately for each budget; without budgets all runs together. A
-    curve that cannot be fitted gives an optimum that is not located, with the reason. If its runs improve up to an end
-    of the sweep, the optimum lies beyond that end. With ``counting``, the intervals include the noise of counted
-    events. Raises PlannerError if no curve can be fitted, as for a sweep of two points.
+    If the runs improve up to an end of the sweep, the optimum lies beyond that end. With ``counting``, the intervals
+    include the noise of counted events. Raises PlannerError if the curve cannot be fitted, as for two points.
     """
-    every = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
-    names = tuple(dict.fromkeys(every))
-    if not names:
-        raise PlannerError(f"The sweep over {spec.axis} has neither a loss nor a metric: map a column to one.")
-    found, first = [], None
-    for budget in _budgets(runs):
-        part = runs if np.isnan(budget) else runs.take(runs["budget"] == budget)
-        for metric in names:
-            try:
-                made = fit(spec.model_copy(update={"y": metric}), part)
-                counted, remark = with_counting(made, part, counting)
-                one = replace(from_fit(counted, budget), remark=remark)
-                found.append(_beyond_end(one, part) if one.place == "not located" else one)
-            except PlannerError as error:
-                first = first or error
-                found.append(_missing(part, spec, budget, metric, str(error)))
-    if first is not None and all(one.fit is None for one in found):
-        raise first
-    return tuple(found)
+    counted, remark = with_counting(fit(spec, runs), runs, counting)
+    one = replace(from_fit(counted, budget), remark=remark)
+    return _beyond_end(one, runs) if one.place == "not located" else one
 
 
 def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
@@ -146,18 +128,6 @@ def off_budgets(optima: Sequence[Optimum], C: float) -> float:
 def name_of(optimum: Optimum) -> str:
     """Return a name such as ``the sweep at 10¹⁸ FLOPs``."""
     return "the sweep" if np.isnan(optimum.budget) else f"the sweep at {power10(optimum.budget)} FLOPs"
-
-
-def _budgets(runs: Runs) -> list[float]:
-    nominal = runs["budget"] if "budget" in runs else np.empty(0)
-    found = np.unique(nominal[np.isfinite(nominal)])
-    return found.tolist() or [float("nan")]
-
-
-def _missing(part: Runs, spec: FitSpec, budget: float, metric: str, why: str) -> Optimum:
-    axis = part[str(spec.axis)] if str(spec.axis) in part else np.array([np.nan])
-    return Optimum(budget, metric, Quantity(None, note=why), "not located", float(np.min(axis)), float(np.max(axis)),
-                   why=why)  # fmt: skip
 
 
 @dataclass(frozen=True)

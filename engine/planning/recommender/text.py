@@ -11,8 +11,7 @@ from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, aligned, as_row, number, table
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.recommender.choice import SETTINGS, Choice, Setting
-from isoplan.engine.planning.recommender.negatives import CHUNK
-from isoplan.engine.planning.recommender.stated import marked, marked_plan, unstated
+from isoplan.engine.planning.recommender.settings import CHUNK, marked, marked_plan, unstated
 from isoplan.engine.quantities import count, power10
 
 if TYPE_CHECKING:
@@ -107,13 +106,16 @@ def sentence(answer: Recommendation) -> str:
 
 def as_text(answer: Recommendation) -> str:
     """Return the answer as text for a terminal."""
-    quoted = [f"The paper: {c.quoted}" for c in answer.recipe.choices.values() if c.quoted]
     notes = [f"\n{w.line}" for w in by_level(answer.recipe.warnings)]
-    bound = [binding(answer.recipe)] if answer.recipe.binds != "unknown" else []
-    step = [answer.recipe.step.sentence] if answer.recipe.step else []
     said = [*reasons(answer.recipe), ""] if reasons(answer.recipe) else []
     tables = [*table(rows(answer.recipe)), "", *said, *aligned(side_by_side(answer))]
-    return "\n".join([sentence(answer), "", *tables, "", *bound, *quoted, *step, *notes])
+    return "\n".join([sentence(answer), "", *tables, "", *remarks(answer.recipe), *notes])
+
+
+def remarks(recipe: Recipe) -> tuple[str, ...]:
+    """Return what limits K, the statements of the paper, and the cost by the step formula."""
+    quoted = (f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted)
+    return tuple(filter(None, (binding(recipe), *quoted, recipe.step.sentence if recipe.step else "")))
 
 
 def binding(recipe: Recipe) -> str:

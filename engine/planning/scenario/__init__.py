@@ -1,1 +1,1 @@
-"""Prices and limits of a plan."""
+"""Prices, limits and compute rules of a plan."""

@@ -22,6 +22,7 @@ from isoplan.engine.store.columns.guess import (
     guess_curve_roles,
     guess_roles,
     proposed,
+    why_not,
     with_guesses,
     withheld,
 )
@@ -100,10 +101,17 @@ class OpenTable:
     notes: tuple[str, ...]
     read: Callable[[Roles], Runs]
 
-    @property
-    def waiting(self) -> dict[str, str]:
-        """Role -> reason, for columns with a matching name that are not read: their conversion is not accepted."""
-        return withheld(self.columns, self.roles)
+    def waiting(self, sizes: Mapping[str, str]) -> dict[str, str]:
+        """Return role -> reason, for columns that are not read because their conversion is not accepted.
+
+        They have a matching name, or are the columns named in ``sizes`` by role; an empty name means no column.
+        """
+        roles = self.roles.model_copy(update={name: column or None for name, column in sizes.items()})
+        found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
+        by_name = {c.name: c for c in with_guesses(self.columns) if c.name not in roles.conversions}
+        picked = {name: by_name[column] for name, column in sizes.items() if column in by_name}
+        needed = {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
+        return found | needed
 
 
 @contextmanager
@@ -166,7 +174,9 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
         return sys.stdin.buffer.read(MAX_UPLOAD_BYTES + 1), "standard input"
     if path.is_file():
         return path, path.name
-    if path.is_dir() or not path.exists():
+    if path.is_dir():
+        raise PlannerError(f"{path} is a folder: name a table file in it.")
+    if not path.exists():
         raise PlannerError(f"There is no file {path}: check the path.")
     try:
         with path.open("rb") as pipe:

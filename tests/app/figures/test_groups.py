@@ -16,7 +16,7 @@ from isoplan.app.figures.fits import frontier, isoflop, residuals, slices, valid
 from isoplan.app.figures.fits import runs as overview
 from isoplan.app.figures.fits import surface as surface_figure
 from isoplan.app.figures.marks import along
-from isoplan.app.figures.plans import plan, sweep
+from isoplan.app.figures.plans import evidence, plan
 from isoplan.app.figures.style.palette import CATEGORIES
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Drawing, Theme, paper
 from isoplan.app.figures.training import curve_points
@@ -33,7 +33,6 @@ from isoplan.engine.planning.drawing.sections import one_axis_curve, updates
 from isoplan.engine.planning.drawing.sections import slices as slices_of
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.recommender import Evidence, Optimum, recommend
-from isoplan.engine.planning.recommender import sweep as read_sweep
 from isoplan.engine.schema import Category, Curves, Roles, Runs
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.mixtures import DATASETS, three_datasets
@@ -42,6 +41,7 @@ from tests.engine.fitting.test_threshold import cells as grid_cells
 from tests.engine.fitting.test_updates import SPEC as BATCHES
 from tests.engine.fitting.test_updates import curves as batch_curves
 from tests.engine.fitting.training import NOBODY, surface_curves
+from tests.engine.planning.recommender.sweeps import sweep as read_sweep
 
 SIZES = {name: n for name, (n, _) in DATASETS.items()}
 
@@ -191,7 +191,7 @@ def _one_axis(theme: Theme) -> Drawing:
 def _sweep(theme: Theme) -> Drawing:
     optima, runs = _swept()
     choice = recommend(Evidence(negatives=tuple(optima)), 1e18, "loss").recipe.choices["K"]
-    return sweep.draw(optima, choice, 1e18, None, runs, theme)
+    return evidence.draw_sweep(optima, choice, 1e18, None, runs, theme)
 
 
 def _slices(theme: Theme) -> Drawing:

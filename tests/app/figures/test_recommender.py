@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from isoplan.app.figures.metrics import agreement
-from isoplan.app.figures.plans import allocation, sweep
+from isoplan.app.figures.plans import evidence as figures
 from isoplan.app.figures.style.theme import PAPER, WEB, Theme
 from isoplan.data.recommender import minima, published_agreement, published_evidence
 from isoplan.engine.agreement import Across
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.planning.drawing.curves import frontier_curve
 from isoplan.engine.planning.recommender import Evidence, recommend
-from isoplan.engine.planning.recommender import sweep as read_sweep
 from isoplan.engine.schema import Roles, Runs
 from tests.app.figures.conftest import texts, traces
+from tests.engine.planning.recommender.sweeps import sweep as read_sweep
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_printed_optima_stand_on_their_sweeps(metric: str, theme: Theme) -> None
     evidence = published_evidence()
     recipe = recommend(evidence, 1e18, metric).recipe
     found = [one for one in evidence.negatives if one.metric == metric]
-    drawing = sweep.draw(found, recipe.choices["K"], 1e18, 3e5, theme=theme)
+    drawing = figures.draw_sweep(found, recipe.choices["K"], 1e18, 3e5, theme=theme)
     places = {(t.y[0], t.marker.symbol): t.x[0] for t in traces(drawing, name="optimum")}
     for one in found:
         if one.inside:
@@ -48,7 +48,7 @@ def test_printed_optima_stand_on_their_sweeps(metric: str, theme: Theme) -> None
 def test_a_sweep_of_ones_own_is_drawn_with_its_runs_and_optima(swept: Runs) -> None:
     optima = read_sweep(swept, FitSpec(law="log-parabola", axis="K", objective="ols", bootstrap=40))
     choice = recommend(Evidence(negatives=optima), 1e18, "loss").recipe.choices["K"]
-    drawing = sweep.draw(optima, choice, 1e18, 1e9, swept)
+    drawing = figures.draw_sweep(optima, choice, 1e18, 1e9, swept)
     stars = traces(drawing, name="optimum")
     assert [star.x[0] for star in stars] == [one.x.value for one in optima]
     assert sum(len(t.x) for t in traces(drawing, name="runs")) == len(swept)
@@ -62,14 +62,16 @@ def test_shares_are_read_in_per_cent_up_to_all_of_the_parameters() -> None:
     runs = Runs(np.arange(8), {"s": s, "loss": loss, "budget": np.full(8, 1e12)}, Roles(loss="loss", hyper=("s",)), {})
     optima = read_sweep(runs, FitSpec(law="log-parabola", axis="s", objective="ols", bootstrap=40))
     choice = recommend(Evidence(share=optima), 1e12, "loss").recipe.choices["s"]
-    axis = sweep.draw(optima, choice, 1e12, None, runs).figure.layout.xaxis
+    axis = figures.draw_sweep(optima, choice, 1e12, None, runs).figure.layout.xaxis
     assert list(axis.ticktext)[-3:] == ["20 %", "50 %", "100 %"]
     assert list(axis.tickvals)[-3:] == [0.2, 0.5, 1.0]
 
 
 def test_the_frontier_shows_model_and_data_with_the_plan() -> None:
     evidence = published_evidence()
-    drawing = allocation.draw(frontier_curve(evidence.allocation["val_loss"]), (1e18, 4e7, 4e9), "val_loss", minima())
+    drawing = figures.draw_frontier(
+        frontier_curve(evidence.allocation["val_loss"]), (1e18, 4e7, 4e9), "val_loss", minima()
+    )
     assert [(star.x[0], star.y[0]) for star in traces(drawing, name="plan")] == [(1e18, 4e7), (1e18, 4e9)]
     assert len(drawing.data) > 5
     (dots,) = traces(drawing, name="D minima")

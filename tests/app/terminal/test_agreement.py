@@ -69,7 +69,7 @@ def test_a_metric_whose_name_does_not_say_which_way_is_better_is_asked(
 ) -> None:
     one_sentence(
         run("agreement", turning, *asked),
-        "Column 'q': say which way is better with --metric q:min or --metric q:max.",
+        "Option --metric: the better direction of 'q' is not known. Write --metric='q:min' or --metric='q:max'.",
     )
 
 

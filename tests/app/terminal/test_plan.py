@@ -208,8 +208,8 @@ def test_a_second_rule_may_be_any(run: Run, fitted: Path) -> None:
     [
         ("zetaND", "The compute rule zetaND needs the zeta: give it"),
         ("zetaND:eta=3", "The compute rule zetaND takes no eta: give zeta"),
-        ("zetaND:zeta", "--rule zetaND cannot read 'zeta': write zetaND:zeta=NUMBER"),
-        ("zetaND:zeta=3,zeta=4", "--rule zetaND is given zeta twice"),
+        ("zetaND:zeta", "Option --rule: 'zeta' cannot be read. Write zetaND:zeta=NUMBER"),
+        ("zetaND:zeta=3,zeta=4", "Option --rule: zeta is given twice"),
         ("zetaND:zeta=many", "The zeta 'many' cannot be read as a number"),
         ("step:s=2,h=188,B=512", "The embedder share s = 2 is no fraction"),
         ("stage2:s=2%,h=188,B=512", "The compute rule stage2 needs the K"),

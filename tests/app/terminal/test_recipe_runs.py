@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.commands.shared import own_sweeps
+from isoplan.app.commands import recipe
 from isoplan.data import trained
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, data_sets_csv, mixed_csv, units_csv
@@ -41,7 +41,7 @@ def test_only_the_metric_that_is_asked_for_is_fitted_to_a_sweep(run: Run) -> Non
 
 
 def test_progress_is_told_on_standard_error_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_sweeps, "FIRST", 0.0)
+    monkeypatch.setattr(recipe, "FIRST", 0.0)
     answer = run(*ASKED, "--share", GAMES_SHARE, "--json")
     assert "isoplan: Fitting s of behavior_share.csv: 0 %." in answer.err
     assert object_in(answer.out)["schema"] == 1
@@ -58,7 +58,7 @@ def test_bad_tables_are_refused_in_one_sentence(run: Run, tmp_path: Path) -> Non
     )
     both = run(*ASKED, "--runs", GAMES_SHARE, "--share", GAMES_SHARE)
     assert both.code == 2
-    assert "--runs and --share both determine the same setting" in both.err
+    assert "Option --runs: two tables or fits determine the share." in both.err
 
 
 def test_sizes_in_units_wait_for_an_agreement_and_are_never_sorted_raw(run: Run, tmp_path: Path) -> None:

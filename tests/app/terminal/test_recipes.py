@@ -212,7 +212,7 @@ def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
     ("options", "why"),
     [
         (("--metric", "auc"), "No run measures the metric 'auc'"),
-        (("--metric", "val_loss", "--device", "H100"), "add --width"),
+        (("--metric", "val_loss", "--device", "H100"), "Add --width"),
         (("--metric", "val_loss", "--instead", "q=3"), "--instead cannot read 'q=3'"),
         (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is not positive. Give a positive value"),
         (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is not positive"),

@@ -16,13 +16,13 @@ from isoplan.app.commands.shared.reading import (
     read_error,
     read_fixed,
     read_map,
-    read_metric,
     read_names,
     read_priors,
     read_rule,
 )
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.plan.document import read_plan
+from isoplan.engine.store.columns.directions import split_direction
 from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
 from tests.engine.planning.conftest import EPOCH
 
@@ -237,12 +237,12 @@ def test_fixed_values_and_metrics_and_rules() -> None:
     assert read_fixed(["alpha=0.3,beta=0.4"]) == {"alpha": 0.3, "beta": 0.4}
     with pytest.raises(PlannerError, match="--fix names E twice"):
         read_fixed(["E=1", "E=2"])
-    assert read_metric("acc:max") == ("acc", "max")
-    assert read_metric("a:b") == ("a:b", "")
+    assert split_direction("acc:max") == ("acc", "max")
+    assert split_direction("a:b") == ("a:b", "")
     assert read_rule("", "").rule == "6ND"
     assert read_rule("", "40").per_pair == 240
     assert read_rule("6*N*D*n_p", "40").flops(1.0, 1.0) == 240
-    with pytest.raises(PlannerError, match="--rule 6npND needs the tokens per sample"):
+    with pytest.raises(PlannerError, match="the rule 6npND needs the tokens per sample"):
         read_rule("6npND", "")
 
 

@@ -17,7 +17,7 @@ from isoplan.engine.costs.measured import fit_powers
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.hardware import find_device
 from isoplan.engine.planning.answer.format import number
-from isoplan.engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
+from isoplan.engine.planning.recommender import Evidence, Settings, Stage2, recommend, with_fallback
 from isoplan.engine.planning.recommender.text import sentence
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.database.database import Database
@@ -27,6 +27,7 @@ from isoplan.engine.store.tables.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
 from tests.data.sweeps import B_CRIT, EXPONENT, K_STAR, N_AT, S_STAR, write_sweeps
 from tests.engine.planning.recommender import own_runs
+from tests.engine.planning.recommender.sweeps import sweep
 
 H200 = Stage2(find_device("H200"), 188)
 ISO_FLOP = "Recommender, iso-FLOP sweep (simulated)"

@@ -44,6 +44,7 @@ from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from isoplan.engine.planning.smaller.text import document as smaller_document
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 from tests.engine.planning.export.tex import table
+from tests.engine.planning.recommender.sweeps import sweep
 from tests.engine.planning.recommender.test_recipe import SPEC, allocation, swept
 from tests.engine.planning.repeat.test_factor import RULE, curves
 
@@ -117,7 +118,7 @@ def smaller(folder: Path, *, served: bool) -> Case:
 def recipe(folder: Path, *, own: bool) -> Case:
     settings = recommender.Settings(stage2=recommender.Stage2(find_device("H200"), 188, 4, chunk=4096))
     if own:
-        mine = recommender.Evidence(recommender.sweep(swept(), SPEC), {"loss": critical_batch("NDCG@10")},
+        mine = recommender.Evidence(sweep(swept(), SPEC), {"loss": critical_batch("NDCG@10")},
                                     {"loss": allocation()})  # fmt: skip
         evidence = recommender.with_fallback(mine, published_evidence())
         made = recipe_document(recommender.recommend(evidence, 1e18, "loss", settings), mine, published=True)

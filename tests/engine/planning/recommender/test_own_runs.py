@@ -11,9 +11,8 @@ from isoplan.data.recommender import published_evidence
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender import recommend, with_fallback
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
-from isoplan.engine.planning.recommender.columns import Columns, find_columns
+from isoplan.engine.planning.recommender.columns import Columns, find_columns, metric_name
 from isoplan.engine.planning.recommender.document import evidence_json, read_evidence
-from isoplan.engine.planning.recommender.metric_names import metric_name
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
 from isoplan.engine.planning.recommender.sorting import describe, sort_runs
 from isoplan.engine.schema import Roles

@@ -29,13 +29,13 @@ from isoplan.engine.planning.recommender import (
     recommend,
     rows,
     side_by_side,
-    sweep,
     to_json,
     with_fallback,
 )
 from isoplan.engine.schema import Metric, Roles, Runs
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import make_fit, scattered
+from tests.engine.planning.recommender.sweeps import sweep
 
 SHARE = (2.0, 1.5, 1e-3, 0.8, 1.0)
 """E, a, b, alpha, beta of a share sweep: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 2.5 %."""

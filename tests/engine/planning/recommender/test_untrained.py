@@ -17,9 +17,10 @@ from isoplan.engine.planning.recommender import recommend
 from isoplan.engine.planning.recommender.columns import Columns
 from isoplan.engine.planning.recommender.document import evidence_json, read_evidence
 from isoplan.engine.planning.recommender.run_table import trained
-from isoplan.engine.planning.recommender.sweep import NOT_COUNTED, Counting, counting_of, sweep, with_counting
+from isoplan.engine.planning.recommender.sweep import NOT_COUNTED, Counting, counting_of, with_counting
 from isoplan.engine.schema import Metric, Roles, Runs
 from tests.engine.planning.recommender.own_runs import mixed_csv
+from tests.engine.planning.recommender.sweeps import sweep
 from tests.engine.planning.recommender.test_own_runs import built
 
 MARKED = Columns({"untrained": "untrained", "scored": "scored"}, {}, Roles())

@@ -1,6 +1,7 @@
-"""The sweep of one setting of a recommender: its curves if they are known, else its optima, one line per budget.
+"""Evidence of a recipe: the sweep of one setting, and compute-optimal N* and D* against compute.
 
-The band is the range of the optimum over all budgets. For negatives a line shows the number that fits into memory.
+A sweep shows its curves if they are known, else its optima, one line per budget. The band is the range of the optimum
+over all budgets. For negatives a line shows the number that fits into memory.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from isoplan.app.figures.fits.frontier import table
 from isoplan.app.figures.marks import dots, lines
 from isoplan.app.figures.marks.lines import Span
 from isoplan.app.figures.style.axes import extent, literal, log_axis, padded, tick_text, value_axis
-from isoplan.app.figures.style.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
+from isoplan.app.figures.style.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, category, compute_colour
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
 from isoplan.engine.mixtures import colouring
+from isoplan.engine.planning.drawing.curves import Frontier
 from isoplan.engine.planning.drawing.sections import AxisCurve, one_axis_curve
 from isoplan.engine.planning.recommender import Choice, Optimum
 from isoplan.engine.quantities import count, power10
@@ -27,9 +30,12 @@ HEIGHT = 420
 TITLES = {"s": "Embedder share <i>s</i>", "K": "Extra negatives <i>K</i>"}
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 AWAY = {"outside left": "triangle-left", "outside right": "triangle-right"}
+COLOURS = {"N": ACCENT, "D": category(2)}
+Minimum = tuple[float, float, float]
+"""C, N* and D* of the minimum of an iso-FLOP curve."""
 
 
-def draw(
+def draw_sweep(
     found: Sequence[Optimum], choice: Choice, C: float, cap: float | None = None, runs: Runs | None = None,
     theme: Theme = WEB,
 ) -> Drawing:  # fmt: skip
@@ -147,17 +153,19 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
         shapes.append(lines.upright(*lines.cut(q.ci68, *window), PLAN, lines.TINT68))
     if q.value is None or not window[0] <= q.value <= window[1]:
         return shapes, []
-    line = {"color": PLAN, "width": theme.line(1.6)}
-    shapes.append({"type": "line", "x0": q.value, "x1": q.value, "y0": 0, "y1": 1, "yref": "y domain", "line": line,
-                   "layer": "below"})  # fmt: skip
-    right = lines.position(q.value, window) > 0.6
-    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
+    shapes.append(lines.upright_line(theme, q.value, PLAN) | {"line": {"color": PLAN, "width": theme.line(1.6)}})
     sure = (
         "" if q.ci68 is None else f"<br>68 %: {_text(choice.setting, q.ci68[0])} to {_text(choice.setting, q.ci68[1])}"
     )
     words = f"<i>{choice.setting}</i> of the recipe {_text(choice.setting, q.value)}{sure}"
+    return shapes, [_beside(theme, words, q.value, lines.position(q.value, window) > 0.6, top)]
+
+
+def _beside(theme: Theme, words: str, x: float, right: bool, top: bool) -> Part:
+    """Return the text of a vertical line at ``x``, on its left if it is at the ``right`` of the figure."""
+    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}
-    return shapes, [lines.note(theme, words, xref="x", x=math.log10(q.value), **place, **side)]
+    return lines.note(theme, words, xref="x", x=math.log10(x), **place, **side)
 
 
 def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
@@ -168,14 +176,8 @@ def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tup
     if not window[0] <= cap <= window[1]:
         return [], [lines.corner(theme, f"{words}, outside this figure", top=not top)]
     line = {"color": FLOOR, "width": theme.line(1.8), "dash": "dash"}
-    at = {"x0": cap, "x1": cap, "y0": 0, "y1": 1, "yref": "y domain"}
-    right = lines.position(cap, window) > 0.8
-    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
-    place: Part = {} if top else {"y": 1, "yanchor": "top", "yshift": -4}
-    shade = lines.upright(cap, window[1], GREY, lines.BEYOND)
-    return [shade, {"type": "line", "line": line, "layer": "below", **at}], [
-        lines.note(theme, words, xref="x", x=math.log10(cap), **place, **side)
-    ]
+    shapes = [lines.upright(cap, window[1], GREY, lines.BEYOND), lines.upright_line(theme, cap, FLOOR) | {"line": line}]
+    return shapes, [_beside(theme, words, cap, lines.position(cap, window) > 0.8, not top)]
 
 
 def _axis(theme: Theme, choice: Choice, window: Span) -> Part:
@@ -220,3 +222,61 @@ def _points(found: Sequence[tuple[Optimum, AxisCurve]]) -> pd.DataFrame:
         for one, curve in found
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def draw_frontier(
+    path: Frontier, chosen: Minimum | None, y: str, minima: Sequence[Minimum] = (), theme: Theme = WEB
+) -> Drawing:
+    """Draw the frontier of ``y``: N* and D* against C with bands, the ``minima`` behind them, and ``chosen`` stars."""
+    window = float(path.C[0]), float(path.C[-1])
+    sizes = {"N": (path.N, path.N_band), "D": (path.D, path.D_band)}
+    values = extent(path.N, path.D, *(np.array(column) for column in list(zip(*minima, strict=True))[1:]))
+    traces: list[Part] = []
+    for i, (name, (line, band)) in enumerate(sizes.items(), start=1):
+        hover = f"C  %{{x:.3~e}}<br>{name}*  %{{y:.3~s}}<extra>frontier</extra>"
+        traces += lines.bands(path.C, band, COLOURS[name], values)
+        traces += lines.law(theme, path.C, line, path.inside, COLOURS[name], 2.4, hovertemplate=hover)
+        traces += _minima(theme, minima, name, i)
+        traces.append(lines.labels(theme, [(window[1], float(line[-1]), f"<i>{name}</i>*")], "middle right"))
+    traces += _chosen(theme, chosen, window)
+    shades, notes = lines.beyond(theme, path.C, path.inside, top=False)
+    figure = compose(
+        theme, HEIGHT, "allocation", traces, shades, notes, margin={"r": 40},
+        xaxis=log_axis(theme, "Training compute <i>C</i> [FLOPs]", *window),
+        yaxis=log_axis(theme, "<i>N</i>* [parameters], <i>D</i>* [samples]", *values),
+    )  # fmt: skip
+    return Drawing(figure, _frontier_alt(path, y), "allocation", lambda: _sizes(path, minima))
+
+
+def _minima(theme: Theme, minima: Sequence[Minimum], name: str, column: int) -> list[Part]:
+    if not minima:
+        return []
+    line = {"color": LIGHT_PAGE, "width": theme.line(1)}
+    hover = f"C  %{{x:.3~e}}<br>{name}*  %{{y:.3~s}}<extra>minimum of its iso-FLOP curve</extra>"
+    return [{"type": "scatter", "mode": "markers", "name": f"{name} minima", "x": [m[0] for m in minima],
+             "y": [m[column] for m in minima], "hovertemplate": hover,
+             "marker": {"size": theme.marker(8), "color": COLOURS[name], "line": line}}]  # fmt: skip
+
+
+def _chosen(theme: Theme, chosen: Minimum | None, window: Span) -> list[Part]:
+    """Return a star for N* and D* at the compute of the recipe."""
+    if chosen is None or not window[0] <= chosen[0] <= window[1]:
+        return []
+    C, *chosen_sizes = chosen
+    return [
+        lines.star(theme, C, x, f"<b>Recipe</b>  {power10(C)} FLOPs<br>{name}*  {count(x, 3)}")
+        for name, x in zip(COLOURS, chosen_sizes, strict=True)
+    ]
+
+
+def _sizes(path: Frontier, minima: Sequence[Minimum]) -> pd.DataFrame:
+    found = pd.DataFrame(list(minima), columns=["C", "N", "D"]).assign(part="minimum")
+    return pd.concat([table(path).assign(part="frontier"), found] if len(found) else [table(path)], ignore_index=True)
+
+
+def _frontier_alt(path: Frontier, y: str) -> str:
+    first, last = ((power10(float(path.C[i])), count(float(path.N[i])), count(float(path.D[i]))) for i in (0, -1))
+    return (
+        f"Compute-optimal model and data for {y}: from N* = {first[1]} on {first[2]} samples at {first[0]} FLOPs to "
+        f"N* = {last[1]} on {last[2]} at {last[0]}."
+    )

@@ -1,0 +1,143 @@
+"""Evidence of the user's run tables, the same for page, terminal and Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.mixtures import option
+from isoplan.engine.mixtures import ways as ways_of
+from isoplan.engine.planning.recommender.builder import REFITS, Progress, build_evidence
+from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, find_columns, metric_name, printed_name
+from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
+from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.planning.scenario.fields import Place
+from isoplan.engine.planning.scenario.typed_rules import option_name
+from isoplan.engine.schema import SINGLE_ROLES, Curves, Roles, Runs
+
+ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
+
+
+class NamedColumn(Protocol):
+    """A column of a table; ``kind`` is number, text or another type."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+
+class OpenTable(Protocol):
+    """A run table that can be read under several mappings, as ``isoplan.engine.store.files.table_files.OpenTable``."""
+
+    @property
+    def columns(self) -> Sequence[NamedColumn]: ...
+    @property
+    def roles(self) -> Roles: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    def waiting(self, sizes: Mapping[str, str]) -> dict[str, str]: ...
+    def read(self, roles: Roles) -> Runs: ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is fitted to a table: the serving ``metric`` as typed, and the number and seed of refits.
+
+    The metric can be the name of one of several columns of that metric. ``progress`` receives the completed fraction.
+    """
+
+    metric: str
+    refits: int = REFITS
+    seed: int = 0
+    progress: Progress | None = None
+
+
+def roles_of(named: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the ``named`` columns that have a role in a mapping; the others are settings and metrics."""
+    return {name: column for name, column in named.items() if name in ROLES}
+
+
+def numeric(table: OpenTable) -> list[str]:
+    """Return the number columns, and the text columns that the user agreed to read as numbers."""
+    return [c.name for c in table.columns if c.kind == "number" or c.name in table.roles.conversions]
+
+
+def columns_of(table: OpenTable, named: Mapping[str, str], metric: str = "") -> Columns:
+    """Return the columns of settings and metrics of a table; ``named`` columns replace those found by their names."""
+    numbers, served = numeric(table), printed_name(metric)
+    text = [c.name for c in table.columns if c.kind == "text"]
+    typed = {served: metric} if metric in numbers and metric_name(metric) == served else {}
+    chosen = {name: column for name, column in named.items() if name not in ROLES or name in SIZES}
+    return find_columns(numbers, table.roles, typed | chosen, text)
+
+
+def find_sweeps(
+    table: OpenTable, named: Mapping[str, str], metric: str = "", only: Setting | None = None, data_set: str = ""
+) -> Table:
+    """Return the sweeps of a table; the arguments and errors are those of ``columns_of`` and ``read_sweeps``."""
+    waiting = table.waiting({name: column for name, column in named.items() if name in SIZES})
+    columns = columns_of(table, named, metric)
+    return read_sweeps(table.read, columns, only, waiting=waiting, data_set=data_set or None)
+
+
+def evidence_of(
+    table: OpenTable,
+    named: Mapping[str, str],
+    asked: Asked,
+    *,
+    only: Setting | None = None,
+    curves: Callable[[Runs, tuple[str, ...]], Curves] | None = None,
+    tell: Callable[[Iterable[str]], object],
+    nothing: str = "",
+) -> Evidence:
+    """Return the evidence of a table for one metric; ``only`` is the setting that all its runs vary, if there is one.
+
+    ``curves`` reads the training curves of runs with further columns. ``tell`` receives sentences on how the table was
+    read. Raises PlannerError: ``nothing``, unless it is empty, if the table has no sweep or no column of ``only``, and
+    the reason if ``only`` cannot be fitted.
+    """
+    if nothing and only is not None and only not in columns_of(table, named, asked.metric).settings:
+        raise PlannerError(nothing)
+    sweeps = find_sweeps(table, named, asked.metric, only)
+    if nothing and not sweeps.rows:
+        raise PlannerError(nothing)
+    sorted_runs = [] if only is not None else [sweeps.sentence]
+    renamed = [f"{column} is read as {name}." for name, column in sweeps.columns.renamed.items()]
+    tell([*table.notes, *sorted_runs, *left_out(sweeps), *([] if only is not None else renamed)])
+    further = tuple(sweeps.columns.settings[name] for name in ("B",) if name in sweeps.columns.settings)
+    built = build_evidence(
+        sweeps, (printed_name(asked.metric),), curves=None if curves is None else lambda runs: curves(runs, further),
+        refits=asked.refits, seed=asked.seed, progress=asked.progress,
+    )  # fmt: skip
+    if only is not None and only in built.errors:
+        raise PlannerError(built.errors[only])
+    return built.evidence
+
+
+def left_out(sweeps: Table) -> list[str]:
+    """Return sentences about what is not read of a table and which dataset is used, with the options that change it."""
+    said = list(sweeps.runs.notes)
+    said += [f"{role} is not read: {why}." for role, why in sweeps.waiting.items() if role in SIZES]
+    if sweeps.rivals is not None:
+        question, used = sweeps.rivals.question, sweeps.rivals.used
+        other = next(value for value in question.counts if value != used)
+        ways = f"{option(question.only(other))}, or --pool {shlex.quote(question.column)} for all as one"
+        said.append(f"{sweeps.rivals.sentence} Choose another with {ways}.")
+    return said + [f"{question.text} All runs are used: {ways_of(question)}." for question in sweeps.questions]
+
+
+def combine(parts: Iterable[Evidence], place: Place) -> Evidence:
+    """Return the union of the user's evidence. Raises PlannerError if two parts determine one setting."""
+    whole = Evidence()
+    for part in parts:
+        for name in ("share", "negatives", "batch", "allocation"):
+            if getattr(whole, name) and getattr(part, name):
+                runs = option_name("runs", place)
+                raise PlannerError(f"Option {runs}: two tables or fits determine the {name}. Leave one of them out.")
+        whole = with_fallback(part, whole)
+    return whole

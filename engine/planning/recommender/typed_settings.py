@@ -1,0 +1,83 @@
+"""Stage 2, learning rate and other values as typed: the fields, and their reader for page, terminal and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import find_device
+from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.recipe import Settings
+from isoplan.engine.planning.recommender.settings import CHUNK, LearningRate, Stage2
+from isoplan.engine.planning.scenario.fields import FIELDS, Field, Place, Texts
+from isoplan.engine.planning.scenario.typed_rules import option_name, refuse_alone
+from isoplan.engine.quantities import parse_number, parse_share
+
+DEVICE = replace(FIELDS["device"], help="Device that trains stage 2; its memory limits K.", label="Device")
+STAGE2 = (
+    FIELDS["devices"],
+    Field("width", "Joint embedding width h.", "Embedding width h", default="0", start="188", kind=int,
+          tip="188 in the behavioural paper at 10¹⁸ FLOPs."),
+    Field("length", "Events in a sequence.", "Events in a sequence", default="256", kind=int),
+    Field("precision", "Precision of the logits: bf16, fp32, fp16 or fp8.", "Precision of the logits", default="bf16",
+          read=lambda text, _: text),
+    Field("chunk", "Number of candidates scored at a time; 0 scores all at once.", "Candidates scored at a time",
+          default=str(CHUNK), kind=int, tip="0 scores all candidates at once."),
+)  # fmt: skip
+"""Fields of stage 2 that require a device. The page starts with the width of Table 8 at 1e18 FLOPs."""
+TRAINING = (
+    Field("batch_size", "Batch size in sequences, instead of the critical one.", "Batch size B",
+          hint="the critical one", said="batch size"),
+    Field("rate", "Learning rate at --rate-batch; it increases as the square root of the batch.", "Learning rate",
+          start="2e-3"),
+    Field("rate_batch", "Batch size at which --rate applies.", "at a batch of", start="512", said="batch of the rate",
+          tip="It scales with the square root of the batch."),
+)  # fmt: skip
+SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING)}
+"""All fields by name, in the order of the terminal."""
+
+
+def read_settings(texts: Texts, others: Mapping[Setting, Iterable[str]], place: Place) -> Settings:
+    """Return the settings in ``texts`` by field, with ``others``: values of s, B and K whose cost is shown.
+
+    Raises PlannerError that names a wrong field.
+    """
+    scaling = {"rate": _value(texts, "rate", place), "batch": _value(texts, "rate_batch", place)}
+    read = {
+        setting: tuple(
+            (parse_share if setting == "s" else parse_number)(value, _called(setting, place)) for value in values
+        )
+        for setting, values in others.items()
+    }
+    rate = LearningRate(**{name: x for name, x in scaling.items() if x is not None})
+    return Settings(rate, _stage2(texts, place), _value(texts, "batch_size", place), read)
+
+
+def _called(setting: Setting, place: Place) -> str:
+    return f"other {setting}" if place == "page" else f"{setting} of option {option_name('instead', place)}"
+
+
+def _stage2(texts: Texts, place: Place) -> Stage2 | None:
+    """Return the training setup of stage 2, None without a device."""
+    if not texts.get("device"):
+        given = next((one.name for one in STAGE2 if texts.get(one.name, "") not in ("", one.default)), "")
+        if given:
+            refuse_alone(given, "device", place)
+        return None
+    devices, width, length, precision, chunk = (_value(texts, one.name, place) for one in STAGE2)
+    if width < 1:
+        name = option_name("width", place)
+        raise PlannerError(f"Option {name}: the memory of the device limits K by the width of embeddings. Add {name}.")
+    return Stage2(find_device(texts["device"]), width, devices, length, precision, chunk or None)
+
+
+def _value(texts: Texts, name: str, place: Place) -> Any:
+    """Return the value of a field, None if it is empty. On the page, a field with an initial text must not be empty."""
+    field = SETTINGS[name]
+    text = texts.get(name) or field.default
+    if not text and not (place == "page" and field.start):
+        return None
+    value = field.value(text, place)
+    return int(value) if field.kind is int and value == int(value) else value

@@ -1,0 +1,108 @@
+"""Reader of typed compute rules, the same for the terminal and Python: a name, a formula, or measured C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NoReturn
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.scenario.fields import Place
+from isoplan.engine.quantities import parse_number
+
+if TYPE_CHECKING:
+    from isoplan.engine.arrays import Floats
+    from isoplan.engine.costs import ComputeRule
+    from isoplan.engine.costs.measured import MeasuredRule
+    from isoplan.engine.schema import Runs
+
+MEASURED = "measured"
+
+
+def option_name(name: str, place: Place) -> str:
+    """Return an option as it is typed: ``--second-rule`` in the terminal, ``second_rule`` in Python."""
+    return f"--{name.replace('_', '-')}" if place == "terminal" else name
+
+
+def is_measured(rule: object) -> bool:
+    """Return whether ``rule`` is a text of a rule that is fitted to measured C."""
+    return isinstance(rule, str) and rule.partition(":")[0] == MEASURED
+
+
+def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> ComputeRule | None:
+    """Return the rule that the texts name, None if both are empty: 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula.
+
+    Without ``rule``, ``n_p`` tokens per sample mean 6npND. Raises PlannerError that names ``option`` or n_p.
+    """
+    from isoplan.engine.costs import compute_rule
+    from isoplan.engine.costs.measured import FIELDS, rule_of
+
+    if not rule and not n_p:
+        return None
+    tokens = option_name("n_p", place)
+    name, colon, numbers = rule.partition(":")
+    if (colon or name != "6npND") and name in FIELDS:
+        return rule_of(name, _read_numbers(name, numbers, n_p, option_name(option, place)), {})
+    if rule == "6ND" and n_p:
+        raise PlannerError(f"Option {tokens}: the rule 6ND does not read it. Use the rule 6npND, or remove {tokens}.")
+    if rule == "6npND" and not n_p:
+        raise PlannerError(f"Option {tokens}: the rule 6npND needs the tokens per sample. Add it, as in {tokens}=40.")
+    value = parse_number(n_p, f"option {tokens}") if n_p else 1.0
+    if rule in ("", "6ND", "6npND"):
+        return compute_rule(rule or "6npND", value)
+    return compute_rule("formula", value, rule)
+
+
+def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]:
+    """Return the numbers of a rule by field, from ``s=2%,h=188``, and ``n_p`` if it is given."""
+    from isoplan.engine.costs.measured import FIELDS
+
+    numbers = {"n_p": n_p} if n_p else {}
+    for entry in filter(str.strip, text.split(",")):
+        field, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals:
+            raise PlannerError(f"Option {option}: {entry!r} cannot be read. Write {name}:{FIELDS[name][0]}=NUMBER.")
+        if field in numbers:
+            raise PlannerError(f"Option {option}: {field} is given twice. Remove one of the two.")
+        numbers[field] = value
+    return numbers
+
+
+def fit_rule(
+    rule: str, n_p: str, columns: Callable[[], Mapping[str, Floats]] | None, place: Place, option: str = "rule"
+) -> MeasuredRule:
+    """Fit the measured ``rule`` to N, D and C of runs, which ``columns`` reads; None if there are no runs."""
+    from isoplan.engine.costs.measured import measured_rule
+
+    tokens = option_name("n_p", place)
+    if n_p:
+        raise PlannerError(f"Option {tokens}: the {option} {MEASURED} does not read it. Remove {tokens}.")
+    if columns is None:
+        named, runs = option_name(option, place), option_name("runs", place)
+        raise PlannerError(f"Option {named}: {MEASURED} needs runs with a column of C. Add {runs}.")
+    return measured_rule(rule.partition(":")[2] or "zetaND", columns())
+
+
+def measured_columns(runs: Runs) -> dict[str, Floats]:
+    """Return N, D and C of the runs, each (n,), if a column or a formula gives them; C is never from a rule."""
+    return {role: runs[role] for role in ("N", "D", "C") if role in runs and getattr(runs.roles, role)}
+
+
+def tokens_of_second(rule: str, used: ComputeRule) -> str:
+    """Return the tokens per sample of a second ``rule``: those of the rule ``used``, empty if it does not read them."""
+    from isoplan.engine.costs.measured import FIELDS
+
+    name = rule.partition(":")[0]
+    counts = rule == "6npND" or not (rule in ("", "6ND") or name in (*FIELDS, MEASURED))
+    return f"{used.n_p:g}" if counts else ""
+
+
+def check_runs(given: str, place: Place, *rules: object) -> None:
+    """Raise PlannerError if the option ``given``, which has runs, is not empty and no rule is fitted to runs."""
+    if given and not any(map(is_measured, rules)):
+        refuse_alone(given, "rule", place, f" {MEASURED}")
+
+
+def refuse_alone(given: str, other: str, place: Place, value: str = "") -> NoReturn:
+    """Raise PlannerError for the option ``given`` without the option ``other`` and its ``value``."""
+    option = option_name(given, place)
+    raise PlannerError(f"Option {option} requires {option_name(other, place)}{value}. Add it, or leave {option} out.")
