@@ -23,10 +23,9 @@ from isoplan.engine.planning.amplitude import (
     read_cells,
     spread_of,
 )
-from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_law, local_slopes
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN, Along, CellLaw, along, data_law, local_slopes
 from isoplan.engine.planning.amplitude.cells import by_points
 from isoplan.engine.planning.amplitude.cells import mean_loss as mean_of_points
-from isoplan.engine.planning.amplitude.compared import PLAIN, Along, along
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"

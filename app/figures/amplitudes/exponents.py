@@ -15,7 +15,7 @@ from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.laws.catalogue.dimension import least_exponent
 from isoplan.engine.planning.amplitude import Need, Precision
-from isoplan.engine.planning.amplitude.cell_law import DataExponent
+from isoplan.engine.planning.amplitude.cell_laws import DataExponent
 from isoplan.engine.planning.amplitude.precision import percent
 from isoplan.engine.quantities import count, power10
 

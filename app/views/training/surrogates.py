@@ -17,7 +17,7 @@ from isoplan.app.views.training.lines import label, varied
 from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import draw, escape_markdown, number
 from isoplan.app.views.widgets.state import keep_possible
-from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.engine.planning.amplitude.cell_laws import AS_PUBLISHED
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.event_files import MOST_BYTES, import_file, list_files
 from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, Source, facts_of

@@ -1,7 +1,5 @@
 """Amplitude precision before training: the size of a surrogate of n_f final-state particles, from one cheap anchor."""
 
-from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.answer import plan_amplitude
 from isoplan.engine.planning.amplitude.cells import (
     Point,
     TrainedCell,
@@ -13,12 +11,12 @@ from isoplan.engine.planning.amplitude.cells import (
     series,
     spread_of,
 )
-from isoplan.engine.planning.amplitude.fitted import plan_fitted
+from isoplan.engine.planning.amplitude.evidence import Anchor, PublishedLaw
 from isoplan.engine.planning.amplitude.needs import Exponent, Need, conservative
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
 from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_kind, of_error, of_mse
-from isoplan.engine.planning.amplitude.published import PublishedLaw
-from isoplan.engine.planning.amplitude.text import as_text, rows, to_json
+from isoplan.engine.planning.amplitude.reply import as_text, rows, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
 from isoplan.engine.planning.amplitude.trained import plan_trained
 
 __all__ = [

@@ -18,7 +18,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import read_fit, to_json
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import plan_budget
-from isoplan.engine.planning.amplitude.compared import PLAIN
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN
 from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import Run, object_in, one_sentence

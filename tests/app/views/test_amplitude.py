@@ -22,8 +22,8 @@ from isoplan.engine.planning.amplitude import (
     plan_trained,
     read_cells,
 )
-from isoplan.engine.planning.amplitude.cell_law import data_law, exponents
-from isoplan.engine.planning.amplitude.text import sentence, span
+from isoplan.engine.planning.amplitude.cell_laws import data_law, exponents
+from isoplan.engine.planning.amplitude.reply import sentence, span
 from isoplan.engine.quantities import count
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables

@@ -26,10 +26,9 @@ from isoplan.engine.planning.amplitude import (
     rows,
     to_json,
 )
-from isoplan.engine.planning.amplitude.answer import scaled
-from isoplan.engine.planning.amplitude.document import document
 from isoplan.engine.planning.amplitude.precision import percent
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.reply import document, sentence
+from isoplan.engine.planning.amplitude.scaling import scaled
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 

@@ -24,9 +24,8 @@ from isoplan.engine.planning.amplitude import (
     spread_of,
     to_json,
 )
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.line import fit_line
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.evidence import fit_line
+from isoplan.engine.planning.amplitude.reply import document, sentence
 from isoplan.engine.quantities import count
 from tests.engine.planning.amplitude.trained import cells, of, table
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.amplitude import Anchor, anchors_of
-from isoplan.engine.planning.amplitude.line import Line, fit_line
+from isoplan.engine.planning.amplitude.evidence import Line, fit_line
 from tests.engine.planning.amplitude.trained import of
 
 

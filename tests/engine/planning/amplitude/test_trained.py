@@ -30,9 +30,8 @@ from isoplan.engine.planning.amplitude import (
     spread_of,
     to_json,
 )
-from isoplan.engine.planning.amplitude.cell_law import data_law, local_slopes
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.cell_laws import data_law, local_slopes
+from isoplan.engine.planning.amplitude.reply import document, sentence
 from tests.engine.planning.amplitude.trained import cells, table
 
 

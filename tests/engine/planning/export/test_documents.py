@@ -25,8 +25,8 @@ from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import amplitude, plan_budget, recommender, repeat
-from isoplan.engine.planning.amplitude import document as of_amplitude
-from isoplan.engine.planning.amplitude.document import document as amplitude_document
+from isoplan.engine.planning.amplitude import reply as of_amplitude
+from isoplan.engine.planning.amplitude.reply import document as amplitude_document
 from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
 from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.planning.answer.quantity import Quantity
