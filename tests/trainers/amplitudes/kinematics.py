@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from isoplan.engine.arrays import Floats
+from isoplan.trainers.amplitudes.phase_space.mapping import COLLIDER, Mapping, least_energy, luminosity, passes
 from isoplan.trainers.amplitudes.phase_space.rambo import rambo
-from isoplan.trainers.amplitudes.processes import Process
+from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
+from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
+from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 
 def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
@@ -52,3 +55,27 @@ def boost_matrix(velocity: Floats) -> Floats:
 def to_frame(momenta: Floats, whole: Floats) -> Floats:
     """Boost ``momenta`` (..., 4) from the rest frame of ``whole`` (4,) to the frame in which ``whole`` is given."""
     return momenta @ boost_matrix(whole[1:] / whole[0]).T
+
+
+def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
+    """Draw ``count`` points on flat phase space for the process and energy of ``mapping``.
+
+    If s varies, its distribution is flat in ln s.
+    """
+    process = mapping.process
+    energy, weight = _energies(mapping, rng.random(count))
+    outgoing, volume = rambo(energy, process.masses[INCOMING:], rng)
+    rows = np.flatnonzero(passes(process, outgoing))
+    momenta = with_beams(mapping.sqrt_s, outgoing[rows])
+    amplitude = squared_amplitude(process, momenta)
+    cross = PICOBARN / (2 * energy**2 * process.identical) * weight * volume
+    return Points(momenta, amplitude, cross[rows] * amplitude, count)
+
+
+def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
+    """Return sqrt(s) in GeV and dtau dL/dtau of each point."""
+    if mapping.sqrt_s is not None:
+        return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
+    least = (least_energy(mapping.process) / COLLIDER) ** 2
+    tau = least ** (1 - u * (1 - 1e-9))
+    return COLLIDER * np.sqrt(tau), -np.log(least) * tau * luminosity(tau)

@@ -1,4 +1,4 @@
-"""RAMBO: flat phase space of any number of particles with its exact weight, and a check of the mapping with it.
+"""RAMBO: flat phase space of any number of particles with its exact weight.
 
 R. Kleiss, W. J. Stirling, S. D. Ellis, Comput. Phys. Commun. 40 (1986) 359. Equation numbers refer to this paper.
 """
@@ -11,11 +11,6 @@ import numpy as np
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, least_energy, passes
-from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
-from isoplan.trainers.amplitudes.processes import squared_amplitude
-from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 STEPS = 60
 """Maximum number of Newton steps for the scale of massive momenta; quadratic convergence (linear near threshold)."""
@@ -81,27 +76,3 @@ def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floa
     n = len(m)
     scaled = (k.sum(axis=1) / energy) ** (2 * n - 3) * (k / e).prod(axis=1) * energy / (k**2 / e).sum(axis=1)
     return np.concatenate([e[..., None], xi[:, None, None] * p[..., 1:]], axis=-1), weight * scaled
-
-
-def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
-    """Draw ``count`` points on flat phase space for the process and energy of ``mapping``.
-
-    If s varies, its distribution is flat in ln s.
-    """
-    process = mapping.process
-    energy, weight = _energies(mapping, rng.random(count))
-    outgoing, volume = rambo(energy, process.masses[INCOMING:], rng)
-    rows = np.flatnonzero(passes(process, outgoing))
-    momenta = with_beams(mapping.sqrt_s, outgoing[rows])
-    amplitude = squared_amplitude(process, momenta)
-    cross = PICOBARN / (2 * energy**2 * process.identical) * weight * volume
-    return Points(momenta, amplitude, cross[rows] * amplitude, count)
-
-
-def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
-    """Return sqrt(s) in GeV and dtau dL/dtau of each point."""
-    if mapping.sqrt_s is not None:
-        return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
-    least = (least_energy(mapping.process) / COLLIDER) ** 2
-    tau = least ** (1 - u * (1 - 1e-9))
-    return COLLIDER * np.sqrt(tau), -np.log(least) * tau * luminosity(tau)

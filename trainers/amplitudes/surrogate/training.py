@@ -18,11 +18,18 @@ from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
 from isoplan.trainers.amplitudes.surrogate import accuracy
-from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
-from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
+from isoplan.trainers.amplitudes.surrogate.accuracy import two_nn
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
+from isoplan.trainers.amplitudes.surrogate.preprocessing import (
+    check_varies,
+    effective,
+    freedoms,
+    relative,
+    target,
+    unit,
+    variance,
+)
 from isoplan.trainers.amplitudes.surrogate.shape import Size
-from isoplan.trainers.amplitudes.surrogate.standard import check_varies, effective, relative, target, unit, variance
 from isoplan.trainers.amplitudes.surrogate.trainer import LOWEST, Points, Trainer, averaged, mse
 from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
