@@ -10,7 +10,8 @@ from isoplan.options import Amount, as_text
 from isoplan.tables import as_source
 
 if TYPE_CHECKING:
-    from isoplan.engine.planning.amplitude import Anchor, TrainedCell
+    from isoplan.engine.planning.amplitude.cells import TrainedCell
+    from isoplan.engine.planning.amplitude.evidence import Anchor
     from isoplan.engine.planning.questions.answer import Answer
     from isoplan.tables import Table
 
@@ -77,7 +78,7 @@ def amplitude(
 
 def _read_anchor(anchor: Anchor | Mapping[str, Amount]) -> Anchor:
     """Return an anchor; the axis that limits it is the first name of a mapping."""
-    from isoplan.engine.planning.amplitude import Anchor
+    from isoplan.engine.planning.amplitude.evidence import Anchor
     from isoplan.engine.planning.amplitude.inputs import OF_ANCHOR, read_anchor
 
     if isinstance(anchor, Anchor):

@@ -13,7 +13,7 @@ from isoplan.app.commands.shared.options import AsJson, Form
 from isoplan.app.commands.shared.output import say_as
 from isoplan.data import amplitudes
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import Anchor
+from isoplan.engine.planning.amplitude.evidence import Anchor
 from isoplan.engine.planning.amplitude.inputs import (
     FLOOR,
     LAW,

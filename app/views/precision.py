@@ -24,7 +24,6 @@ from isoplan.app.views.widgets.parts import (
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
 from isoplan.data.amplitudes import best_laws, published_exponents, published_law, published_laws, trained_along
-from isoplan.engine.planning.amplitude import AmplitudePlan, Anchor, Kind, PublishedLaw, TrainedCell
 from isoplan.engine.planning.amplitude.cell_laws import (
     DataExponent,
     Name,
@@ -33,9 +32,11 @@ from isoplan.engine.planning.amplitude.cell_laws import (
     side_by_side,
     trained_laws,
 )
-from isoplan.engine.planning.amplitude.evidence import UNITS
+from isoplan.engine.planning.amplitude.cells import TrainedCell
+from isoplan.engine.planning.amplitude.evidence import UNITS, Anchor, PublishedLaw
 from isoplan.engine.planning.amplitude.inputs import ERROR, FLOOR, MSE, SIGMA, Sources, make_anchor, read_plan
-from isoplan.engine.planning.amplitude.plan import AXES
+from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Kind
 from isoplan.engine.planning.amplitude.reply import answer
 from isoplan.engine.planning.questions.answer import Answer
 from isoplan.engine.quantities import count, parse_share
@@ -242,14 +243,11 @@ def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
 
 
 def _named(published: PublishedLaw | None, ours: TrainedLaw | None) -> Row:
-    if published is not None:
-        target = "raw" if published.raw else "log"
-        return {"Process": published.process, "X": published.axis, "Held": published.held, "Target": target,
-                "Network": published.network, "Table": published.table}  # fmt: skip
-    assert ours is not None
-    held = f"{'N' if ours.axis == 'D' else 'D'} = {count(ours.held)}"
-    return {"Process": ours.process, "X": ours.axis, "Held": held, "Target": "raw" if ours.raw else "log",
-            "Network": ours.network, "Table": ""}  # fmt: skip
+    law = published or ours
+    assert law is not None
+    held = law.held if isinstance(law, PublishedLaw) else f"{'N' if law.axis == 'D' else 'D'} = {count(law.held)}"
+    return {"Process": law.process, "X": law.axis, "Held": held, "Target": "raw" if law.raw else "log",
+            "Network": law.network, "Table": published.table if published else ""}  # fmt: skip
 
 
 def _printed(law: PublishedLaw | None) -> Row:
@@ -259,12 +257,8 @@ def _printed(law: PublishedLaw | None) -> Row:
 def _fitted(ours: TrainedLaw | None) -> Row:
     found: Row = {}
     for shown, name in FITTED.items():
-        low, high = (None, None) if ours is None else ours.law.interval(name)
-        found |= {
-            f"{shown}, ours": None if ours is None else ours.law.value(name),
-            f"{shown}, ours from": low,
-            f"{shown}, ours to": high,
-        }
+        value, ends = (None, (None, None)) if ours is None else (ours.law.value(name), ours.law.interval(name))
+        found |= {f"{shown}, ours": value, f"{shown}, ours from": ends[0], f"{shown}, ours to": ends[1]}
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import FORMATS, format_of, read_events
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes.catalogue import find_process
 from isoplan.trainers.amplitudes.simulate import STREAMS, load_or_simulate
 from isoplan.trainers.amplitudes.surrogate.preprocessing import LOG, RAW, pairs, unfit, unfit_momenta
@@ -22,6 +23,7 @@ from isoplan.trainers.backend.store.files import replace, sweep, writing
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import RunContext
 
+Some = TypeVar("Some")
 SPREAD = 1e-5
 """Relative spread of a constant p1.p2 that remains after rounding to seven digits."""
 
@@ -50,7 +52,7 @@ def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Eve
     rng, masses = np.random.default_rng(seed), find_process(process).masses
     low = max(LOWEST * sum(masses), 300.0)
     energy = np.full(n, sqrt_s) if sqrt_s else low * (HIGHEST / low) ** rng.random(n)
-    outgoing, _ = rambo(energy, masses[2:], rng)
+    outgoing = rambo(energy, masses[2:], rng)
     beams = energy[:, None, None] / 2 * np.array([[1.0, 0, 0, 1.0], [1.0, 0, 0, -1.0]])
     first = outgoing[:, 0]
     products = (energy[:, None] / 2) ** 2 * (first[:, :1] - first[:, 3:]) * (first[:, :1] + first[:, 3:])
@@ -107,12 +109,12 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
-    """Events for training, for the choice of the best weights (validation), and for the test."""
+class Data(Generic[Some]):
+    """Events or points for training, for the choice of the best weights (validation), and for the test."""
 
-    train: Events
-    validation: Events
-    test: Events
+    train: Some
+    validation: Some
+    test: Some
 
 
 def facts_of(root: Path, source: Source) -> Facts:
@@ -147,7 +149,7 @@ def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(different.index(name) for name in names)
 
 
-def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data:
+def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data[Events]:
     """Return the requested numbers of training, validation and test events; missing simulated events are made.
 
     Events of a file are shuffled with a fixed seed: the first ones are for tests, the next ones for training, and the

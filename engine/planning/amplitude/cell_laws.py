@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.planning.amplitude.cells import Point, TrainedCell, by_points, mean_loss, most_anchors
+from isoplan.engine.planning.amplitude.cells import Point, TrainedCell, most_anchors
 from isoplan.engine.planning.amplitude.evidence import LOSS_ERROR, Axis, PublishedLaw
 from isoplan.engine.schema import Roles, Runs
 
@@ -128,12 +127,6 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]
     return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept], floor=floor)
-
-
-def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
-    """Return (D, next D, exponent) of neighbouring places, from the geometric means of the losses in all states."""
-    means = [(D, mean_loss(own)) for D, own in by_points(found).items()]
-    return tuple((D, E, math.log(low / high) / math.log(E / D)) for (D, low), (E, high) in pairwise(means))
 
 
 @lru_cache(maxsize=16)

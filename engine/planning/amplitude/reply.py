@@ -205,22 +205,14 @@ def _end(x: float | None, size: Size) -> Quantity:
 def _script(plan: AmplitudePlan) -> str:
     if not plan.anchors and plan.law is None:
         return script(sentence(plan), [f"print({sentence(plan)!r})"], HOMES)
-    law = plan.law
-    named = [law.process, law.axis, law.held, law.network] if law is not None else []
-    fitted = law is None
-    name = "plan_fitted" if fitted else "plan_amplitude"
-    published = f"published_law({', '.join(map(repr, named))})" if named else "None"
-    given = [
-        *([repr(plan.process)] if fitted else []),
-        repr(plan.n_f),
-        _precision(plan.target),
-        f"[{', '.join(map(_anchor, plan.anchors))}]",
-        *([] if fitted else [published]),
-        "best_laws()",
-        f"floor={plan.floor!r}",
-        f"fixed_energy={plan.fixed_energy!r}",
-    ]
-    return script(sentence(plan), [*call("plan", name, given), "print(as_text(plan))"], HOMES)
+    target, anchors = _precision(plan.target), f"[{', '.join(map(_anchor, plan.anchors))}]"
+    given = ["best_laws()", f"floor={plan.floor!r}", f"fixed_energy={plan.fixed_energy!r}"]
+    if (law := plan.law) is None:
+        lines = call("plan", "plan_fitted", [repr(plan.process), repr(plan.n_f), target, anchors, *given])
+    else:
+        named = ", ".join(map(repr, (law.process, law.axis, law.held, law.network)))
+        lines = call("plan", "plan_amplitude", [repr(plan.n_f), target, anchors, f"published_law({named})", *given])
+    return script(sentence(plan), [*lines, "print(as_text(plan))"], HOMES)
 
 
 def _precision(target: Precision) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -54,7 +53,7 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 FILE = "pulls.csv"
 """Name of the histogram file in the folder of a cell."""
-COLUMNS = ("low", "high", "points", "gaussian")
+COLUMNS, FORMATS = ("low", "high", "points", "gaussian"), ("%.1f", "%.1f", "%.8g", "%.6g")
 EDGES = np.linspace(-6, 6, 61)
 """Bin edges in units of sigma."""
 
@@ -96,17 +95,8 @@ def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
     counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
     below[0], below[-1] = 0, 1
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(COLUMNS)
-    expected = np.diff(below) * len(t)
-    for low, high, points, gaussian in zip(EDGES[:-1], EDGES[1:], counts, expected, strict=True):
-        out.writerow((f"{low:.1f}", f"{high:.1f}", f"{points:.8g}", f"{gaussian:.6g}"))
-    replace(path, lambda place: _write(place, text.getvalue()))
-
-
-def _write(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8")
+    columns = np.column_stack([EDGES[:-1], EDGES[1:], counts, np.diff(below) * len(t)])
+    replace(path, lambda place: np.savetxt(place, columns, FORMATS, ",", header=",".join(COLUMNS), comments=""))
 
 
 def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
@@ -46,15 +46,6 @@ STRIDE = 50
 """Iterations between two checks for a stop request."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """Training, validation and test points of a cell as arrays."""
-
-    train: Points
-    validation: Points
-    test: Points
-
-
 def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell of the workspace ``root`` and return its test results: errors, pulls, dimensions, and N, D, C.
 
@@ -73,7 +64,7 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
     }
 
 
-def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
+def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Points]:
     """Return the network inputs, targets and weights of the events of a cell.
 
     Raises PlannerError if amplitudes are invalid as targets, or if all training or all test targets are equal.
@@ -84,13 +75,13 @@ def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
         x, y = inputs(events.momenta, facts), target(events.amplitude, cell.target)
         return Points(x, y, relative(events.weight))
 
-    sets = Sets(points(data.train), points(data.validation), points(data.test))
+    sets = Data(points(data.train), points(data.validation), points(data.test))
     for found, what in ((sets.train, "to train on"), (sets.test, "to test on")):
         check_varies(found.y, cell.target, found.weight, what)
     return sets
 
 
-def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunContext) -> dict[str, float]:
+def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream: RunContext) -> dict[str, float]:
     """Train ``shape`` for ``total`` iterations as ``cell`` specifies, and test the best validated weights.
 
     Raises CellError if the training diverges.

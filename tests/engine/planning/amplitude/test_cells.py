@@ -9,18 +9,12 @@ import pytest
 
 from isoplan.data.amplitudes import trained_cells
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import (
-    Anchor,
-    anchors_of,
-    most_anchors,
-    of_mse,
-    plan_fitted,
-    plan_trained,
-    points,
-    read_cells,
-    series,
-)
 from isoplan.engine.planning.amplitude.cell_laws import data_law
+from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors, points, read_cells, series
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.precision import of_mse
+from isoplan.engine.planning.amplitude.scaling import plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
 from tests.engine.planning.amplitude.trained import POINTS, cells, of, table
 
 

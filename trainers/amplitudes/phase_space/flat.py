@@ -1,11 +1,11 @@
-"""RAMBO: flat phase space of any number of particles with its exact weight.
+"""Flat phase space of any number of particles: the algorithm RAMBO.
 
 R. Kleiss, W. J. Stirling, S. D. Ellis, Comput. Phys. Commun. 40 (1986) 359. Equation numbers refer to this paper.
 """
 
 from __future__ import annotations
 
-from math import factorial, pi
+from math import pi
 
 import numpy as np
 
@@ -16,21 +16,11 @@ STEPS = 60
 """Maximum number of Newton steps for the scale of massive momenta; quadratic convergence (linear near threshold)."""
 
 
-def massless_volume(n: int, energy: Floats | float) -> Floats:
-    """Return the phase-space volume of n massless particles in GeV^(2n - 4), with the factors of 2 pi of (1).
+def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> Floats:
+    """Draw momenta (points, n, 4) of n particles in their rest frame, as (E, px, py, pz) in GeV, without weights.
 
-    (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
-    """
-    flat = (pi / 2) ** (n - 1) * np.asarray(energy, np.float64) ** (2 * n - 4)
-    return flat / (factorial(n - 1) * factorial(n - 2)) / (2 * pi) ** (3 * n - 4)
-
-
-def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw momenta of n particles in their rest frame, with weights whose mean is the phase-space volume.
-
-    ``energy`` (points,) and ``masses`` (n,) in GeV; returns (points, n, 4) as (E, px, py, pz) and (points,) in GeV^(2n
-    - 4). Phase space is prod d^3p / ((2 pi)^3 2E) (2 pi)^4 delta^4. Raises PlannerError if an energy is not above the
-    sum of the masses, or if there are fewer than two particles.
+    ``energy`` (points,) and ``masses`` (n,) in GeV. Raises PlannerError if an energy is not above the sum of the
+    masses, or if there are fewer than two particles.
     """
     energy = np.asarray(energy, np.float64)
     m = np.array(masses)
@@ -42,8 +32,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
             f"The energy of row {row}, {energy[row]:g} GeV, is not above the masses' {m.sum():g} GeV: raise it."
         )
     p = _massless(energy, len(m), rng)
-    weight = massless_volume(len(m), energy)
-    return (p, weight) if not m.any() else _massive(p, energy, m, weight)
+    return _massive(p, energy, m) if m.any() else p
 
 
 def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
@@ -61,8 +50,8 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
     return np.concatenate([e[..., None], p], axis=-1)
 
 
-def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Scale momenta by xi so that the energies with masses add up (4.2), and return the weight (4.11)."""
+def _massive(p: Floats, energy: Floats, m: Floats) -> Floats:
+    """Scale momenta by xi so that the energies with masses add up (4.2)."""
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)
     for _ in range(STEPS):
@@ -72,7 +61,4 @@ def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floa
         if np.all(np.abs(step) <= 1e-15 * xi):
             break
     e = np.sqrt((xi[:, None] * size) ** 2 + m**2)
-    k = xi[:, None] * size
-    n = len(m)
-    scaled = (k.sum(axis=1) / energy) ** (2 * n - 3) * (k / e).prod(axis=1) * energy / (k**2 / e).sum(axis=1)
-    return np.concatenate([e[..., None], xi[:, None, None] * p[..., 1:]], axis=-1), weight * scaled
+    return np.concatenate([e[..., None], xi[:, None, None] * p[..., 1:]], axis=-1)
