@@ -6,14 +6,12 @@ from pathlib import Path
 
 from isoplan.data.amplitudes import trained_cells
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import TrainedCell, read_cells
-from isoplan.engine.planning.amplitude.cells import NEEDED
+from isoplan.engine.planning.amplitude.cells import MOST_ROWS, NEEDED, TrainedCell, read_frame
 from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import tables
 
 MARK = "width_used"
 """Column, in addition to the required ones, that identifies a table of amplitude cells."""
-MOST_ROWS = 20_000
 
 
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
@@ -39,7 +37,4 @@ def of_file(path: Path) -> tuple[TrainedCell, ...]:
 
 
 def _read(db: Database, table: str, name: str) -> tuple[TrainedCell, ...]:
-    rows = tables.frame(db, table, limit=MOST_ROWS)
-    if "withdrawn" in rows:
-        rows = rows[rows["withdrawn"] == ""]
-    return read_cells(rows.astype(object).where(rows.notna(), None).to_dict("records"), name)
+    return read_frame(tables.frame(db, table, limit=MOST_ROWS), name)

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from benchmarks.report import Report
-from isoplan.trainers.amplitudes.phase_space.rambo import flat_points
 from isoplan.trainers.amplitudes.phase_space.sampler import POINTS
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process
 from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
+from tests.trainers.amplitudes.kinematics import flat_points
 
 SECONDS = 4.0
 """Approximate time in seconds for the events of one process."""

@@ -18,8 +18,10 @@ from benchmarks.report import Report
 from isoplan.app.commands.shared.following import follow
 from isoplan.data.amplitudes import best_laws
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import AmplitudePlan, Anchor, of_mse, plan_amplitude
-from isoplan.engine.planning.amplitude.anchors import LIMITED
+from isoplan.engine.planning.amplitude.evidence import LIMITED, Anchor
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import of_mse
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Sweep, launch
 from isoplan.trainers.backend.store.record import Record

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Report
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
 
 ENERGY, TURNS = 1000.0, 5
@@ -50,6 +50,6 @@ def _row(process: Process) -> tuple[str, ...]:
 
 
 def _events(process: Process, count: int) -> np.ndarray:
-    outgoing, _ = rambo(np.full(count, ENERGY), process.masses[2:], np.random.default_rng(1))
+    outgoing = rambo(np.full(count, ENERGY), process.masses[2:], np.random.default_rng(1))
     incoming = np.array([[1, 0, 0, 1], [1, 0, 0, -1]]) * ENERGY / 2
     return np.concatenate([np.broadcast_to(incoming, (count, 2, 4)), outgoing], axis=1)

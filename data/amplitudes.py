@@ -13,10 +13,9 @@ from isoplan.data.files import is_there, listed, path, records
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Interval
-from isoplan.engine.planning.amplitude import PublishedLaw, TrainedCell, read_cells
-from isoplan.engine.planning.amplitude.anchors import Axis
-from isoplan.engine.planning.amplitude.cell_law import DataExponent
-from isoplan.engine.planning.amplitude.compared import PLAIN
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN, DataExponent
+from isoplan.engine.planning.amplitude.cells import TrainedCell, read_cells
+from isoplan.engine.planning.amplitude.evidence import Axis, PublishedLaw
 
 RAW = ("2", "3", "4")
 """Tables of ttH, whose networks were trained on raw amplitudes."""

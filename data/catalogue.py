@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from isoplan.data.files import is_there, path, records
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.engine.planning.amplitude.cell_laws import AS_PUBLISHED
 from isoplan.engine.schema import Metric, Roles
 
 __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import get_args
 
+import pandas as pd
 import streamlit as st
 
 from isoplan.app import workspace
 from isoplan.app.amplitude_cells import of_workspace
-from isoplan.app.figures.amplitudes import exponents
-from isoplan.app.views.amplitudes import laws as amplitude_laws
+from isoplan.app.figures.amplitudes import exponents as figures
 from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.inputs import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.parts import (
     draw,
     escape_markdown,
     heading,
-    number,
     powers,
     sentences,
     show_warnings,
@@ -26,31 +24,26 @@ from isoplan.app.views.widgets.parts import (
 )
 from isoplan.app.views.widgets.saved_items import keep_answer
 from isoplan.app.views.widgets.state import rename_choice
-from isoplan.data.amplitudes import best_laws, published_law, published_laws
-from isoplan.engine.planning.amplitude import (
-    AmplitudePlan,
-    Anchor,
-    Kind,
-    Precision,
-    PublishedLaw,
-    TrainedCell,
-    by_error,
-    most_anchors,
-    of_error,
-    of_mse,
-    plan_amplitude,
-    plan_fitted,
-    plan_trained,
-    rows,
-    spread_of,
+from isoplan.data.amplitudes import best_laws, published_exponents, published_law, published_laws, trained_along
+from isoplan.engine.planning.amplitude.cell_laws import (
+    DataExponent,
+    Name,
+    TrainedLaw,
+    exponents,
+    side_by_side,
+    trained_laws,
 )
-from isoplan.engine.planning.amplitude.anchors import UNITS, Axis
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.text import sentence
-from isoplan.engine.quantities import parse_number, parse_share
+from isoplan.engine.planning.amplitude.cells import TrainedCell
+from isoplan.engine.planning.amplitude.evidence import UNITS, Anchor, PublishedLaw
+from isoplan.engine.planning.amplitude.inputs import ERROR, FLOOR, MSE, SIGMA, Sources, make_anchor, read_plan
+from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Kind
+from isoplan.engine.planning.amplitude.reply import answer
+from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.quantities import count, parse_share
 from isoplan.engine.store.database.database import Database
 
-MSE = "an MSE of"
+AN_MSE = "an MSE of"
 ERRORS: dict[str, Kind] = {
     "an RMS relative error of": "rms",
     "a median relative error of": "median",
@@ -60,12 +53,12 @@ ERRORS: dict[str, Kind] = {
 FORMER = {"a typical relative error of": "an RMS relative error of"}
 """Names of targets in links of earlier versions."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
-AXES: tuple[Axis, ...] = get_args(Axis)
+SETTINGS = {LAW: "Collision energy", ANCHOR: "Floor of the loss, collision energy", TRAINED: "Floor of the loss"}
+"""Further inputs by the scale of the law."""
 MOST_ANCHORS = 4
-COLUMNS = ("Quantity", "Range", "From")
 
 
-def ask(db: Database) -> AmplitudePlan | None:
+def ask(db: Database) -> Answer | None:
     """Show the question as a sentence with fields and return its answer; None while a field is empty."""
     with blanks("precision"):
         words("My amplitude has")
@@ -73,66 +66,49 @@ def ask(db: Database) -> AmplitudePlan | None:
                                   label_visibility="collapsed"))  # fmt: skip
         words("final-state particles and must reach")
         rename_choice("stated", FORMER)
-        stated = st.selectbox("Kind of target", [MSE, *ERRORS], key="stated", bind="query-params", width=230,
-                              label_visibility="collapsed")  # fmt: skip
+        stated = str(st.selectbox("Kind of target", [AN_MSE, *ERRORS], key="stated", bind="query-params", width=230,
+                                  label_visibility="collapsed"))  # fmt: skip
         target = blank("Target", "1e-6", "reach")
         words("with a spread of log A of")
-        sigma = blank("Standard deviation of log A", "", "sigma", 130, hint="not known")
+        sigma = blank(SIGMA.label, "", SIGMA.name, 130, hint=SIGMA.hint)
         words("scaled from")
         cells = of_workspace(db)
-        known = any(law.n_f == n_f for law in published_laws())
+        laws = [law for law in published_laws() if law.n_f == n_f]
         names = sorted({cell.process for cell in cells if cell.n_f == n_f and cell.target == "log"})
-        scales = [*([LAW] if known else []), ANCHOR, *([TRAINED] if names else [])]
+        scales = [*([LAW] if laws else []), ANCHOR, *([TRAINED] if names else [])]
         scale = named_blank("Scale of the law", scales, "scale", 170)
-    if scale == TRAINED:
-        return _by_cells(cells, names, n_f, target, sigma, str(stated))
+    chosen, anchors = _scale(scale, laws, names)
+    floor, fixed = FLOOR.start, False
+    with st.expander(SETTINGS[scale], icon=":material/tune:"):
+        if scale != LAW:
+            floor = st.text_input(FLOOR.label, FLOOR.start, key="floor", bind="query-params", help=FLOOR.tip)
+        if scale != TRAINED:
+            fixed = st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
+    if not target or (scale == ANCHOR and not anchors):
+        return None
+    kind = ERRORS.get(stated, "rms")
+    texts = {(ERROR if stated in ERRORS else MSE).name: target, "error": kind, SIGMA.name: sigma}
+    texts |= {FLOOR.name: floor or FLOOR.default, **chosen}
+    sources = Sources(best_laws(), published_law, lambda: cells)
+    return answer(read_plan(n_f, texts, "page", sources, anchors, fixed_energy=fixed))
+
+
+def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tuple[dict[str, str], list[Anchor]]:
+    """Show the inputs of a ``scale`` and return its texts and its anchors.
+
+    ``laws`` are the published laws, and ``names`` the processes of trained cells, for this number of particles.
+    """
+    if scale == ANCHOR:
+        return {}, _anchors()
     if scale == LAW:
-        return _by_law(n_f, target, sigma, str(stated))
-    anchors = _anchors()
-    with st.expander("Floor of the loss, collision energy", icon=":material/tune:"):
-        floor, fixed = _floor(), _fixed()
-    if not target or not anchors:
-        return None
-    goal = _target(target, sigma, str(stated))
-    return plan_fitted("", n_f, goal, anchors, best_laws(), floor=floor, fixed_energy=fixed)
-
-
-def _by_law(n_f: int, target: str, sigma: str, stated: str) -> AmplitudePlan | None:
-    """Return the plan from a published law for this number of particles; None without a target."""
-    law = _law(n_f)
-    with st.expander("Collision energy", icon=":material/tune:"):
-        fixed = _fixed()
-    if not target:
-        return None
-    return plan_amplitude(n_f, _target(target, sigma, stated), (), law, best_laws(), fixed_energy=fixed)
-
-
-def _by_cells(
-    cells: Sequence[TrainedCell], names: Sequence[str], n_f: int, target: str, sigma: str, stated: str
-) -> AmplitudePlan | None:
-    """Return the plan from the law of the trained cells of a process in ``names``; None without a target."""
+        return _law(laws), []
     with blanks("cells"):
         words("The cells of")
-        process = named_blank("Process", list(names), "cells", 150)
-    with st.expander("Floor of the loss", icon=":material/tune:"):
-        floor = _floor()
-    if not target:
-        return None
-    found = most_anchors(by_error(cells, ERRORS.get(stated, "rms")), process)
-    return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws(), floor)
+        return {"trained": named_blank("Process", list(names), "cells", 150)}, []
 
 
-def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:
-    """Return the target. The spread of log A is the given one, otherwise the ``known`` one."""
-    spread = parse_number(sigma, "standard deviation of log A") if sigma else known
-    if stated in ERRORS:
-        return of_error(parse_share(target, "target relative error"), spread, ERRORS[stated])
-    return of_mse(parse_number(target, "target MSE"), spread)
-
-
-def _law(n_f: int) -> PublishedLaw:
-    """Return the chosen published law for this number of particles."""
-    laws = [law for law in published_laws() if law.n_f == n_f]
+def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
+    """Return the names of the chosen law out of ``laws``."""
     with blanks("law"):
         words("The law of")
         process = named_blank("Process", list(dict.fromkeys(law.process for law in laws)), "process", 150)
@@ -145,7 +121,7 @@ def _law(n_f: int) -> PublishedLaw:
         laws = [law for law in laws if law.network == network]
         words("at")
         held = named_blank("Value of the other axis", [law.held for law in laws][::-1], "held", 170)
-    return published_law(process, axis, held, network)
+    return {"process": process, "axis": axis, "network": network, "held": held}
 
 
 def _anchors() -> list[Anchor]:
@@ -181,56 +157,112 @@ def _anchor(i: int) -> Anchor | None:
     said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
             "flops": "number of FLOPs a point", "doubled": "fall if doubled"}  # fmt: skip
     given = {name: parse_share(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
-    return Anchor(axis, given["x"], given["loss"], N=given.get("N"), epochs=given.get("epochs"),
-                  flops_per_sample=given.get("flops"), doubled=given.get("doubled"))  # fmt: skip
+    return make_anchor(axis, given["x"], given)
 
 
-def _floor() -> float:
-    floor = st.text_input("Floor of the loss [MSE]", "0", key="floor", bind="query-params",
-                          help="Noise of the amplitudes: zero at tree level, the accuracy of the integrals for loops. "
-                          "Or the limit of the loss for infinitely many points.")  # fmt: skip
-    return parse_number(floor or "0", "floor")
-
-
-def _fixed() -> bool:
-    return st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
-
-
-def show(db: Database, plan: AmplitudePlan) -> None:
+def show(db: Database, found: Answer) -> None:
     """Show the answer, the most important parts first."""
+    plan: AmplitudePlan = found.result
     with st.container(border=True):
-        st.header(escape_markdown(powers(whole(sentence(plan)))), anchor=False)
-        if plan.change:
-            st.markdown(escape_markdown(powers(whole(plan.change))))
-    table = [dict(zip(COLUMNS, _cells(*row), strict=True)) for row in rows(plan)]
-    with st.container(key="precision_table"):
-        shown = [{k: escape_markdown(v) for k, v in row.items()} for row in table]
-        st.table(shown, border="horizontal", hide_index=True, alt="The plan in numbers.")
-    show_warnings(plan.warnings)
-    keep_answer(db, "amplitude", f"MSE {number(plan.target.mse)}, {plan.n_f} particles", document(plan))
+        st.header(escape_markdown(powers(whole(found.sentence))), anchor=False)
+        for remark in found.remarks:
+            st.markdown(escape_markdown(powers(whole(remark))))
+    for part in found.parts:
+        assert part.table is not None
+        rows = [dict(zip(part.table.head, map(escape_markdown, _cells(*row)), strict=True)) for row in part.table.rows]
+        with st.container(key="precision_table"):
+            st.table(rows, border="horizontal", hide_index=True, alt=part.table.alt)
+    show_warnings(found.warnings)
+    keep_answer(db, "amplitude", found.name, found.file)
     for need in plan.needs:
         if need.reached:
             st.caption(f"{need.origin}. A smaller {need.axis} may also reach it.")
         elif need.inside:
             st.caption(f"The target is within the measured range of {need.axis}, so nothing is extrapolated.")
         elif len(need.x):
-            draw(partial(exponents.draw_need, need, plan.target), key=f"need_{need.axis}")
+            draw(partial(figures.draw_need, need, plan.target), key=f"need_{need.axis}")
 
 
-def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
-    return (
-        what,
-        powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")),
-        powers(source.removeprefix("not known: ")),
-    )
+def _cells(what: str, span: str, source: str) -> tuple[str, str, str]:
+    return what, powers(whole(span if span != "-" else "not known")), powers(source.removeprefix("not known: "))
+
+
+Row = dict[str, str | float | None]
+FITTED: dict[str, Name] = {"α": "alpha", "X_c": "X_c", "K": "K"}
+SHOWN = (
+    *("Process", "X", "Held", "α, paper", "α, ours", "α, ours from", "α, ours to"),
+    *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
+    *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
+)
+"""Columns in order: exponents first, because the table is wider than small screens."""
+
+
+@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
+def _exponents(cells: tuple[TrainedCell, ...]) -> tuple[DataExponent, ...]:
+    return exponents(cells)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
+def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
+    return laws_table(trained_laws(cells, trained_along("N"), trained_along("C")))
+
+
+def show_laws(db: Database) -> None:
+    """Show the exponents of all processes, the bound that a plan from one anchor assumes, and all laws."""
+    cells = of_workspace(db)
+    with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
+        draw(partial(figures.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
+        st.caption(
+            "Exponent of D in K + (X_c / D)^α, for a network of 10⁵ parameters (amplitudes, Fig. 10) and for trained "
+            "cells that D limits. Their losses have an error of 10 %, or their scatter around the law if it is "
+            "larger. Above the line, the bound 4/d is conservative."
+        )
+    with st.expander("Laws of all processes", icon=":material/table:"):
+        found = _laws(cells)
+        numbers = {name: st.column_config.NumberColumn(format="%.3f" if name.startswith("α") else "%.2e")
+                   for name in map(str, found) if "," in name}  # fmt: skip
+        st.dataframe(found, hide_index=True, column_config=numbers, height=420, placeholder="",
+                     alt="Published laws and laws of trained cells.")  # fmt: skip
+        st.caption(
+            "Laws K + (X_c / X)^α of X at a fixed value of the other axis, from the paper (amplitudes, Tables 2 to "
+            "15) and from trained cells. The 68 % intervals assume losses with an error of 10 %, or their scatter "
+            "around the law if it is larger. The paper seems to count one FLOP per parameter and point and Isoplan "
+            "counts six, so X_c in C differs by about a factor of six."
+        )
+
+
+def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
+    """Return one row per law, trained and published side by side; without trained laws only the published ones."""
+    found = pd.DataFrame([_named(p, o) | _printed(p) | _fitted(o) for p, o in side_by_side(published_laws(), ours)])
+    return found[list(SHOWN)] if ours else found[[name for name in SHOWN if name not in _fitted(None)]]
+
+
+def _named(published: PublishedLaw | None, ours: TrainedLaw | None) -> Row:
+    law = published or ours
+    assert law is not None
+    held = law.held if isinstance(law, PublishedLaw) else f"{'N' if law.axis == 'D' else 'D'} = {count(law.held)}"
+    return {"Process": law.process, "X": law.axis, "Held": held, "Target": "raw" if law.raw else "log",
+            "Network": law.network, "Table": published.table if published else ""}  # fmt: skip
+
+
+def _printed(law: PublishedLaw | None) -> Row:
+    return {f"{shown}, paper": None if law is None else float(law.fit.values[name]) for shown, name in FITTED.items()}
+
+
+def _fitted(ours: TrainedLaw | None) -> Row:
+    found: Row = {}
+    for shown, name in FITTED.items():
+        value, ends = (None, (None, None)) if ours is None else (ours.law.value(name), ours.law.interval(name))
+        found |= {f"{shown}, ours": value, f"{shown}, ours from": ends[0], f"{shown}, ours to": ends[1]}
+    return found
 
 
 db = workspace.current()
 heading("Precision", "Data and compute for an amplitude surrogate, planned from small runs.")
 with sentences():
-    plan = ask(db)
-    if plan is not None:
-        show(db, plan)
+    found = ask(db)
+    if found is not None:
+        show(db, found)
 with sentences():
-    amplitude_laws.show(db)
+    show_laws(db)
 saved_items.show_answers(db, "amplitude")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isoplan.engine.planning.amplitude import PublishedLaw
-from isoplan.engine.planning.amplitude.cell_law import CellLaw, Name
+from isoplan.engine.planning.amplitude.cell_laws import CellLaw, Name
+from isoplan.engine.planning.amplitude.evidence import PublishedLaw
 from isoplan.engine.quantities import power10
 
 NAMES: tuple[Name, ...] = ("X_c", "alpha", "K")

@@ -17,7 +17,7 @@ from isoplan.app.figures.style.axes import extent, log_axis, value_axis
 from isoplan.app.figures.style.palette import category
 from isoplan.app.figures.style.theme import LIGHT, Part, compose, legend
 from isoplan.data.amplitudes import published_exponents
-from isoplan.engine.planning.amplitude.cell_law import DataExponent
+from isoplan.engine.planning.amplitude.cell_laws import DataExponent
 from isoplan.engine.planning.drawing.sections import one_axis_curve
 from isoplan.engine.quantities import count
 

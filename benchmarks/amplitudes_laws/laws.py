@@ -7,26 +7,26 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from isoplan.data.amplitudes import published_laws
 from isoplan.engine.laws.catalogue.dimension import least_exponent
-from isoplan.engine.planning.amplitude import (
-    Kind,
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN, Along, CellLaw, along, data_law
+from isoplan.engine.planning.amplitude.cells import (
     Point,
-    PublishedLaw,
     TrainedCell,
     by_error,
+    by_points,
     most_anchors,
     read_cells,
     spread_of,
 )
-from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_law, local_slopes
-from isoplan.engine.planning.amplitude.cells import by_points
 from isoplan.engine.planning.amplitude.cells import mean_loss as mean_of_points
-from isoplan.engine.planning.amplitude.compared import PLAIN, Along, along
+from isoplan.engine.planning.amplitude.evidence import PublishedLaw
+from isoplan.engine.planning.amplitude.precision import Kind
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"
@@ -227,3 +227,9 @@ def _order(text: str) -> tuple[float, str]:
         return float(text), ""
     except ValueError:
         return -math.inf, text
+
+
+def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
+    """Return (D, next D, exponent) of neighbouring places, from the geometric means of the losses in all states."""
+    means = [(D, mean_of_points(own)) for D, own in by_points(found).items()]
+    return tuple((D, E, math.log(low / high) / math.log(E / D)) for (D, low), (E, high) in pairwise(means))

@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.amplitudes_laws import laws
 from benchmarks.amplitudes_laws.cells import NAMES, printed, table, value
 from isoplan.engine.laws.catalogue.dimension import least_exponent
-from isoplan.engine.planning.amplitude import Point
-from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_law
+from isoplan.engine.planning.amplitude.cell_laws import CellLaw, data_law
+from isoplan.engine.planning.amplitude.cells import Point
 from isoplan.engine.quantities import count
 
 SYMBOLS = {"X_c": "X_c", "alpha": "α", "K": "K"}

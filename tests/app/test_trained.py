@@ -8,7 +8,7 @@ import pytest
 
 from isoplan.app import amplitude_cells
 from isoplan.app.ingest import ingest
-from isoplan.engine.planning.amplitude import anchors_of, most_anchors
+from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.amplitudes.cell import AmplitudeCell

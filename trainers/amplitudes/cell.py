@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.files.formats import COPIES, bytes_of
+from isoplan.trainers.amplitudes.files import COPIES, bytes_of
 from isoplan.trainers.amplitudes.phase_space.sampler import need_vegas
 from isoplan.trainers.amplitudes.simulate import Request
 from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
-from isoplan.trainers.amplitudes.surrogate.dimension import check_points, need_skdim
+from isoplan.trainers.amplitudes.surrogate.accuracy import check_points, need_skdim
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
 from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parametrization, Size
 from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes

@@ -29,8 +29,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.files import need_memory
 from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
-from isoplan.trainers.amplitudes.phase_space.sampler import Sampler, need_vegas
-from isoplan.trainers.amplitudes.phase_space.unweight import Part, Ready, Sample, gather, make_part
+from isoplan.trainers.amplitudes.phase_space.sampler import Part, Ready, Sample, Sampler, gather, make_part, need_vegas
 from isoplan.trainers.amplitudes.processes import find_process
 from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.backend.store.heartbeat import hold_lock

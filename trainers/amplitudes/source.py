@@ -1,25 +1,29 @@
-"""Source of the events of a cell: a file, a simulated process or a toy, and its properties before a cell runs."""
+"""Source of the events of a cell: a file of the workspace, a simulated process or a toy."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.events import Events
-from isoplan.trainers.amplitudes.files import read_events
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.files import FORMATS, format_of, read_events
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes.catalogue import find_process
 from isoplan.trainers.amplitudes.simulate import STREAMS, load_or_simulate
-from isoplan.trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
-from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
-from isoplan.trainers.cell import RunContext
+from isoplan.trainers.amplitudes.surrogate.preprocessing import LOG, RAW, pairs, unfit, unfit_momenta
+from isoplan.trainers.backend.store.files import replace, sweep, writing
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import NAME, RunContext
 
+Some = TypeVar("Some")
 SPREAD = 1e-5
 """Relative spread of a constant p1.p2 that remains after rounding to seven digits."""
 
@@ -48,7 +52,7 @@ def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Eve
     rng, masses = np.random.default_rng(seed), find_process(process).masses
     low = max(LOWEST * sum(masses), 300.0)
     energy = np.full(n, sqrt_s) if sqrt_s else low * (HIGHEST / low) ** rng.random(n)
-    outgoing, _ = rambo(energy, masses[2:], rng)
+    outgoing = rambo(energy, masses[2:], rng)
     beams = energy[:, None, None] / 2 * np.array([[1.0, 0, 0, 1.0], [1.0, 0, 0, -1.0]])
     first = outgoing[:, 0]
     products = (energy[:, None] / 2) ** 2 * (first[:, :1] - first[:, 3:]) * (first[:, :1] + first[:, 3:])
@@ -103,12 +107,12 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
-    """Events for training, for the choice of the best weights (validation), and for the test."""
+class Data(Generic[Some]):
+    """Events or points for training, for the choice of the best weights (validation), and for the test."""
 
-    train: Events
-    validation: Events
-    test: Events
+    train: Some
+    validation: Some
+    test: Some
 
 
 def facts_of(root: Path, source: Source) -> Facts:
@@ -143,7 +147,7 @@ def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(different.index(name) for name in names)
 
 
-def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data:
+def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data[Events]:
     """Return the requested numbers of training, validation and test events; missing simulated events are made.
 
     Events of a file are shuffled with a fixed seed: the first ones are for tests, the next ones for training, and the
@@ -173,3 +177,55 @@ def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> No
             f"{FOLDER}/{source.data} holds {there:,} events, and the cell asks for {train:,} to train, {validation:,} "
             f"to validate and {test:,} to test on: ask for fewer."
         )
+
+
+MOST_BYTES = 200 * 1024**2
+"""Maximum size in bytes of a file that is uploaded through a page. Larger files are copied into the folder."""
+LOCK, PATIENCE = ".lock", 10.0
+"""Lock that is held while a file is imported, and the time in seconds that other processes wait for it."""
+
+
+def list_files(root: Path) -> list[str]:
+    """Return the sorted names of the event files in the workspace ``root`` that a cell can use as data."""
+    folder = root / FOLDER
+    there = (path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else ()
+    return sorted(path.name for path in there if re.fullmatch(NAME, path.name) and path.suffix.lower() in FORMATS)
+
+
+def import_file(root: Path, name: str, sent: bytes) -> None:
+    """Validate the uploaded bytes ``sent`` and store them as the file ``name`` in the workspace ``root``.
+
+    The file is stored completely or not at all. Raises PlannerError (one sentence) if the name is invalid or already
+    used, if the file is larger than ``MOST_BYTES``, or if ``read_events`` raises it; the message gives the name of the
+    file.
+    """
+    if not re.fullmatch(NAME, name):
+        raise PlannerError(
+            f"The file {name!r} cannot be called so: use letters, digits, dots, hyphens and underscores, at most 64 "
+            "signs, the first a letter or digit."
+        )
+    format_of(Path(name))
+    if len(sent) > MOST_BYTES:
+        raise PlannerError(
+            f"{name} has {len(sent) / 1024**2:,.0f} MB and {MOST_BYTES // 1024**2} MB may come in here: copy it into "
+            f"{FOLDER} of the workspace."
+        )
+    folder = root / FOLDER
+    with writing(root):
+        folder.mkdir(exist_ok=True)
+        with hold_lock(folder / LOCK, PATIENCE) as mine:
+            if not mine:
+                raise PlannerError(f"Another file is just being brought into {FOLDER}: try again when it is there.")
+            if (folder / name).exists():
+                raise PlannerError(f"{FOLDER}/{name} is there already: give the file another name, or delete that one.")
+            sweep(folder, name)
+            replace(folder / name, lambda place: _write(place, name, sent))
+
+
+def _write(place: Path, name: str, sent: bytes) -> None:
+    """Write the bytes to ``place`` and check that they are events. PlannerError names the file as ``name``."""
+    place.write_bytes(sent)
+    try:
+        read_events(place)
+    except PlannerError as error:
+        raise PlannerError(str(error).replace(str(place), name)) from None

@@ -14,9 +14,9 @@ from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
 from isoplan.engine.arrays import Floats
 from isoplan.engine.laws.catalogue.dimension import least_exponent
-from isoplan.engine.planning.amplitude import Need, Precision
-from isoplan.engine.planning.amplitude.cell_law import DataExponent
-from isoplan.engine.planning.amplitude.precision import percent
+from isoplan.engine.planning.amplitude.cell_laws import DataExponent
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.precision import Precision, percent
 from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420

@@ -20,13 +20,11 @@ from isoplan.app.views.training.standing import Group
 from isoplan.app.views.widgets import parts
 from isoplan.app.views.widgets.parts import draw, escape_markdown, number, sentences
 from isoplan.app.views.widgets.state import keep_possible
-from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.engine.planning.amplitude.cell_laws import AS_PUBLISHED
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
-from isoplan.trainers.amplitudes.event_files import MOST_BYTES, import_file, list_files
-from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, Source, facts_of
+from isoplan.trainers.amplitudes.source import FOLDER, MOST_BYTES, SIMULATED, Source, facts_of, import_file, list_files
 from isoplan.trainers.amplitudes.surrogate.accuracy import FILE, read_pulls
-from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
-from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW
+from isoplan.trainers.amplitudes.surrogate.preprocessing import LOG, RAW, freedoms
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.record import Record
 from isoplan.trainers.cell import Family

@@ -1,51 +1,11 @@
-"""Amplitude precision before training: the size of a surrogate of n_f final-state particles, from one cheap anchor."""
+"""Amplitude precision before training: the size of a surrogate of n_f final-state particles, from one cheap anchor.
 
-from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.answer import plan_amplitude
-from isoplan.engine.planning.amplitude.cells import (
-    Point,
-    TrainedCell,
-    anchors_of,
-    by_error,
-    most_anchors,
-    points,
-    read_cells,
-    series,
-    spread_of,
-)
-from isoplan.engine.planning.amplitude.fitted import plan_fitted
-from isoplan.engine.planning.amplitude.needs import Exponent, Need, conservative
-from isoplan.engine.planning.amplitude.plan import AmplitudePlan
-from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_kind, of_error, of_mse
-from isoplan.engine.planning.amplitude.published import PublishedLaw
-from isoplan.engine.planning.amplitude.text import as_text, rows, to_json
-from isoplan.engine.planning.amplitude.trained import plan_trained
+Exported scripts import the names in ``__all__`` from here.
+"""
 
-__all__ = [
-    "AmplitudePlan",
-    "Anchor",
-    "Exponent",
-    "Kind",
-    "Need",
-    "Point",
-    "Precision",
-    "PublishedLaw",
-    "TrainedCell",
-    "anchors_of",
-    "as_text",
-    "by_error",
-    "check_kind",
-    "conservative",
-    "most_anchors",
-    "of_error",
-    "of_mse",
-    "plan_amplitude",
-    "plan_fitted",
-    "plan_trained",
-    "points",
-    "read_cells",
-    "rows",
-    "series",
-    "spread_of",
-    "to_json",
-]
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.precision import Precision
+from isoplan.engine.planning.amplitude.reply import as_text, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
+
+__all__ = ["Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted", "to_json"]

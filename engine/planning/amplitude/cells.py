@@ -6,13 +6,18 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
+from isoplan.engine.planning.amplitude.evidence import LIMITED, ONSET, Anchor
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEEDED = ("N", "D", "C", "d", "loss", "seen")
 """Columns that a table of amplitude cells must have."""
+MOST_ROWS = 20_000
+"""Maximum number of rows that are read from a table of cells."""
 HELD = {
     "network": "mlp", "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0",
     "activation": "silu", "l2": "0", "width_used": "", "layers_used": "", "rate_used": "",
@@ -111,6 +116,13 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
                 "at a fixed sqrt(s), 3 n_f - 5, and leave out what has none."
             ) from None
     return tuple(found)
+
+
+def read_frame(table: pd.DataFrame, source: str) -> tuple[TrainedCell, ...]:
+    """Read the cells of a ``table`` without its withdrawn rows. Raises PlannerError as ``read_cells`` does."""
+    if "withdrawn" in table:
+        table = table[table["withdrawn"] == ""]
+    return read_cells(table.astype(object).where(table.notna(), None).to_dict("records"), source)
 
 
 def _read(row: Mapping[Any, Any]) -> TrainedCell:

@@ -11,10 +11,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension
-from isoplan.engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
-from isoplan.engine.planning.amplitude.line import fit_line
+from isoplan.engine.planning.amplitude.evidence import ONSET, UNITS, Anchor, Axis, PublishedLaw, along, fit_line
 from isoplan.engine.planning.amplitude.precision import number
-from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 POINTS = 41
 ROUNDING = 1e-9

@@ -1,15 +1,121 @@
-"""Plan of an amplitude surrogate: the target, the ranges of D, N and C, and their evidence."""
+"""Plan of an amplitude surrogate: D, N and C with the laws and runs behind them, and how far these runs support it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from isoplan.engine.fitting.types.result import FitWarning
-from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.needs import Exponent, Need
-from isoplan.engine.planning.amplitude.precision import Precision
-from isoplan.engine.planning.amplitude.published import PublishedLaw
-from isoplan.engine.planning.amplitude.sizes import Size
+from isoplan.engine.planning.amplitude.evidence import UNITS, Anchor, Axis, PublishedLaw, along
+from isoplan.engine.planning.amplitude.needs import Exponent, Need, from_law
+from isoplan.engine.planning.amplitude.precision import Precision, asked, lower_first, number
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.plan.answer import EXTRAPOLATED, FAR, UNSUPPORTED
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED
+
+AXES: tuple[Axis, ...] = ("D", "N", "C")
+SMALLEST_N = 1e4
+"""Number of parameters below which the size limits a surrogate (amplitudes, Sec. 5)."""
+PER_PARAMETER = 6.0
+"""Default FLOPs per parameter and point (zeta of amplitudes, eq. 7)."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size as a range (``least``, ``most``). Both are equal for a single number; None if an end is not known."""
+
+    least: float | None
+    most: float | None
+    unit: str
+    note: str = ""
+
+
+def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
+    """Return what ``mse`` needs along ``law`` and its companion laws, and for each other axis why it is not known.
+
+    A law of N or C is valid for the D at which it was measured, so it does not apply to a target that needs more
+    points.
+    """
+    found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
+    why: dict[Axis, str] = {}
+    beside = {other.axis: other for other in law.beside}
+    if "D" in beside and mse > beside["D"].floor:
+        found["D"] = from_law(beside["D"], mse, slow)
+    points = found["D"].least if "D" in found else None
+    for axis in AXES:
+        if axis in found:
+            continue
+        other = beside.get(axis)
+        if other is None:
+            why[axis] = (
+                f"not known: no law of {law.process} against {axis} is published; give an anchor limited by {axis}"
+            )
+        elif mse <= other.floor:
+            why[axis] = (
+                f"not known: the published law against {axis} levels off at {other.floor:.2g} for {other.held}, above "
+                f"the target; give an anchor limited by {axis} at more points"
+            )
+        elif points is not None and points > other.held_value:
+            why[axis] = (
+                f"not known: the published law against {axis} holds for {other.held}, fewer points than the target "
+                f"takes; give an anchor limited by {axis} at more points"
+            )
+        else:
+            found[axis] = from_law(other, mse, slow)
+    return {axis: found[axis] for axis in AXES if axis in found}, why
+
+
+def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
+    """Return D, N and C by a published law and its companions; N without a law is the fixed N of the law of D."""
+    laws = {one.axis: one for one in (*law.beside, law)}
+    sizes = {}
+    for axis in AXES:
+        unit = UNITS[axis]
+        if axis in found:
+            reached = f": {found[axis].origin}" if found[axis].reached else ""
+            note = f"by the published law against {axis} at {laws[axis].held}{reached}"
+            sizes[axis] = Size(found[axis].least, found[axis].most, unit, note)
+        else:
+            sizes[axis] = Size(None, None, unit, why[axis])
+    if "N" not in found and "D" in found:
+        kept = laws["D"].held_value
+        sizes["N"] = Size(kept, kept, UNITS["N"], "that of the networks behind the published law against D")
+    return sizes["D"], sizes["N"], sizes["C"]
+
+
+def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
+    """Return D, N and C from the anchors limited by them. Without these, N and C are from the last data anchor."""
+    ranges = {axis: Size(need.least, need.most, need.unit, need.origin) for axis, need in found.items()}
+    data = along(anchors, "D")
+    last = data[-1] if data else None
+    D = ranges.get("D", Size(None, None, UNITS["D"], "not known: give an anchor limited by D"))
+    N = ranges.get("N", Size(None, None, UNITS["N"], "not known: give the N of an anchor limited by D"))
+    if "N" not in ranges and last is not None and last.N is not None:
+        kept = max(last.N, SMALLEST_N)
+        why = "that of the anchor" if kept == last.N else f"raised from the anchor's to {SMALLEST_N:g}"
+        N = Size(kept, kept, UNITS["N"], why)
+    C = ranges.get("C", Size(None, None, UNITS["C"], "not known: give an anchor limited by C, or one limited by D"))
+    if "C" not in ranges and last is not None:
+        C = _compute(D, N, last)
+    return D, N, C
+
+
+def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
+    """Compute C as FLOPs per point times D times the anchor's epochs, at the N of the plan."""
+    epochs = anchor.epochs
+    if anchor.N is None or epochs is None:
+        lost = " and ".join(what for what, x in (("N", anchor.N), ("the epochs", epochs)) if x is None)
+        return Size(None, None, "FLOPs", f"not known: give {lost} of the anchor, or an anchor limited by C")
+    per_parameter = PER_PARAMETER if anchor.flops_per_sample is None else anchor.flops_per_sample / anchor.N
+
+    def flops(n: float | None, d: float | None) -> float | None:
+        return None if n is None or d is None else per_parameter * n * d * epochs
+
+    note = f"{per_parameter:.3g} N FLOPs a point x D x {epochs:g} epochs"
+    return Size(flops(N.least, D.least), flops(N.most, D.most), "FLOPs", note)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +156,70 @@ class AmplitudePlan:
         if self.law is not None:
             return f"the published runs of {self.law.process}"
         return "the anchor" if len(self.anchors) == 1 else "the anchors"
+
+
+SECOND = 10.0
+"""Factor from the last run to the next recommended run."""
+FARTHEST = 100.0
+"""Largest factor from the last run to a recommended run that makes the target near enough."""
+OF_RANGE = frozenset({"wide-range", "unbounded"})
+"""Codes of warnings about a range, dropped if the range is not stated."""
+NOT_STATED = "not stated: too far beyond the runs"
+
+
+def supported(plan: AmplitudePlan) -> AmplitudePlan:
+    """Return ``plan`` with its support: beyond one decade it is marked, beyond three it has no range.
+
+    In place of the range it then states what the runs support. The largest distance of its ranges counts, each taken at
+    its conservative end.
+    """
+    if plan.stopped or not plan.needs:
+        return plan
+    distances = [f"{need.axis} by {_away(need)}" for need in plan.needs if need.beyond > 0.005]
+    if not distances:
+        return plan
+    need = max(plan.needs, key=lambda one: one.beyond)
+    where = ", ".join(distances)
+    if need.beyond <= ANSWERED:
+        code = FAR if need.beyond > MARKED else EXTRAPOLATED
+        warning = FitWarning(code, f"The answer lies beyond {plan.runs}: {where}.")
+        return replace(plan, warnings=(*plan.warnings, warning))
+    D, N, C = (Size(None, None, UNITS[axis], NOT_STATED) for axis in AXES)
+    kept = [w for w in plan.warnings if w.code not in OF_RANGE]
+    stop = FitWarning(UNSUPPORTED, f"The plan lies too far beyond {plan.runs} to be an answer: {where}.")
+    return replace(plan, D=D, N=N, C=C, needs=(), change="", warnings=(stop, *kept), stopped=_in_place(plan, need))
+
+
+def _in_place(plan: AmplitudePlan, need: Need) -> str:
+    """Return what the runs support, how far beyond them the target lies, and which run would extend the support."""
+    axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
+    most = start * 10**ANSWERED
+    down = lower_first(asked(replace(plan.target, mse=_reached(need, most))))
+    goal = f"{asked(plan.target)} for {plan.n_f} final-state particles"
+    start_at, end = (number(x, unit) for x in (start, most))
+    return (
+        f"Plans from {plan.runs} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, for {down} or "
+        f"more. {goal} lies {_away(need)} beyond in {axis}. {_next(plan, need)}"
+    )
+
+
+def _away(need: Need) -> str:
+    return decades(need.beyond) if math.isfinite(need.beyond) else "more decades than can be counted"
+
+
+def _reached(need: Need, x: float) -> float:
+    """Return the loss at ``x`` by the conservative curve."""
+    if len(need.x) and need.x[-1] >= x:
+        return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
+    return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value
+
+
+def _next(plan: AmplitudePlan, need: Need) -> str:
+    """Return the run that makes the target near enough; if it is too far, the run that measures the exponent."""
+    axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
+    enough = need.farthest / 10**ANSWERED
+    if enough <= start * FARTHEST:
+        return f"Train a run near {axis} = {number(enough, unit)} {unit} first."
+    alone = len({a.x for a in plan.anchors if a.axis == axis}) == 1
+    why = ": the exponent of two runs takes the place of the bound" if alone else ""
+    return f"Train a run at {axis} = {number(SECOND * start, unit)} {unit} and ask again{why}."

@@ -13,15 +13,13 @@ from dataclasses import replace
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws.catalogue.dimension import phase_space_dimension
-from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, UNITS
-from isoplan.engine.planning.amplitude.cell_law import data_law
+from isoplan.engine.planning.amplitude.cell_laws import data_law
 from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_points, mean_loss
-from isoplan.engine.planning.amplitude.fitted import plan_fitted
+from isoplan.engine.planning.amplitude.evidence import LIMITED, ONSET, UNITS, PublishedLaw
 from isoplan.engine.planning.amplitude.needs import conservative
-from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan, Size
 from isoplan.engine.planning.amplitude.precision import Precision, asked, check_worth, lower_first, number, percent
-from isoplan.engine.planning.amplitude.published import PublishedLaw
-from isoplan.engine.planning.amplitude.sizes import AXES, Size
+from isoplan.engine.planning.amplitude.scaling import plan_fitted
 from isoplan.engine.quantities import power10
 
 FALLING, LEVELS_OFF = "still-falling", "levels-off"

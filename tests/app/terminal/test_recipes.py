@@ -17,7 +17,7 @@ from isoplan.data.recommender import critical_batch
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import read_fit, to_json
 from isoplan.engine.hardware import Machine, find_device
-from isoplan.engine.planning.amplitude.compared import PLAIN
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.repeat.answer import simulate_or_repeat
 from isoplan.engine.planning.repeat.costs import SampleCosts

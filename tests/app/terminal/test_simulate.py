@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import uproot
 
-from isoplan.trainers.amplitudes.phase_space import sampler, unweight
+from isoplan.trainers.amplitudes.phase_space import sampler
 from isoplan.trainers.jets import simulate
 from isoplan.trainers.jets.features import TREE
 from isoplan.trainers.jets.simulate import parts
@@ -75,7 +75,7 @@ def test_a_fault_in_a_process_is_one_sentence(run: Run, tmp_path: Path, monkeypa
 
 def test_events_of_amplitudes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampler, "POINTS", 1000)
-    monkeypatch.setattr(unweight, "WARM", 2000)
+    monkeypatch.setattr(sampler, "WARM", 2000)
     out = tmp_path / "events.npz"
     result = run("simulate", "amplitudes", "--process", "Zg", "--n", 500, "--seed", 3, "--out", out, "--cores", 1)
     assert result.code == 0, result.err

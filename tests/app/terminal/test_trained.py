@@ -14,7 +14,7 @@ ASKED = ("amplitude", "--particles", 3, "--target-mse", 1e-6)
 
 @pytest.fixture(autouse=True)
 def _nothing_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoplan.app.commands.amplitude.trained_cells", lambda: ())
+    monkeypatch.setattr("isoplan.data.amplitudes.trained_cells", lambda: ())
 
 
 @pytest.fixture

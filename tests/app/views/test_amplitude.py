@@ -12,18 +12,13 @@ from isoplan.app.figures.amplitudes import exponents as exponents_figure
 from isoplan.app.figures.style.theme import PAPER, WEB
 from isoplan.app.views.widgets.parts import escape_markdown, powers, whole
 from isoplan.data.amplitudes import best_laws, published_exponents, published_law
-from isoplan.engine.planning.amplitude import (
-    Anchor,
-    most_anchors,
-    of_error,
-    of_mse,
-    plan_amplitude,
-    plan_fitted,
-    plan_trained,
-    read_cells,
-)
-from isoplan.engine.planning.amplitude.cell_law import data_law, exponents
-from isoplan.engine.planning.amplitude.text import sentence, span
+from isoplan.engine.planning.amplitude.cell_laws import data_law, exponents
+from isoplan.engine.planning.amplitude.cells import most_anchors, read_cells
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.precision import of_error, of_mse
+from isoplan.engine.planning.amplitude.reply import sentence, span
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
 from isoplan.engine.quantities import count
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables

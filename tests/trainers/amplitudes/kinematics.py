@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from math import factorial, pi
+
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
-from isoplan.trainers.amplitudes.processes import Process
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
+from isoplan.trainers.amplitudes.phase_space.mapping import COLLIDER, Mapping, least_energy, luminosity, passes
+from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
+from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
+from isoplan.trainers.amplitudes.processes.fields import INCOMING
 
 
 def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
     """Return events (count, particles, 4) in their rest frame, with the incoming particles along z."""
-    outgoing, _ = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
+    outgoing = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
     return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
 
 
@@ -52,3 +57,50 @@ def boost_matrix(velocity: Floats) -> Floats:
 def to_frame(momenta: Floats, whole: Floats) -> Floats:
     """Boost ``momenta`` (..., 4) from the rest frame of ``whole`` (4,) to the frame in which ``whole`` is given."""
     return momenta @ boost_matrix(whole[1:] / whole[0]).T
+
+
+def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
+    """Draw ``count`` points on flat phase space for the process and energy of ``mapping``.
+
+    If s varies, its distribution is flat in ln s.
+    """
+    process = mapping.process
+    energy, weight = _energies(mapping, rng.random(count))
+    outgoing, volume = weighted(energy, process.masses[INCOMING:], rng)
+    rows = np.flatnonzero(passes(process, outgoing))
+    momenta = with_beams(mapping.sqrt_s, outgoing[rows])
+    amplitude = squared_amplitude(process, momenta)
+    cross = PICOBARN / (2 * energy**2 * process.identical) * weight * volume
+    return Points(momenta, amplitude, cross[rows] * amplitude, count)
+
+
+def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
+    """Return sqrt(s) in GeV and dtau dL/dtau of each point."""
+    if mapping.sqrt_s is not None:
+        return np.full(len(u), mapping.sqrt_s), np.ones(len(u))
+    least = (least_energy(mapping.process) / COLLIDER) ** 2
+    tau = least ** (1 - u * (1 - 1e-9))
+    return COLLIDER * np.sqrt(tau), -np.log(least) * tau * luminosity(tau)
+
+
+def massless_volume(n: int, energy: Floats | float) -> Floats:
+    """Return the phase-space volume of n massless particles in GeV^(2n - 4), with the factors of 2 pi of (1).
+
+    (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
+    """
+    flat = (pi / 2) ** (n - 1) * np.asarray(energy, np.float64) ** (2 * n - 4)
+    return flat / (factorial(n - 1) * factorial(n - 2)) / (2 * pi) ** (3 * n - 4)
+
+
+def weighted(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return events of ``rambo`` with their weights (4.11), whose mean is the phase-space volume in GeV^(2n - 4).
+
+    Phase space is prod d^3p / ((2 pi)^3 2E) (2 pi)^4 delta^4.
+    """
+    p, n = rambo(energy, masses, rng), len(masses)
+    weight = massless_volume(n, energy)
+    if not any(masses):
+        return p, weight
+    e, k = p[..., 0], np.sqrt((p[..., 1:] ** 2).sum(axis=-1))
+    scaled = (k.sum(axis=1) / energy) ** (2 * n - 3) * (k / e).prod(axis=1) * energy / (k**2 / e).sum(axis=1)
+    return p, weight * scaled

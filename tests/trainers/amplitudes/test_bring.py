@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes import event_files
-from isoplan.trainers.amplitudes.event_files import LOCK, import_file, list_files
+from isoplan.trainers.amplitudes import source
 from isoplan.trainers.amplitudes.files import read_events, write_events
-from isoplan.trainers.amplitudes.source import FOLDER, make_toy_events
+from isoplan.trainers.amplitudes.source import FOLDER, LOCK, import_file, list_files, make_toy_events
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
@@ -98,12 +97,12 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_one_file_at_a_time_and_none_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sent(tmp_path, "mine.npz")
-    monkeypatch.setattr(event_files, "PATIENCE", 0.0)
+    monkeypatch.setattr(source, "PATIENCE", 0.0)
     (tmp_path / FOLDER).mkdir()
     with hold_lock(tmp_path / FOLDER / LOCK) as mine:
         assert mine
         with pytest.raises(PlannerError, match="Another file is just being brought into amplitudes"):
             import_file(tmp_path, "mine.npz", whole)
-    monkeypatch.setattr(event_files, "MOST_BYTES", 1024**2)
+    monkeypatch.setattr(source, "MOST_BYTES", 1024**2)
     with pytest.raises(PlannerError, match=r"mine\.npz has 2 MB and 1 MB may come in here: copy it into amplitudes of"):
         import_file(tmp_path, "mine.npz", bytes(2 * 1024**2))

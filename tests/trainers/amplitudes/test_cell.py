@@ -106,7 +106,7 @@ def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) ->
 
 
 def test_the_dimension_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isoplan.trainers.amplitudes.surrogate.dimension.find_spec", lambda name: None)
+    monkeypatch.setattr("isoplan.trainers.amplitudes.surrogate.accuracy.find_spec", lambda name: None)
     family = find_family("amplitudes", tmp_path)
     with pytest.raises(PlannerError, match="needs scikit-dimension"):
         read_cell(family, {})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, find_process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.check import check_own_momenta
 from tests.trainers.amplitudes.kinematics import boost_matrix, events
@@ -89,7 +89,7 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
     """A Z boson of 150 GeV in one row is refused although the row conserves momentum."""
     p = events(ZGG, 900, 500.0)
     check_own_momenta(p)
-    p[417, 2:] = rambo(np.array([500.0]), (150.0, 0.0, 0.0), np.random.default_rng(2))[0][0]
+    p[417, 2:] = rambo(np.array([500.0]), (150.0, 0.0, 0.0), np.random.default_rng(2))[0]
     with pytest.raises(PlannerError) as caught:
         check_own_momenta(p)
     assert str(caught.value) == (

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes import files
 from isoplan.trainers.amplitudes.events import Events
-from isoplan.trainers.amplitudes.files import formats, read_events, write_events
+from isoplan.trainers.amplitudes.files import read_events, write_events
 from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
 from tests.trainers.amplitudes.kinematics import events as flat
 
@@ -63,7 +64,7 @@ def test_files_of_others(tmp_path: Path) -> None:
     assert read_events(path).process == ""
     assert read_events(path, "Zgg").process == "Zgg"
     numbers = some().momenta.reshape(20, -1)
-    frame = pd.DataFrame(numbers, columns=formats.columns_of(5)).assign(amplitude=some().amplitude, other="x")
+    frame = pd.DataFrame(numbers, columns=files.columns_of(5)).assign(amplitude=some().amplitude, other="x")
     frame[frame.columns[::-1]].to_parquet(tmp_path / "a.parquet")
     np.testing.assert_array_equal(read_events(tmp_path / "a.parquet").momenta, some().momenta)
     with h5py.File(tmp_path / "a.h5", "w") as file:
@@ -88,7 +89,7 @@ def test_files_that_are_none(end: str, tmp_path: Path) -> None:
 
 def test_other_names_and_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(tmp_path / "events.csv", r"events.csv is no file of events by its name: use one that ends in .npz, .h5")
-    monkeypatch.setattr(formats, "find_spec", lambda name: None)
+    monkeypatch.setattr(files, "find_spec", lambda name: None)
     refused(tmp_path / "events.h5", r"need the extra amplitudes \(h5py\): install it with pip install")
 
 
@@ -97,7 +98,7 @@ def test_missing_columns(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["p"] = some().momenta
     refused(tmp_path / "a.h5", r"has no momenta and no amplitude but p:")
-    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=formats.columns_of(5))
+    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=files.columns_of(5))
     frame.to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", r"has no column amplitude: name the columns p0_E, p0_px")
     frame.assign(amplitude=1.0).drop(columns=["p3_px"]).to_parquet(tmp_path / "a.parquet")
@@ -111,7 +112,7 @@ def test_what_is_no_number(tmp_path: Path) -> None:
     refused(save(path, amplitude=some().amplitude.astype(object)), r"amplitude holds object, not real numbers")
     refused(save(path, amplitude=some().amplitude.astype(str)), r"amplitude holds <U32, not real numbers")
     refused(save(path, amplitude=some().amplitude + 0j), r"amplitude holds complex128")
-    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=formats.columns_of(5))
+    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=files.columns_of(5))
     frame.assign(amplitude=1.0, p2_px="a").to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", r"p2_px holds (large_)?string, not real numbers")
 
@@ -141,7 +142,7 @@ def test_processes_by_name(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "usable_memory", lambda: 10_000.0)
+    monkeypatch.setattr(files, "usable_memory", lambda: 10_000.0)
     for end in ENDS:
         write_events(tmp_path / f"a{end}", some())
         refused(tmp_path / f"a{end}", r"The events of .* take 0.0 GB of memory and 0.0 GB may be used: 15 events would")
@@ -186,7 +187,7 @@ def test_headers_are_read_before_anything_is_loaded(
 
 def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence also appears if the amount of available memory is unknown."""
-    monkeypatch.setattr(formats, "usable_memory", lambda: 0.0)
+    monkeypatch.setattr(files, "usable_memory", lambda: 0.0)
     path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
     refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process
 from isoplan.trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
 from tests.trainers.amplitudes.kinematics import beams
@@ -30,7 +30,7 @@ def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) 
     Vertices with the legs ``unlike`` are removed.
     """
     rng = np.random.default_rng(11)
-    angles, _ = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
+    angles = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
     p = scaled(angles, energy, process.masses[2:])
     momenta = np.concatenate([np.broadcast_to(beams(energy), (POINTS, 2, 4)), p], axis=1)
     used = process.without(*(vertex for vertex in process.vertices if vertex.legs == unlike))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.fields import COLOURS, G_STRONG
 from tests.trainers.amplitudes.kinematics import beams, product, square, to_frame
@@ -18,7 +18,7 @@ ENERGY = 800.0
 
 def recoiling(process: Process, whole: Floats, seed: int) -> Floats:
     """Return outgoing particles (particles, 4) of a random event that add up to ``whole`` (4,)."""
-    p, _ = rambo(np.array([np.sqrt(square(whole))]), process.masses[2:], np.random.default_rng(seed))
+    p = rambo(np.array([np.sqrt(square(whole))]), process.masses[2:], np.random.default_rng(seed))
     return to_frame(p[0], whole)
 
 
@@ -70,7 +70,7 @@ def test_two_collinear_gluons(z: float) -> None:
     incoming, whole = beams(ENERGY), beams(ENERGY).sum(axis=0)
     splitting = 2 * C_A * (z / (1 - z) + (1 - z) / z + z * (1 - z))
     z_mass, off = PROCESSES["Zg"].masses[2], list[float]()
-    at_rest, _ = rambo(np.array([ENERGY]), (z_mass, 0.0), np.random.default_rng(5))
+    at_rest = rambo(np.array([ENERGY]), (z_mass, 0.0), np.random.default_rng(5))
     along = at_rest[0, 1, 1:] / at_rest[0, 1, 0]
     side = np.cross(along, [0.0, 0.0, 1.0])
     side /= np.linalg.norm(side)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from isoplan.trainers.amplitudes.phase_space.luminosity import ANTIQUARK, QUARK, luminosity
+from isoplan.trainers.amplitudes.phase_space.mapping import ANTIQUARK, QUARK, luminosity
 
 
 def by_quadrature(tau: float) -> float:

@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from isoplan.trainers.amplitudes.phase_space.mapping import PT, Mapping, least_energy, passes
+from isoplan.trainers.amplitudes.phase_space.mapping import COLLIDER, PT, Mapping, least_energy, luminosity, passes
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from tests.trainers.amplitudes.kinematics import square
 

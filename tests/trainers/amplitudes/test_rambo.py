@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.phase_space.rambo import massless_volume, rambo
-from tests.trainers.amplitudes.kinematics import square
+from isoplan.trainers.amplitudes.phase_space.flat import rambo
+from tests.trainers.amplitudes.kinematics import massless_volume, square, weighted
 
 
 def two_body(energy: float, a: float, b: float) -> float:
@@ -27,7 +27,7 @@ def two_body(energy: float, a: float, b: float) -> float:
 )
 def test_momenta_are_conserved_and_on_shell(seed: int, masses: list[float], above: float) -> None:
     energy = sum(masses) + above
-    p, weight = rambo(np.full(4, energy), tuple(masses), np.random.default_rng(seed))
+    p, weight = weighted(np.full(4, energy), tuple(masses), np.random.default_rng(seed))
     assert p.shape == (4, len(masses), 4)
     np.testing.assert_allclose(p.sum(axis=1), np.tile([energy, 0, 0, 0], (4, 1)), atol=1e-11 * energy)
     np.testing.assert_allclose(square(p), np.tile(np.square(masses), (4, 1)), atol=1e-12 * energy**2)
@@ -49,20 +49,20 @@ def test_massless_volumes() -> None:
 def test_massless_events_are_flat() -> None:
     """The mean of s_12 / s is 2 / (n (n - 1)), since all pairs are equivalent and their s_ij add up to s."""
     for n in (3, 4, 5):
-        p, weight = rambo(np.full(20000, 10.0), (0.0,) * n, np.random.default_rng(3))
+        p, weight = weighted(np.full(20000, 10.0), (0.0,) * n, np.random.default_rng(3))
         x = square(p[:, 0] + p[:, 1]) / 100
         assert np.ptp(weight) == 0
         assert x.mean() == pytest.approx(2 / (n * (n - 1)), abs=4 * x.std() / np.sqrt(len(x)))
     # n = 3 is flat in s_12: the distribution of x is 2 (1 - x).
-    p, _ = rambo(np.full(20000, 10.0), (0.0,) * 3, np.random.default_rng(4))
+    p = rambo(np.full(20000, 10.0), (0.0,) * 3, np.random.default_rng(4))
     x = square(p[:, 0] + p[:, 1]) / 100
     assert (x**2).mean() == pytest.approx(1 / 6, abs=4 * (x**2).std() / np.sqrt(len(x)))
 
 
 def test_volumes_with_masses() -> None:
-    _, weight = rambo(np.full(5, 300.0), (80.0, 91.0), np.random.default_rng(1))
+    _, weight = weighted(np.full(5, 300.0), (80.0, 91.0), np.random.default_rng(1))
     np.testing.assert_allclose(weight, two_body(300.0, 80.0, 91.0), rtol=1e-12)
-    _, weight = rambo(np.full(40000, 600.0), (172.5, 172.5, 125.0), np.random.default_rng(1))
+    _, weight = weighted(np.full(40000, 600.0), (172.5, 172.5, 125.0), np.random.default_rng(1))
 
     def of_pair(s: float) -> float:
         return two_body(600.0, np.sqrt(s), 125.0) * two_body(np.sqrt(s), 172.5, 172.5) / (2 * np.pi)

@@ -8,9 +8,9 @@ import pytest
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.phase_space import sampler as sampling
 from isoplan.trainers.amplitudes.phase_space.mapping import Mapping, passes
-from isoplan.trainers.amplitudes.phase_space.rambo import flat_points
 from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
 from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, squared_amplitude
+from tests.trainers.amplitudes.kinematics import flat_points
 
 COUNTS = {"Zggg": 2000, "Zgggg": 500}
 """Numbers of points of the slow processes. The others have 5000."""

@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 
 from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes import files
 from isoplan.trainers.amplitudes import simulate as simulating
 from isoplan.trainers.amplitudes.events import check_events
-from isoplan.trainers.amplitudes.files import formats
 from isoplan.trainers.amplitudes.phase_space import sampler as sampling
 from isoplan.trainers.amplitudes.phase_space.mapping import passes
-from isoplan.trainers.amplitudes.phase_space.rambo import flat_points
-from isoplan.trainers.amplitudes.phase_space.unweight import ABOVE, Part, Ready, Sample, cap_of
+from isoplan.trainers.amplitudes.phase_space.sampler import ABOVE, Part, Ready, Sample, cap_of
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 from isoplan.trainers.amplitudes.source import fixed_energy
 from isoplan.trainers.cell import Stopped
-from tests.trainers.amplitudes.kinematics import square
+from tests.trainers.amplitudes.kinematics import flat_points, square
 
 ENERGY = 500.0
 
@@ -147,5 +146,5 @@ def test_what_cannot_be_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(r"0 events cannot be simulated: ask for at least one", "Zg", 0)
     refused(r"seed -1 is negative", "Zg", 10, -1)
     refused(r"No event of ttH .* sqrt\(s\) = 400 GeV: give more than 470.34", "ttH", 10, 1, 400.0)
-    monkeypatch.setattr(formats, "usable_memory", lambda: 1e9)
+    monkeypatch.setattr(files, "usable_memory", lambda: 1e9)
     refused(r"10,000,000 events of Zg take 4.3 GB of memory and 0.8 GB may be used: 1,851,851 events", "Zg", 10**7)

@@ -1,17 +1,21 @@
-"""Built-in processes, each declared by its particles, quark lines and vertices."""
+"""Built-in processes: their particles, quark lines, vertices and colour orders."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import permutations
 from math import factorial, prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.processes import colour
 from isoplan.trainers.amplitudes.processes.currents import Plan, plan
 from isoplan.trainers.amplitudes.processes.fields import (
     CHARGED,
+    COLOURS,
     ELECTROWEAK,
     FIELDS,
     NEUTRAL,
@@ -20,6 +24,62 @@ from isoplan.trainers.amplitudes.processes.fields import (
     YUKAWA,
     Vertex,
 )
+
+Lines = tuple[tuple[int, int], ...]
+"""Quark lines as (leg of psibar, leg of psi)."""
+
+
+@cache
+def generators(n: int = COLOURS) -> NDArray[np.complex128]:
+    """Return T^a of SU(n) with tr(T^a T^b) = delta^ab / 2, shape (n^2 - 1, n, n).
+
+    For n = 3 these are the Gell-Mann matrices divided by two.
+    """
+    found = []
+    for i in range(n):
+        for j in range(i):
+            for entry in (0.5, -0.5j):
+                matrix = np.zeros((n, n), np.complex128)
+                matrix[j, i], matrix[i, j] = entry, np.conj(entry)
+                found.append(matrix)
+        if i:
+            found.append(
+                np.diag([1.0] * i + [-i] + [0.0] * (n - i - 1)).astype(np.complex128) / np.sqrt(2 * i * (i + 1))
+            )
+    return np.stack(found)
+
+
+def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the colour orders: psibar, gluons in every order, psi; or one line inside the other without gluons.
+
+    A gluon from the inner line is attached to the outer one, so the only colour structure is T^a T^a. Raises ValueError
+    for two lines with gluons, which have more structures than orders.
+    """
+    if len(lines) == 1:
+        ((bar, psi),) = lines
+        return tuple((bar, *order, psi) for order in permutations(gluons))
+    if len(lines) != 2 or gluons:
+        raise ValueError("Colour orders are known for one quark line with gluons, or for two without.")
+    (outer_bar, outer_psi), (bar, psi) = lines
+    return ((outer_bar, bar, psi, outer_psi),)
+
+
+@cache
+def colour_matrix(lines: int, gluons: int) -> NDArray[np.float64]:
+    """Return the colour sums c_st of |M|^2 = sum_st A_s c_st conj(A_t), in the order of ``colour_orders``.
+
+    Each structure is written as a tensor with one index per leg, and the tensors are contracted with each other.
+    """
+    t = generators()
+    if lines == 2:
+        tensors = np.einsum("aij,akl->ijkl", t, t)[None]
+    else:
+        chain = np.eye(COLOURS, dtype=np.complex128)
+        for _ in range(gluons):
+            chain = np.einsum("...ij,ajk->...aik", chain, t)
+        tensors = np.stack([np.moveaxis(chain, range(gluons), order) for order in permutations(range(gluons))])
+    flat = tensors.reshape(len(tensors), -1)
+    return np.ascontiguousarray((flat @ flat.conj().T).real)
 
 
 @dataclass(frozen=True)
@@ -36,7 +96,7 @@ class Process:
     incoming: tuple[str, str]
     outgoing: tuple[str, ...]
     vertices: tuple[Vertex, ...]
-    lines: colour.Lines = ((1, 0),)
+    lines: Lines = ((1, 0),)
 
     @property
     def particles(self) -> tuple[str, ...]:
@@ -69,7 +129,7 @@ class Process:
 
     @cached_property
     def plan(self) -> Plan:
-        orders = colour.orders(self.lines, self.gluons)
+        orders = colour_orders(self.lines, self.gluons)
         return plan(self.fields, orders, self.root, self.vertices)
 
     def without(self, *vertices: Vertex) -> Process:

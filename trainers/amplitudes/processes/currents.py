@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement, product
-from typing import cast
+from typing import Any
 
 from isoplan.trainers.amplitudes.processes.algebra import (
     Array,
-    Current,
     Slots,
     dot,
     quartic,
@@ -30,8 +29,11 @@ from isoplan.trainers.amplitudes.processes.algebra import (
 )
 from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
 
-Combine = Callable[[Sequence[Current], Sequence[Array], tuple[float, ...]], Current | None]
-"""Function of (currents, their momenta, couplings) that returns the outgoing current before its propagator."""
+Combine = Callable[[Sequence[Any], Sequence[Array], tuple[float, ...]], Any]
+"""Function of (currents, their momenta, couplings) that returns the outgoing current before its propagator.
+
+The spins of the vertex determine which currents are arrays and which are spinors.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,52 +46,46 @@ class Rule:
     combine: Combine
 
 
-def _vector_column(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+def _vector_column(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Slots:
     vector, psi = currents
-    return slash_column(cast(Array, vector), scale(cast(Slots, psi), *g))
+    return slash_column(vector, scale(psi, *g))
 
 
-def _row_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+def _row_vector(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Slots:
     bar, vector = currents
-    return scale(slash_row(cast(Slots, bar), cast(Array, vector)), *g)
+    return scale(slash_row(bar, vector), *g)
 
 
-def _row_column_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current | None:
-    bar, psi = currents
-    return vector_bilinear(cast(Slots, bar), cast(Slots, psi), *g)
+def _row_column_vector(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Array | None:
+    return vector_bilinear(*currents, *g)
 
 
-def _scalar_spinor(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
-    scalar, spinor = currents
-    factor = cast(Array, scalar) * g[0]
-    left, right = cast(Slots, spinor)
+def _scalar_spinor(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Slots:
+    scalar, (left, right) = currents
+    factor = scalar * g[0]
     return None if left is None else left * factor, None if right is None else right * factor
 
 
-def _row_column_scalar(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current | None:
-    bar, psi = currents
-    out = scalar_bilinear(cast(Slots, bar), cast(Slots, psi))
+def _row_column_scalar(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Array | None:
+    out = scalar_bilinear(*currents)
     return None if out is None else out * g[0]
 
 
-def _two_vectors(currents: Sequence[Current], momenta: Sequence[Array], g: tuple[float, ...]) -> Current:
-    a, b = currents
-    return g[0] * triple(cast(Array, a), cast(Array, b), *momenta)
+def _two_vectors(currents: Sequence[Any], momenta: Sequence[Array], g: tuple[float, ...]) -> Array:
+    return g[0] * triple(*currents, *momenta)
 
 
-def _three_vectors(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
-    a, b, c = currents
-    return g[0] * quartic(cast(Array, a), cast(Array, b), cast(Array, c))
+def _three_vectors(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Array:
+    return g[0] * quartic(*currents)
 
 
-def _vectors_scalar(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
-    a, b = currents
-    return g[0] * dot(cast(Array, a), cast(Array, b))
+def _vectors_scalar(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Array:
+    return g[0] * dot(*currents)
 
 
-def _scalar_vector(currents: Sequence[Current], _: Sequence[Array], g: tuple[float, ...]) -> Current:
+def _scalar_vector(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, ...]) -> Any:
     scalar, vector = currents
-    return g[0] * cast(Array, scalar) * cast(Array, vector)
+    return g[0] * scalar * vector
 
 
 @cache

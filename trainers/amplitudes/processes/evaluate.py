@@ -13,7 +13,6 @@ from typing import Literal, cast
 import numpy as np
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.amplitudes.processes import colour
 from isoplan.trainers.amplitudes.processes.algebra import (
     Array,
     Current,
@@ -26,7 +25,7 @@ from isoplan.trainers.amplitudes.processes.algebra import (
     propagate_vector,
     total,
 )
-from isoplan.trainers.amplitudes.processes.catalogue import Process
+from isoplan.trainers.amplitudes.processes.catalogue import Process, colour_matrix
 from isoplan.trainers.amplitudes.processes.check import check_momenta
 from isoplan.trainers.amplitudes.processes.currents import Node
 from isoplan.trainers.amplitudes.processes.fields import COLOURS, FIELDS, INCOMING, Field
@@ -114,7 +113,7 @@ def squared_amplitude(process: Process, momenta: Floats) -> Floats:
 
 
 def _squared(process: Process, momenta: Floats) -> Floats:
-    colours = colour.matrix(len(process.lines), len(process.gluons))
+    colours = colour_matrix(len(process.lines), len(process.gluons))
     sums = np.zeros(len(momenta))
     for chirality in CHIRALITIES:
         values = amplitudes(process, momenta, waves(process, momenta, chirality))

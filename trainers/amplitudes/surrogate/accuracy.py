@@ -1,9 +1,9 @@
-"""Errors of a surrogate on test points, and pulls of its learned uncertainty (eq. 16)."""
+"""Errors of a surrogate on test points, pulls of its learned uncertainty (eq. 16), and intrinsic dimensions."""
 
 from __future__ import annotations
 
 import csv
-import io
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from isoplan.engine.arrays import Floats
-from isoplan.trainers.amplitudes.surrogate.standard import LOG, Weight, deviation, mean, quantiles, unit, variance
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.surrogate.preprocessing import LOG, Weight, deviation, mean, quantiles, unit, variance
 from isoplan.trainers.backend.store.files import replace
 
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
@@ -52,7 +53,7 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 FILE = "pulls.csv"
 """Name of the histogram file in the folder of a cell."""
-COLUMNS = ("low", "high", "points", "gaussian")
+COLUMNS, FORMATS = ("low", "high", "points", "gaussian"), ("%.1f", "%.1f", "%.8g", "%.6g")
 EDGES = np.linspace(-6, 6, 61)
 """Bin edges in units of sigma."""
 
@@ -94,17 +95,8 @@ def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
     counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
     below[0], below[-1] = 0, 1
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(COLUMNS)
-    expected = np.diff(below) * len(t)
-    for low, high, points, gaussian in zip(EDGES[:-1], EDGES[1:], counts, expected, strict=True):
-        out.writerow((f"{low:.1f}", f"{high:.1f}", f"{points:.8g}", f"{gaussian:.6g}"))
-    replace(path, lambda place: _write(place, text.getvalue()))
-
-
-def _write(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8")
+    columns = np.column_stack([EDGES[:-1], EDGES[1:], counts, np.diff(below) * len(t)])
+    replace(path, lambda place: np.savetxt(place, columns, FORMATS, ",", header=",".join(COLUMNS), comments=""))
 
 
 def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
@@ -120,3 +112,62 @@ def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
     low, high, points, gaussian = np.array(rows, float).reshape(-1, len(COLUMNS)).T
     sound = len(rows) and np.isfinite(rows).all() and points.sum() > 0 and gaussian.sum() > 0
     return (np.r_[low, high[-1]], points, gaussian) if sound else None
+
+
+SUBSETS = 5
+LEAST = 100
+"""Minimum number of points for a meaningful estimate."""
+
+
+def need_skdim() -> None:
+    """Check that scikit-dimension is installed. Raises PlannerError otherwise."""
+    if find_spec("skdim") is None:
+        raise PlannerError(
+            "The intrinsic dimension needs scikit-dimension: install it with pip install 'isoplan[amplitudes]', or set "
+            "dimension_points to 0."
+        )
+
+
+def check_points(size: int, there: int) -> None:
+    """Check that subsets of ``size`` points are large enough and at most half of the points ``there``.
+
+    Estimates on nearly the same points, or on all points, have no spread. Raises PlannerError otherwise.
+    """
+    if size < LEAST:
+        raise PlannerError(
+            f"The intrinsic dimension of {size:,} points says nothing: take subsets of {LEAST} or more, or none (0)."
+        )
+    if 2 * size > there:
+        most = f"dimension_points to {there // 2:,} or less" if there // 2 >= LEAST else "dimension_points to 0"
+        raise PlannerError(
+            f"The spread of the intrinsic dimension is that over random subsets of {size:,} points (dimension_points), "
+            f"and of {there:,} (tests) they would be nearly the same: set tests to {2 * size:,} or more, or {most}."
+        )
+
+
+def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
+    """Return the intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets.
+
+    The subsets have ``size`` points. The ratio mu of the distances to the second and the first neighbour has the
+    density d mu^(-d-1) (eq. 30); d is the slope of -log(1 - F(mu)) over log(mu), without the largest tenth of the
+    ratios (``skdim.id.TwoNN``). Duplicate points are left out. Raises PlannerError if there are too few points or
+    scikit-dimension is not installed.
+    """
+    check_points(size, len(points))
+    need_skdim()
+    rng = np.random.default_rng(seed)
+    found = [_one(points[rng.choice(len(points), size, replace=False)]) for _ in range(SUBSETS)]
+    return float(np.mean(found)), float(np.std(found, ddof=1))
+
+
+def _one(points: Floats) -> float:
+    from skdim.id import TwoNN
+    from sklearn.neighbors import NearestNeighbors
+
+    different = np.unique(points, axis=0)
+    if len(different) < LEAST:
+        raise PlannerError(
+            f"Only {len(different):,} of {len(points):,} points differ: their intrinsic dimension says nothing."
+        )
+    near = NearestNeighbors(n_neighbors=3).fit(different).kneighbors(different)[0][:, 1:]
+    return float(TwoNN(dist=True).fit(near).dimension_)

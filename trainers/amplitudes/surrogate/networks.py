@@ -12,9 +12,8 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.surrogate import shape as mlp
-from isoplan.trainers.amplitudes.surrogate.invariants import inputs, log_invariants, pairs
+from isoplan.trainers.amplitudes.surrogate.preprocessing import Standard, Weight, inputs, log_invariants, mean, pairs
 from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Model, Parametrization, Size
-from isoplan.trainers.amplitudes.surrogate.standard import Standard, Weight, mean
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -198,28 +198,8 @@ LLOCA_RATE = 1e-3
 Parametrization = Literal["mup", "standard"]
 
 
-class Size(Protocol):
-    """Size of a surrogate: inputs per point, ``width`` and number of hidden layers, and outputs."""
-
-    @property
-    def inputs(self) -> int: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def layers(self) -> int: ...
-    @property
-    def outputs(self) -> int: ...
-    @property
-    def parameters(self) -> int:
-        """Number of parameters N."""
-
-    @property
-    def training_flops(self) -> int:
-        """FLOPs of one point in one iteration, that is, C divided by the number of points seen."""
-
-    @property
-    def activations(self) -> float:
-        """Memory in bytes per point for the activations."""
+Size = Shape | LlocaShape
+"""Size of a surrogate, with its parameters N, FLOPs per point, and memory per point."""
 
 
 class Model(Protocol):

@@ -21,8 +21,8 @@ from isoplan.trainers import training_loop
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.surrogate.mlp import Adam
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
+from isoplan.trainers.amplitudes.surrogate.preprocessing import LOG, Standard, Weight, unit
 from isoplan.trainers.amplitudes.surrogate.shape import Size
-from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard, Weight, unit
 from isoplan.trainers.cell import CellError
 
 LOWEST = -14.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
@@ -18,11 +18,18 @@ from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
 from isoplan.trainers.amplitudes.surrogate import accuracy
-from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
-from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
+from isoplan.trainers.amplitudes.surrogate.accuracy import two_nn
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
+from isoplan.trainers.amplitudes.surrogate.preprocessing import (
+    check_varies,
+    effective,
+    freedoms,
+    relative,
+    target,
+    unit,
+    variance,
+)
 from isoplan.trainers.amplitudes.surrogate.shape import Size
-from isoplan.trainers.amplitudes.surrogate.standard import check_varies, effective, relative, target, unit, variance
 from isoplan.trainers.amplitudes.surrogate.trainer import LOWEST, Points, Trainer, averaged, mse
 from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
@@ -37,15 +44,6 @@ validations.
 """
 STRIDE = 50
 """Iterations between two checks for a stop request."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """Training, validation and test points of a cell as arrays."""
-
-    train: Points
-    validation: Points
-    test: Points
 
 
 def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
@@ -66,7 +64,7 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
     }
 
 
-def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
+def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Points]:
     """Return the network inputs, targets and weights of the events of a cell.
 
     Raises PlannerError if amplitudes are invalid as targets, or if all training or all test targets are equal.
@@ -77,13 +75,13 @@ def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
         x, y = inputs(events.momenta, facts), target(events.amplitude, cell.target)
         return Points(x, y, relative(events.weight))
 
-    sets = Sets(points(data.train), points(data.validation), points(data.test))
+    sets = Data(points(data.train), points(data.validation), points(data.test))
     for found, what in ((sets.train, "to train on"), (sets.test, "to test on")):
         check_varies(found.y, cell.target, found.weight, what)
     return sets
 
 
-def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunContext) -> dict[str, float]:
+def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream: RunContext) -> dict[str, float]:
     """Train ``shape`` for ``total`` iterations as ``cell`` specifies, and test the best validated weights.
 
     Raises CellError if the training diverges.

@@ -13,23 +13,12 @@ from hypothesis import strategies as st
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.warnings import Level
-from isoplan.engine.planning.amplitude import (
-    AmplitudePlan,
-    Anchor,
-    PublishedLaw,
-    as_text,
-    conservative,
-    of_error,
-    of_mse,
-    plan_amplitude,
-    plan_fitted,
-    rows,
-    to_json,
-)
-from isoplan.engine.planning.amplitude.answer import scaled
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.precision import percent
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.evidence import Anchor, PublishedLaw
+from isoplan.engine.planning.amplitude.needs import conservative
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import of_error, of_mse, percent
+from isoplan.engine.planning.amplitude.reply import as_text, document, rows, sentence, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted, scaled
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 

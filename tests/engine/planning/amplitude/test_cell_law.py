@@ -10,7 +10,7 @@ from scipy.optimize import curve_fit
 
 from isoplan.data.amplitudes import published_exponents
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude.cell_law import exponents, fit_cells
+from isoplan.engine.planning.amplitude.cell_laws import exponents, fit_cells
 from tests.engine.planning.amplitude.trained import POINTS, cells, table
 
 

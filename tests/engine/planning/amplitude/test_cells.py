@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from isoplan.data.amplitudes import trained_cells
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import (
-    Anchor,
-    anchors_of,
-    most_anchors,
-    of_mse,
-    plan_fitted,
-    plan_trained,
-    points,
-    read_cells,
-    series,
-)
-from isoplan.engine.planning.amplitude.cell_law import data_law
+from isoplan.engine.planning.amplitude.cell_laws import data_law
+from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors, points, read_cells, series
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.precision import of_mse
+from isoplan.engine.planning.amplitude.scaling import plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
 from tests.engine.planning.amplitude.trained import POINTS, cells, of, table
 
 
@@ -45,6 +40,23 @@ def test_a_cell_that_nobody_doubled_says_nothing() -> None:
         match="which has MSE 3e-05: train some with at least 1000",
     ):
         plan_trained(3, of_mse(1e-6), found)
+
+
+def test_numbers_of_a_setting_have_one_text_for_all_sources_and_other_columns_keep_theirs() -> None:
+    typed: list[dict[str, Any]]
+    typed = [
+        {"sqrt_s": 500, "l2": 1e-4},
+        {"sqrt_s": 500.0, "l2": 0.0001},
+        {"sqrt_s": "500.0", "l2": "1e-04"},
+    ]
+    found = cells(*(table(points=(10_000,), d=4, **fields) for fields in typed))
+    used = ("width_used 219", "layers_used 3", "rate_used 0.01")
+    assert {cell.setting for cell in found} == {("sqrt_s 500", "l2 0.0001", *used)}
+    assert len(series(points(found))) == 1
+    default = cells(table(sqrt_s="0.0", l2="0.0", network="mlp"), table(sqrt_s=0, l2=""))
+    assert {cell.setting for cell in default} == {used}
+    (named,) = {(cell.process, cell.seed) for cell in cells(table(process="12345678", seed=12_345_678))}
+    assert named == ("12345678", 12_345_678)
 
 
 def test_the_longest_pair_of_a_ladder_counts() -> None:

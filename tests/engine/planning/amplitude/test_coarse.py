@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
-from isoplan.engine.planning.amplitude import Anchor, PublishedLaw, of_mse, plan_amplitude, to_json
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.precision import number
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.evidence import Anchor, PublishedLaw
+from isoplan.engine.planning.amplitude.precision import number, of_mse
+from isoplan.engine.planning.amplitude.reply import document, sentence, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude
 from isoplan.engine.planning.answer.document import to_csv, to_markdown
 
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)

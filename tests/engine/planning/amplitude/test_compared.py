@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from isoplan.data.amplitudes import published_laws
-from isoplan.engine.planning.amplitude import read_cells
-from isoplan.engine.planning.amplitude.compared import PLAIN, along, side_by_side, trained_laws
+from isoplan.engine.planning.amplitude.cell_laws import PLAIN, along, side_by_side, trained_laws
+from isoplan.engine.planning.amplitude.cells import read_cells
 from tests.engine.planning.amplitude.trained import table
 
 CELLS = read_cells(

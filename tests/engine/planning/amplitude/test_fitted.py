@@ -10,23 +10,12 @@ import pytest
 
 from isoplan.data.amplitudes import best_laws
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import (
-    Anchor,
-    anchors_of,
-    as_text,
-    most_anchors,
-    of_error,
-    of_mse,
-    plan_amplitude,
-    plan_fitted,
-    plan_trained,
-    rows,
-    spread_of,
-    to_json,
-)
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.line import fit_line
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors, spread_of
+from isoplan.engine.planning.amplitude.evidence import Anchor, fit_line
+from isoplan.engine.planning.amplitude.precision import of_error, of_mse
+from isoplan.engine.planning.amplitude.reply import as_text, document, rows, sentence, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
 from isoplan.engine.quantities import count
 from tests.engine.planning.amplitude.trained import cells, of, table
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import Anchor, anchors_of
-from isoplan.engine.planning.amplitude.line import Line, fit_line
+from isoplan.engine.planning.amplitude.cells import anchors_of
+from isoplan.engine.planning.amplitude.evidence import Anchor, Line, fit_line
 from tests.engine.planning.amplitude.trained import of
 
 

@@ -9,30 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.amplitudes_laws.laws import local_slopes
 from isoplan.data.amplitudes import published_law, trained_cells
 from isoplan.data.files import path
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.amplitude import (
-    AmplitudePlan,
-    Anchor,
-    Point,
-    Precision,
-    anchors_of,
-    as_text,
-    by_error,
-    check_kind,
-    most_anchors,
-    of_error,
-    of_mse,
-    plan_amplitude,
-    plan_fitted,
-    plan_trained,
-    spread_of,
-    to_json,
-)
-from isoplan.engine.planning.amplitude.cell_law import data_law, local_slopes
-from isoplan.engine.planning.amplitude.document import document
-from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.cell_laws import data_law
+from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_error, most_anchors, spread_of
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, check_kind, of_error, of_mse
+from isoplan.engine.planning.amplitude.reply import as_text, document, sentence, to_json
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
 from tests.engine.planning.amplitude.trained import cells, table
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from isoplan.engine.planning.amplitude import Point, TrainedCell, most_anchors, read_cells
+from isoplan.engine.planning.amplitude.cells import Point, TrainedCell, most_anchors, read_cells
 
 POINTS = (100, 300, 1000, 3000, 10_000, 30_000)
 

@@ -25,8 +25,9 @@ from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.hardware import Machine, find_device
 from isoplan.engine.planning import amplitude, recommender, repeat
-from isoplan.engine.planning.amplitude import document as of_amplitude
-from isoplan.engine.planning.amplitude.document import document as amplitude_document
+from isoplan.engine.planning.amplitude import reply as of_amplitude
+from isoplan.engine.planning.amplitude.precision import of_error, of_mse
+from isoplan.engine.planning.amplitude.reply import document as amplitude_document
 from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import HOMES
@@ -132,10 +133,10 @@ def recipe(folder: Path, *, own: bool) -> Case:
 
 def precise(folder: Path, *, own: bool) -> Case:
     if own:
-        target = amplitude.of_error(0.001, 1.5)
+        target = of_error(0.001, 1.5)
         found = amplitude.plan_amplitude(5, target, [CHEAP], None, best_laws(), floor=1e-8, fixed_energy=True)
     else:
-        found = amplitude.plan_amplitude(4, amplitude.of_mse(1e-6), (), published_law("Zggg"), best_laws())
+        found = amplitude.plan_amplitude(4, of_mse(1e-6), (), published_law("Zggg"), best_laws())
     made = amplitude_document(found)
     return Case(made, "from isoplan.engine.planning.amplitude import to_json\nshown = to_json(plan)", dict(made.body))
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.amplitudes.surrogate import dimension
-from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
+from isoplan.trainers.amplitudes.surrogate import accuracy
+from isoplan.trainers.amplitudes.surrogate.accuracy import two_nn
 
 RNG = np.random.default_rng(5)
 
@@ -45,12 +45,12 @@ def test_the_estimate_is_that_of_all_ratios_by_maximum_likelihood() -> None:
     points = flat(3)
     distances = np.sort(cdist(points[:1000], points[:1000]), axis=1)
     by_hand = 1000 / np.log(distances[:, 2] / distances[:, 1]).sum()
-    assert dimension._one(points[:1000]) == pytest.approx(by_hand, rel=0.08)
+    assert accuracy._one(points[:1000]) == pytest.approx(by_hand, rel=0.08)
 
 
 def test_points_that_are_there_twice_are_left_out() -> None:
     points = flat(2)
-    assert dimension._one(np.concatenate([points, points[:500]])) == pytest.approx(dimension._one(points), rel=0.1)
+    assert accuracy._one(np.concatenate([points, points[:500]])) == pytest.approx(accuracy._one(points), rel=0.1)
 
 
 def test_what_says_nothing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_what_says_nothing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> N
         two_nn(flat(2), 1001)
     with pytest.raises(PlannerError, match="Only 1 of 500 points differ"):
         two_nn(np.ones((1000, 3)), 500)
-    monkeypatch.setattr(dimension, "find_spec", lambda name: None)
+    monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
     with pytest.raises(
         PlannerError, match=r"needs scikit-dimension: install it with pip install 'isoplan\[amplitudes\]'"
     ):
@@ -68,6 +68,6 @@ def test_what_says_nothing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_nothing_is_imported_before_it_is_needed() -> None:
-    text = Path(dimension.__file__).read_text()
+    text = Path(accuracy.__file__).read_text()
     assert "\nfrom skdim" not in text
     assert "\nfrom sklearn" not in text

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from isoplan.trainers.amplitudes.surrogate.accuracy import errors
-from isoplan.trainers.amplitudes.surrogate.standard import Standard
+from isoplan.trainers.amplitudes.surrogate.preprocessing import Standard
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(-3, 2, 20_000)

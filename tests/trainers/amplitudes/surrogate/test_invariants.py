@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.amplitudes.source import fixed_energy, make_toy_events
-from isoplan.trainers.amplitudes.surrogate import invariants
-from isoplan.trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
+from isoplan.trainers.amplitudes.surrogate import preprocessing
+from isoplan.trainers.amplitudes.surrogate.preprocessing import freedoms, inputs, log_invariants, pairs, unfit_momenta
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
 
 MOMENTA = make_toy_events("ttH", 50, 1).momenta
@@ -70,6 +70,6 @@ def test_the_row_is_that_of_all_events_however_they_are_looked_at(monkeypatch: p
     momenta[37, 2] = momenta[41, 2] = [5, 0, 0, 5]
     said = "Row 37 (counted from 0): p_i . p_j of particles 0 and 2 is 0 GeV^2 and has no logarithm: "
     for at_once in (1, 35, 10**6):
-        monkeypatch.setattr(invariants, "AT_ONCE", at_once)
+        monkeypatch.setattr(preprocessing, "AT_ONCE", at_once)
         assert unfit_momenta(momenta, chosen) == f"{said}leave out events with collinear or soft particles."
         assert unfit_momenta(MOMENTA, chosen) == ""

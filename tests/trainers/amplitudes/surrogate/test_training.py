@@ -12,10 +12,11 @@ torch = pytest.importorskip("torch")
 
 from isoplan.trainers.amplitudes.cell import AmplitudeCell  # noqa: E402
 from isoplan.trainers.amplitudes.phase_space import sampler as adapting  # noqa: E402
+from isoplan.trainers.amplitudes.source import Data  # noqa: E402
 from isoplan.trainers.amplitudes.surrogate import training  # noqa: E402
 from isoplan.trainers.amplitudes.surrogate.shape import Shape  # noqa: E402
 from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer  # noqa: E402
-from isoplan.trainers.amplitudes.surrogate.training import Sets, fit, looked_every  # noqa: E402
+from isoplan.trainers.amplitudes.surrogate.training import fit, looked_every  # noqa: E402
 from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
 
@@ -160,7 +161,7 @@ def noise(x: np.ndarray) -> np.ndarray:
 
 def test_pulls_have_width_one_where_the_noise_is_known(tmp_path: Path) -> None:
     cell = SMALL.model_copy(update={"points": 8000, "objective": "heteroscedastic", "target": "raw"})
-    found = fit(cell, Shape(1, 32, 2, 2), 1500, Sets(toy(8000, 0), toy(2000, 1), toy(8000, 2)), Silent(tmp_path))
+    found = fit(cell, Shape(1, 32, 2, 2), 1500, Data(toy(8000, 0), toy(2000, 1), toy(8000, 2)), Silent(tmp_path))
     assert found["pull_width"] == pytest.approx(1, abs=0.1)
     assert found["pull_mean"] == pytest.approx(0, abs=0.1)
     assert found["within_1"] == pytest.approx(0.683, abs=0.03)

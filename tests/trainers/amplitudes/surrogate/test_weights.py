@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.files import write_events
 from isoplan.trainers.amplitudes.source import make_toy_events
 from isoplan.trainers.amplitudes.surrogate import training
 from isoplan.trainers.amplitudes.surrogate.accuracy import calibration, errors, write_pulls
-from isoplan.trainers.amplitudes.surrogate.standard import Standard, effective, quantiles, relative
+from isoplan.trainers.amplitudes.surrogate.preprocessing import Standard, effective, quantiles, relative
 from isoplan.trainers.cell import Stopped
 from tests.trainers.jets.stream import Silent
 

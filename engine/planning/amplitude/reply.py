@@ -1,20 +1,32 @@
-"""Text, table rows and JSON of an amplitude plan."""
+"""The answer to "Precision" in words, as a table, as JSON and as a document."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 from isoplan.engine.fitting.types.warnings import by_level
-from isoplan.engine.planning.amplitude.needs import Need
-from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.evidence import Anchor
+from isoplan.engine.planning.amplitude.needs import Exponent, Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan, Size
 from isoplan.engine.planning.amplitude.precision import Precision, asked, number, relative_error
-from isoplan.engine.planning.amplitude.sizes import Size
+from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import aligned, decades
+from isoplan.engine.planning.answer.quantity import OUT_OF_REACH, Quantity
+from isoplan.engine.planning.answer.script import call, script
 from isoplan.engine.planning.plan.support import MARKED
+from isoplan.engine.planning.questions.answer import Answer, Part, Table
+from isoplan.engine.quantities import power10
 
+AMPLITUDE = "isoplan.engine.planning.amplitude"
+HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted")}
+HOMES |= {name: "isoplan.data.amplitudes" for name in ("best_laws", "published_law")}
+SMALLEST = 1e-3
+"""Smallest MSE that the name of an answer states without a power of ten."""
 SCHEMA = 1
 UNBOUNDED = "unbounded"
+COLUMNS = ("Quantity", "Range", "From")
 LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
@@ -25,16 +37,22 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
         (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
         *([("Measured errors", plan.measured, "", f"trained cells of {plan.process}")] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension}", "", phase_space(plan)),
-        ("Conservative exponent", f"{plan.exponent.value:.3g}", "", plan.exponent.source),
+        *((label, f"{exponent.value:.3g}", "", exponent.source) for label, exponent in _exponents(plan)),
     ]
-    for need in plan.needs:
-        if need.slow != plan.exponent:
-            found.append((f"Conservative exponent of {need.axis}", f"{need.slow.value:.3g}", "", need.slow.source))
-        if need.fast is not None:
-            found.append((f"Optimistic exponent of {need.axis}", f"{need.fast.value:.3g}", "", need.fast.source))
     sizes = [(label, getattr(plan, name)) for name, label in LABELS.items()]
     found += [(label, span(size), "" if _unbounded(size) else size.unit, size.note) for label, size in sizes]
     return tuple(found)
+
+
+def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
+    """Return the conservative exponent of the plan, and those of each axis that differ from it."""
+    found = [("Conservative exponent", plan.exponent)]
+    for need in plan.needs:
+        if need.slow != plan.exponent:
+            found.append((f"Conservative exponent of {need.axis}", need.slow))
+        if need.fast is not None:
+            found.append((f"Optimistic exponent of {need.axis}", need.fast))
+    return found
 
 
 def phase_space(plan: AmplitudePlan) -> str:
@@ -149,3 +167,74 @@ def _need(need: Need) -> dict[str, Any]:
         **{name: e and {"value": e.value, "halved": e.halved, "source": e.source} for name, e in exponents.items()},
         "curve": {"x": need.x.tolist(), "slow": need.slow_loss.tolist(), "fast": need.fast_loss.tolist()},
     }
+
+
+def document(plan: AmplitudePlan) -> Document:
+    """Return ``plan``, made with the bundled laws, as a document; each range has one line per end."""
+    notes = warned(plan.warnings)
+    return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
+
+
+def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
+    target = plan.target
+    return (
+        (f"Target {target.measure}", Quantity(target.mse, note="given")),
+        *([] if target.relative is None else [(f"Target {target.name}", Quantity(target.relative))]),
+        *([("Measured errors", plan.measured)] if plan.measured else []),
+        ("Dimension d of the phase space", f"{plan.dimension} ({phase_space(plan)})"),
+        *((label, Quantity(exponent.value, note=exponent.source)) for label, exponent in _exponents(plan)),
+        *(line for name, label in LABELS.items() for line in _ends(label, getattr(plan, name))),
+        *([("What the fitted law changed", plan.change)] if plan.change else []),
+    )
+
+
+def _ends(label: str, size: Size) -> list[Line]:
+    """Return one line for a size that is a single number, two for a range."""
+    if size.least is None or size.least == size.most:
+        at_most = f"{label}, at most" if size.least is None and size.most is not None else label
+        return [(at_most, _end(size.most, size))]
+    return [(f"{label}, optimistic", _end(size.least, size)), (f"{label}, conservative", _end(size.most, size))]
+
+
+def _end(x: float | None, size: Size) -> Quantity:
+    if x is not None and math.isinf(x):
+        return Quantity(None, OUT_OF_REACH, OUT_OF_REACH, size.unit, note=size.note)
+    return Quantity(x, unit=size.unit, note=size.note)
+
+
+def _script(plan: AmplitudePlan) -> str:
+    if not plan.anchors and plan.law is None:
+        return script(sentence(plan), [f"print({sentence(plan)!r})"], HOMES)
+    target, anchors = _precision(plan.target), f"[{', '.join(map(_anchor, plan.anchors))}]"
+    given = ["best_laws()", f"floor={plan.floor!r}", f"fixed_energy={plan.fixed_energy!r}"]
+    if (law := plan.law) is None:
+        lines = call("plan", "plan_fitted", [repr(plan.process), repr(plan.n_f), target, anchors, *given])
+    else:
+        named = ", ".join(map(repr, (law.process, law.axis, law.held, law.network)))
+        lines = call("plan", "plan_amplitude", [repr(plan.n_f), target, anchors, f"published_law({named})", *given])
+    return script(sentence(plan), [*lines, "print(as_text(plan))"], HOMES)
+
+
+def _precision(target: Precision) -> str:
+    kind = "" if target.kind == "rms" else f", kind={target.kind!r}"
+    return f"Precision({target.mse!r}, {target.sigma!r}{kind})"
+
+
+def _anchor(anchor: Anchor) -> str:
+    given = {one.name: getattr(anchor, one.name) for one in fields(anchor)}
+    return f"Anchor({', '.join(f'{name}={x!r}' for name, x in given.items() if x is not None)})"
+
+
+def answer(plan: AmplitudePlan) -> Answer:
+    """Return ``plan``, made with the bundled laws, as the answer on the page, in the terminal and in Python."""
+    shown = tuple((what, x if x == "-" else f"{x} {unit}".strip(), note) for what, x, unit, note in rows(plan))
+    table = Table(COLUMNS, shown, "The plan in numbers.")
+    remarks = (plan.change,) if plan.change else ()
+    return Answer(
+        plan, as_text(plan), document(plan), plan.warnings, _name(plan), remarks=remarks, parts=(Part(table),)
+    )
+
+
+def _name(plan: AmplitudePlan) -> str:
+    mse = plan.target.mse
+    return f"MSE {f'{mse:.3g}' if SMALLEST <= mse else power10(mse)}, {plan.n_f} particles"

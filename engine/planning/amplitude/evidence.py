@@ -1,0 +1,199 @@
+"""Runs from which a plan is scaled: anchors, the straight line through them, and published laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit, Interval
+
+Axis = Literal["D", "N", "C"]
+ONSET = {"D": 1e3, "C": 1e12}
+"""Smallest D and C (FLOPs) at which the published power laws hold (amplitudes, Secs. 4.1 and 5). Below them losses fall
+more slowly.
+"""
+LIMITED = 0.10
+"""Relative change of the loss on doubling the other axes, below which an axis limits the run."""
+LOSS_ERROR = 0.10
+"""Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
+UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A run limited by ``axis``, with ``loss`` at ``x`` points, parameters or FLOPs.
+
+    ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss fell when the
+    other axes were doubled. It is negative if the loss rose, and None if this was not tried. A data anchor also has
+    ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one pass over one point; None: 6 N). Raises
+    PlannerError if the anchor is not limited by its axis, or lies before the onset of the power law.
+    """
+
+    axis: Axis
+    x: float
+    loss: float
+    N: float | None = None
+    epochs: float | None = None
+    flops_per_sample: float | None = None
+    doubled: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {
+            f"number of {UNITS[self.axis]}": self.x,
+            "loss": self.loss,
+            "N": self.N,
+            "number of epochs": self.epochs,
+        }
+        for name, value in (given | {"number of FLOPs a point": self.flops_per_sample}).items():
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise PlannerError(f"The anchor's {name} is {value:g}: give a positive number.")
+        onset = ONSET.get(self.axis, 0.0)
+        if self.x < onset:
+            raise PlannerError(
+                f"The anchor at {self.axis} = {self.x:g} lies before the onset of the power law: train one with "
+                f"{self.axis} of at least {onset:g} {UNITS[self.axis]}."
+            )
+        if self.doubled is not None and not abs(self.doubled) < LIMITED:
+            raise PlannerError(_unconverged(self.axis, self.x, self.doubled))
+
+
+def _unconverged(axis: Axis, x: float, fell: float) -> str:
+    """Return why an anchor whose loss ``fell`` by this fraction is refused, and what to do."""
+    others = " and ".join(name for name in "DNC" if name != axis)
+    if not math.isfinite(fell):
+        return (
+            f"doubled: {fell:g} is not a relative change of a loss. Give its decrease, such as 3 %, or -3 % for an "
+            "increase."
+        )
+    if fell > 0:
+        return (
+            f"The anchor at {axis} = {x:g} is not limited by {axis}: doubling {others} lowered its loss by "
+            f"{100 * fell:.3g} %; raise them until that is below 10 %."
+        )
+    return (
+        f"The anchor at {axis} = {x:g} is not converged: doubling {others} raised its loss by {-100 * fell:.3g} %; "
+        "lower the learning rate, or average more seeds, until the loss changes by less than 10 %."
+    )
+
+
+def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
+    """Return the anchors on ``axis``, sorted by x."""
+    return tuple(sorted((a for a in anchors if a.axis == axis), key=lambda a: a.x))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Straight line ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``) through n anchors.
+
+    ``error`` is the relative error of one loss, ``lever`` the sum of (ln X - middle)^2.
+    """
+
+    n: int
+    middle: float
+    height: float
+    alpha: float
+    error: float
+    lever: float
+
+    @property
+    def alpha_error(self) -> float:
+        """Standard error of the exponent."""
+        return self.error / math.sqrt(self.lever)
+
+    def at(self, x: float) -> float:
+        """Return loss - floor at ``x``."""
+        return math.exp(self.height - self.alpha * (math.log(x) - self.middle))
+
+    def ends(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the upper and the lower end of the 68 % band of loss - floor at ``x`` (k,), each of shape (k,)."""
+        off = np.log(x) - self.middle
+        middle, half = self.height - self.alpha * off, self.error * np.sqrt(1 / self.n + off**2 / self.lever)
+        return np.exp(middle + half), np.exp(middle - half)
+
+    def solve(self, excess: float) -> Interval:
+        """Return where the lower and the upper end of the band reach ``excess`` (Fieller's theorem).
+
+        If the exponent is compatible with 0, the band's upper end rises again and the upper value is inf. In this case
+        the lower value is the middle of the anchors if the band is already that low there.
+        """
+        gap, square = self.height - math.log(excess), self.error**2
+        a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
+        root = math.sqrt(max(b * b - a * c, 0.0))
+        if a <= 0 and (gap <= 0 or c <= 0):
+            return math.exp(self.middle), math.inf
+        low = c / (b + root) if b > 0 else (b - root) / a  # avoids the difference of two similar numbers
+        with np.errstate(over="ignore"):
+            ends = np.exp(self.middle + np.array([low, (b + root) / a if a > 0 else math.inf]))
+        return float(ends[0]), float(ends[1])
+
+
+def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
+    """Fit the line through the ``anchors`` of one axis by least squares of logs, with K fixed at ``floor``.
+
+    The error of the losses is 10 % (amplitudes, App. C), or their scatter around the line if this is larger. Raises
+    PlannerError for fewer than two places, for a loss at or below the floor, and if the loss does not fall.
+    """
+    axis = anchors[0].axis
+    if any(a.loss <= floor for a in anchors):
+        raise PlannerError(f"A loss of the law is at or below the floor {floor:g}: give a lower floor.")
+    x, y = np.log([a.x for a in anchors]), np.log([a.loss - floor for a in anchors])
+    if len(np.unique(x)) < 2:
+        raise PlannerError(
+            f"A law needs runs at two values of {axis} or more that {axis} limits: train one at another {axis}."
+        )
+    lever = float(np.sum((x - x.mean()) ** 2))
+    alpha = -float((x - x.mean()) @ y) / lever
+    if alpha <= 0:
+        raise PlannerError(
+            f"The loss of the runs does not decrease with {axis}, so {axis} does not limit it. Increase the other "
+            f"axes, or give other runs."
+        )
+    left = y - y.mean() + alpha * (x - x.mean())
+    scatter = math.sqrt(float(left @ left) / (len(anchors) - 2)) if len(anchors) > 2 else 0.0
+    return Line(len(anchors), float(x.mean()), float(y.mean()), alpha, max(LOSS_ERROR, scatter), lever)
+
+
+@dataclass(frozen=True)
+class PublishedLaw:
+    """A published power law ``fit`` of the MSE against ``axis``. ``held`` gives the fixed size, as in ``N = 1e6``.
+
+    ``network`` is its architecture and training loss. ``raw`` marks networks trained on raw amplitudes. ``table`` is
+    the number of the table that prints it. ``beside`` are the laws of the same process and network against the other
+    axes, at their largest fixed size.
+    """
+
+    process: str
+    n_f: int
+    axis: Axis
+    held: str
+    network: str
+    raw: bool
+    table: str
+    fit: Fit
+    beside: tuple[PublishedLaw, ...] = ()
+
+    @property
+    def held_value(self) -> float:
+        """Fixed size as a number: parameters for a law against D, points for a law against N or C."""
+        return float(self.held.partition("=")[2])
+
+    @property
+    def alpha(self) -> float:
+        """Published exponent."""
+        return float(self.fit.values["alpha"])
+
+    @property
+    def floor(self) -> float:
+        """K, the limit of the loss at the fixed size."""
+        return float(self.fit.values["K"])
+
+    @property
+    def measured(self) -> Interval:
+        """Range of the axis in the fitted data."""
+        return self.fit.data.ranges[self.axis]

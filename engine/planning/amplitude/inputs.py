@@ -1,0 +1,150 @@
+"""Inputs of "Precision", and the plan that answers them, on the page, in the terminal and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude.cells import TrainedCell, by_error, most_anchors, spread_of
+from isoplan.engine.planning.amplitude.evidence import Anchor, Axis, PublishedLaw
+from isoplan.engine.planning.amplitude.plan import AXES, AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_kind, of_error, of_mse
+from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
+from isoplan.engine.planning.amplitude.trained import plan_trained
+from isoplan.engine.planning.scenario.fields import Field, Place, Texts
+from isoplan.engine.quantities import parse_number, parse_share
+
+MSE, ERROR = TARGETS = (
+    Field("target_mse", "Target MSE of the standardised log amplitude; for laws of ttH, of the raw amplitude.",
+          "Target MSE"),
+    Field("target_error", "Target relative error instead, 0.001 or 0.1%; an RMS error requires --sigma.",
+          "Target relative error", read=parse_share),
+)  # fmt: skip
+SIGMA = Field("sigma", "Standard deviation of log A over the points.", "Standard deviation of log A", hint="not known")
+LAW = (
+    Field("process", "Published process instead: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg."),
+    Field("axis", "The axis of the published law: D (the usual one), C or N."),
+    Field("held", 'Value of the other axis in the published law, "N = 1e6".'),
+    Field("network", 'Its architecture and loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
+)
+FLOOR = Field(
+    "floor", "Noise of the amplitudes [MSE].", "Floor of the loss [MSE]", start="0", default="0", said="floor",
+    tip="Noise of the amplitudes: zero at tree level, the accuracy of the integrals for loops. Or the limit of the "
+    "loss for infinitely many points.",
+)  # fmt: skip
+NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
+"""Options that require another option."""
+OF_ANCHOR = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
+"""Names of the numbers of an anchor, as they are typed."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Published laws and trained cells that a plan can use.
+
+    ``best`` are laws of all processes. ``find_law`` returns the law of a process, an axis, the value of the other axis
+    and a network. ``cells`` reads the trained cells.
+    """
+
+    best: Sequence[PublishedLaw]
+    find_law: Callable[..., PublishedLaw]
+    cells: Callable[[], Iterable[TrainedCell]]
+
+
+def read_plan(
+    n_f: int,
+    texts: Texts,
+    place: Place,
+    sources: Sources,
+    anchors: Sequence[Anchor] = (),
+    *,
+    fixed_energy: bool = False,
+) -> AmplitudePlan:
+    """Return the plan for ``n_f`` final-state particles and the typed ``texts``, by the name of their options.
+
+    The scale is that of the trained cells of the process ``trained``, of the published law of ``process``, or of
+    ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no plan.
+    """
+    process, trained = texts.get("process", ""), texts.get("trained", "")
+    _check_evidence(texts, bool(anchors), fixed_energy, place)
+    floor, kind = FLOOR.value(texts["floor"], place), check_kind(texts["error"], _named("error", place))
+    if kind != "rms" and not texts.get(ERROR.name):
+        raise PlannerError(_missing("error", ERROR.name, place))
+    if trained:
+        points = most_anchors(by_error(sources.cells(), kind), trained)
+        goal = _read_target(texts, kind, place, spread_of(points))
+        return plan_trained(n_f, goal, points, sources.best, floor)
+    if process:
+        network = texts.get("network", "")
+        place_of_law = (texts.get("axis") or "D", texts.get("held", ""), *([network] if network else []))
+        law = sources.find_law(process, *place_of_law)
+        goal = _read_target(texts, kind, place)
+        return plan_amplitude(n_f, goal, (), law, sources.best, floor=floor, fixed_energy=fixed_energy)
+    goal = _read_target(texts, kind, place)
+    return plan_fitted("", n_f, goal, anchors, sources.best, floor=floor, fixed_energy=fixed_energy)
+
+
+def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Place) -> None:
+    """Raise PlannerError for an option without the option that it requires, and for more than one evidence."""
+    trained = texts.get("trained", "")
+    for name, needed in NEEDS.items():
+        if texts.get(name) and not texts.get(needed):
+            raise PlannerError(_missing(name, needed, place, "the process" if needed == "trained" else "it"))
+    if sum(map(bool, (trained, anchored, texts.get("process")))) > 1:
+        raise PlannerError(
+            "Trained cells, anchors and a published law exclude each other, because each fixes the scale. Give one of "
+            "them."
+        )
+    if trained and fixed_energy:
+        raise PlannerError(
+            f"{_named('fixed_energy', place)} is not possible with {_option('trained', place)}, because the cells "
+            "contain their energies. Leave it out."
+        )
+
+
+def _option(name: str, place: Place) -> str:
+    return Field(name, "").option if place == "terminal" else name
+
+
+def _named(name: str, place: Place) -> str:
+    """Return the name of an option at the start of a sentence."""
+    return _option(name, place) if place == "terminal" else f"Option {name}"
+
+
+def _missing(name: str, needed: str, place: Place, add: str = "it") -> str:
+    option = _option(name, place)
+    return f"{_named(name, place)} requires {_option(needed, place)}. Add {add}, or leave {option} out."
+
+
+def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = None) -> Precision:
+    """Return the target. The standard deviation of log A is the typed one, otherwise the ``known`` one of cells."""
+    mse, error, sigma = (texts.get(field.name, "") for field in (MSE, ERROR, SIGMA))
+    if bool(mse) == bool(error):
+        if place == "terminal":
+            raise PlannerError(f"Ask one question: give either {MSE.option} or {ERROR.option}.")
+        raise PlannerError(f"Options {MSE.name}, {ERROR.name}: give exactly one of them.")
+    spread = SIGMA.value(sigma, place) if sigma else known
+    return of_mse(MSE.value(mse, place), spread) if mse else of_error(ERROR.value(error, place), spread, kind)
+
+
+def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
+    """Return the anchor of typed numbers by the names ``OF_ANCHOR``; the first name is the axis that limits it.
+
+    ``option`` names the option in sentences. Raises PlannerError if a number cannot be read, and with the sentence
+    ``usage`` if the axis or the loss is missing.
+    """
+    numbers = {
+        name: (parse_share if name == "doubled" else parse_number)(text, f"{name} of {option}")
+        for name, text in texts.items()
+    }
+    axis = next(iter(numbers), "")
+    if axis not in AXES or "loss" not in numbers:
+        raise PlannerError(usage)
+    return make_anchor(axis, numbers[axis], numbers)
+
+
+def make_anchor(axis: Axis, x: float, numbers: Mapping[str, float]) -> Anchor:
+    """Return the anchor at ``x`` on ``axis`` with the other ``numbers`` by the names ``OF_ANCHOR``."""
+    return Anchor(axis, x, numbers["loss"], N=numbers.get("N"), epochs=numbers.get("epochs"),
+                  flops_per_sample=numbers.get("flops"), doubled=numbers.get("doubled"))  # fmt: skip
