@@ -153,7 +153,11 @@ def _fill(family: Family[Any], texts: dict[str, str]) -> None:
 
 def _read(root: Path, sent: Any) -> None:
     """Read the uploaded file into the form."""
-    grid = parse_grid(_text(sent), root, sent.name)
+    try:
+        text = str(sent.getvalue().decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PlannerError(f"{sent.name} is not a text file. Write the grid as TOML in UTF-8.") from None
+    grid = parse_grid(text, root, sent.name)
     texts = {field: type_field(asked) for field, asked in grid.asked.items()}
     for field, text in texts.items():
         if len(text) > LONGEST:
@@ -161,13 +165,6 @@ def _read(root: Path, sent: Any) -> None:
                 f"{sent.name} has too many values of {field} for this form. Run it with `isoplan train`."
             )
     _fill(find_family(grid.family, root), {"grid_name": grid.name, **texts})
-
-
-def _text(sent: Any) -> str:
-    try:
-        return str(sent.getvalue().decode("utf-8"))
-    except UnicodeDecodeError:
-        raise PlannerError(f"{sent.name} is not a text file. Write the grid as TOML in UTF-8.") from None
 
 
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
