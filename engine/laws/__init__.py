@@ -8,8 +8,8 @@ from isoplan.engine.laws.catalogue.isoflop import ENVELOPE, ISOFLOP
 from isoplan.engine.laws.catalogue.kaplan import KAPLAN
 from isoplan.engine.laws.catalogue.power import broken_power_law, metric_map, power_law
 from isoplan.engine.laws.catalogue.repeated_data import DATA_CONSTRAINED, THRESHOLD, repetition
+from isoplan.engine.laws.expression import EXAMPLE, typed_law
 from isoplan.engine.laws.law import Derived, Law, Param, Point
-from isoplan.engine.laws.typed import EXAMPLE, typed_law
 
 LAWS: tuple[Law, ...] = (
     CHINCHILLA,

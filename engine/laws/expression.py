@@ -1,16 +1,24 @@
-"""A law given by one formula: value, derivatives and LaTeX come from its tree."""
+"""Laws given by one formula, in the catalogue or typed by the user, such as ``E + A/N^alpha + B/D^beta``.
+
+Value, derivatives and LaTeX come from the tree of the formula. Names of columns are variables, and all other names are
+parameters. A parameter in the base of a power is positive; others are free unless the user gives bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.formula import Formula, as_latex, jet, symbol, value
-from isoplan.engine.laws.law import Law
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import Formula, Node, as_latex, cut, jet, names, nodes, parse_formula, short, symbol, value
+from isoplan.engine.laws import numeric
+from isoplan.engine.laws.law import Law, Param
 from isoplan.engine.laws.terms import Values
 
 ENDLESS = 1e300
@@ -80,3 +88,145 @@ class FormulaLaw(Law):
 
 def _named(columns: Mapping[str | None, Floats]) -> dict[str, Floats]:
     return {name: x for name, x in columns.items() if name is not None}
+
+
+EXAMPLE = "E + A/N^alpha + B/D^beta"
+MOST = 12
+"""Largest number of parameters."""
+Bound = tuple[str, float | None, float | None]
+
+
+@lru_cache(maxsize=256)
+def typed_law(
+    text: str, bounds: tuple[Bound, ...] = (), columns: tuple[str, ...] = (), turned: bool = False
+) -> FormulaLaw:
+    """Return the law in ``text``, with ``bounds`` (name, low, high; None is open) on parameters.
+
+    N, D, C, U and epochs are always columns; ``columns`` are additional ones. ``turned``: a larger value is better.
+    Raises PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for a bad
+    bound.
+    """
+    if not text.strip():
+        raise PlannerError(f"The law formula needs a formula: type one such as {EXAMPLE}.")
+    formula = parse_formula(text)
+    variables = formula.names & {*ORDER, *columns}
+    unknown = sorted(formula.quoted - variables)
+    if unknown:
+        raise PlannerError(
+            f"The formula {short(text)} uses {short(unknown[0])}, which is no column of the runs: give a metric or "
+            "hyperparameter this name on the Data page, or leave the quotes out to make it a parameter."
+        )
+    if not variables:
+        raise PlannerError(
+            f"The formula {short(text)} uses no column: a law reads N, D, C, U, epochs, or a metric or hyperparameter "
+            "by its name; upper and lower case differ."
+        )
+    found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
+    parameters = tuple(dict.fromkeys(found))
+    if not parameters:
+        raise PlannerError(f"The formula {short(text)} has no parameter, so there is nothing to fit.")
+    if len(parameters) > MOST:
+        listed = cut(", ".join(parameters))
+        raise PlannerError(
+            f"The formula {short(text)} has {len(parameters)} parameters ({listed}): use at most {MOST}."
+        )
+    made = formula_law("formula", "Typed formula", formula, bounds, variables)
+    return replace(
+        made,
+        summary=formula.text,
+        reference="typed by the user",
+        needs="every column that the formula reads, and more runs than it has parameters.",
+        turned=turned,
+        symbol="y" if turned else "L",
+        **_planned(formula, made.axes, -1.0 if turned else 1.0),
+    )
+
+
+def named_law(
+    name: str,
+    title: str,
+    text: str,
+    *,
+    summary: str,
+    reference: str,
+    meanings: Mapping[str, str],
+    bounds: tuple[Bound, ...] = (),
+) -> FormulaLaw:
+    """Return a law of the catalogue from its formula of N, D, C, U or epochs; fits and plans use search.
+
+    ``meanings`` describes each parameter in words; ``bounds`` (name, low, high; None is open) limits them.
+    """
+    formula = parse_formula(text)
+    made = formula_law(name, title, formula, bounds, formula.names & set(ORDER))
+    return replace(
+        made,
+        summary=summary,
+        reference=reference,
+        needs=f"{', '.join(made.axes)} and loss, and more runs than {len(made.params)}.",
+        params=tuple(replace(p, meaning=meanings[p.name]) for p in made.params),
+        **_planned(formula, made.axes, 1.0),
+    )
+
+
+def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ...], variables: Set[str]) -> FormulaLaw:
+    """Return the law of ``formula``; names that are not ``variables`` are parameters, in the order of the text."""
+    found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
+    parameters = tuple(dict.fromkeys(found))
+    ends = _bounds(formula, parameters, bounds)
+    axes = sorted(variables)
+    return FormulaLaw(
+        name=name,
+        title=title,
+        summary="",
+        terms=(),
+        params=tuple(Param(p, *ends[p], "", "parameter of the formula", symbol(p)) for p in parameters),
+        reference="",
+        needs="",
+        estimator="formula",
+        formula=formula,
+        axis=axes[0] if len(axes) == 1 else None,
+    )
+
+
+def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, Any]:
+    """Return frontier and least compute of a formula of N and D, or of N, D or C alone; empty for other formulas."""
+    if len(axes) == 1 and axes[0] in ("N", "D", "C"):
+        return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))
+    if set(axes) != {"D", "N"}:
+        return {}
+
+    def loss(v: Values, N: Floats, D: Floats) -> Floats:
+        return sign * value(formula.tree, {**v, "N": N, "D": D})
+
+    return {
+        "frontier": lambda v, C, rule: numeric.frontier(loss, v, C, rule),
+        "least_compute": lambda v, target, rule: numeric.least_compute(loss, v, target, rule),
+    }
+
+
+def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, ...]) -> dict[str, tuple[float, float]]:
+    positive = _positive(formula.tree)
+    ends = {name: (0.0 if name in positive else -np.inf, np.inf) for name in parameters}
+    for name, low, high in bounds:
+        if name not in ends:
+            raise PlannerError(
+                f"{short(name)} has a bound but is no parameter: the formula has {', '.join(parameters)}."
+            )
+        own = ends[name]
+        ends[name] = own[0] if low is None else low, own[1] if high is None else high
+        if not ends[name][0] < ends[name][1]:
+            raise PlannerError(
+                f"The bounds of {name} are {ends[name][0]:g} to {ends[name][1]:g}: the first must be the smaller one."
+            )
+    return ends
+
+
+def _positive(tree: Node) -> frozenset[str]:
+    """Return the names that are, alone or as factors, in the base of a power whose exponent is not a number."""
+    found: set[str] = set()
+    for node in nodes(tree):
+        if node.kind == "chain" and node.operators == ("^",) and names(node.children[1]):
+            base = node.children[0]
+            factors = [part for operator, part in base.links] if "*" in base.operators or "/" in base.operators else []
+            found |= {part.name for part in (base, *factors) if part.kind == "name"}
+    return frozenset(found)

@@ -14,7 +14,7 @@ from isoplan.data.catalogue import Demo
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import ONE_AXIS, Law
-from isoplan.engine.laws.typed import EXAMPLE
+from isoplan.engine.laws.expression import EXAMPLE
 from isoplan.engine.quantities import parse_number
 from isoplan.engine.schema import Runs
 

@@ -18,7 +18,7 @@ from isoplan.app.views.fits import pictures
 from isoplan.engine import laws
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, compare, fit
-from isoplan.engine.laws.typed import typed_law
+from isoplan.engine.laws.expression import typed_law
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.store.database.database import Database

@@ -1,6 +1,6 @@
 """The law L(N, D) = E + A (N + n0)^-alpha + B D^-beta, which is not in the catalogue; written as in CONTRIBUTING."""
 
-from isoplan.engine.laws.typed import named_law
+from isoplan.engine.laws.expression import named_law
 
 SHIFTED = named_law(
     "shifted",
