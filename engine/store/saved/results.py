@@ -47,14 +47,13 @@ class SavedPlan:
     deleted: bool = False
 
 
-def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snapshot: str = "") -> str:
+def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "") -> str:
     """Save a fit under the hash of its specification and data, and return the hash.
 
     An existing fit is unchanged; a deleted one is restored. ``name`` defaults to law and data.
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
-    made_from = snapshot or fit.data.snapshot
-    row = [fit.hash, label, table_id, made_from, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
+    row = [fit.hash, label, table_id, fit.data.snapshot, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

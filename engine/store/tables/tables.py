@@ -1,4 +1,4 @@
-"""Run tables: import, display, map, append, withdraw. Rows are added or marked, never changed.
+"""Run tables: import, display, map, withdraw. Rows are added or marked, never changed.
 
 The data of a table is in ``t_<id>`` under neutral column names. The names in the file are stored separately, so any
 name is allowed. Ids are computed from the bytes (and the sheet), so the same file has the same id in every workspace.
@@ -12,35 +12,32 @@ import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles, RowsOfRun
 from isoplan.engine.store.columns.column import COLUMNS, Column, Conversion
-from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles, with_guesses
+from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles
 from isoplan.engine.store.columns.histories import with_history
-from isoplan.engine.store.columns.mapping import check_roles, like, unknown_column
-from isoplan.engine.store.columns.profile import profile
+from isoplan.engine.store.columns.mapping import check_roles, like
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.damage import disk_full
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.files import sources
 from isoplan.engine.store.files.text import MAX_COLUMNS
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
+from isoplan.engine.store.saved.saved_items import now
 from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles, rows_frame
-from isoplan.engine.store.tables.loading import Loaded, count, load, stored_types
+from isoplan.engine.store.tables.loading import Loaded, load
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
+__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "bring_back"]
 __all__ += [
     "by_name",
-    "column_values",
     "columns",
     "curves_of",
     "curves_within",
@@ -95,7 +92,7 @@ def add(
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
         label = f"{Path(name).name} · {part}" if part else Path(name).name
-        details = (upload.sha256, name, _now(), read_only, False, provenance, ())
+        details = (upload.sha256, name, now(), read_only, False, provenance, ())
         fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
         load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
     return get(db, table_id)
@@ -205,19 +202,6 @@ def restore(db: Database, table_id: str) -> TableInfo:
     return _set_deleted(db, table_id, False)
 
 
-def column_values(db: Database, table_id: str, column: str, limit: int = 200) -> tuple[str, ...]:
-    """Return the distinct values of a column as text, the most frequent first, for a choice among them."""
-    known = columns(db, table_id)
-    position = _position(known, column)
-    shown = sql.label(known[position], position)
-    with db.read() as cursor:
-        rows = cursor.execute(
-            f"SELECT {shown} AS v FROM {sql.data(table_id)} WHERE c{position} IS NOT NULL "
-            f"GROUP BY v ORDER BY count(*) DESC, v LIMIT {int(limit)}"
-        ).fetchall()
-    return tuple(row[0] for row in rows)
-
-
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     """Set the mapping of a table (also of a read-only one: rows do not change).
 
@@ -237,37 +221,6 @@ def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = 
     return found if rows is None else (found if found.rows != "all" else roles).model_copy(update={"rows": rows})
 
 
-def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
-    """Append rows; columns are matched by name, and missing ones stay empty.
-
-    Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
-    """
-    import pandas as pd
-
-    _changeable(db, table_id)
-    known = columns(db, table_id)
-    positions = [_position(known, str(name)) for name in rows.columns]
-    if len(set(positions)) < len(positions):
-        raise PlannerError("The new rows name a column twice: name each column once.")
-    cells = [_cells(rows.iloc[:, i], known[p]) for i, p in enumerate(positions)]
-    table = sql.data(table_id)
-
-    def change(cursor: Cursor) -> None:
-        start = count(cursor, table)
-        fresh = pd.DataFrame({"rid": np.arange(start, start + len(rows))} | _named(positions, cells))
-        cursor.register("fresh", fresh)
-        names = ", ".join(["rid", *(f"c{p}" for p in positions)])
-        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM fresh")
-        cursor.unregister("fresh")
-        names_now = tuple(c.name for c in known)
-        profiled = with_guesses(profile(cursor, table, names_now, stored_types(cursor, table)))
-        body = COLUMNS.dump_json(profiled).decode()
-        cursor.execute("UPDATE tables SET nrows = ?, columns = ? WHERE id = ?", [count(cursor, table), body, table_id])
-
-    db.write(change)
-    return get(db, table_id)
-
-
 def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
     """Mark rows as withdrawn, with a reason; new snapshots leave them out, existing ones keep them."""
     info = _changeable(db, table_id)
@@ -279,7 +232,7 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
     marked = {row for row, _, _ in withdrawn(db, table_id)}
     fresh = [int(i) for i in dict.fromkeys(row_ids) if int(i) not in marked]
     query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
-    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), _now()]).fetchall())
+    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), now()]).fetchall())
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
@@ -345,35 +298,3 @@ def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
         lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
     )
     return get(db, table_id)
-
-
-def _position(known: Sequence[Column], name: str) -> int:
-    found = next((i for i, c in enumerate(known) if c.name == name), None)
-    if found is None:
-        raise unknown_column(name, [c.name for c in known], "of the new rows")
-    return found
-
-
-def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
-    """Return new cells of one column in its stored type, None if empty."""
-    import pandas as pd
-
-    empty = values.isna()
-    try:
-        if column.kind == "number":
-            return pd.to_numeric(values).astype("float64")
-        if column.kind == "date":
-            return pd.to_datetime(values)
-    except (ValueError, TypeError) as error:
-        raise PlannerError(f"Column {column.name!r} holds numbers or dates and a new cell does not: {error}.") from None
-    if column.kind == "bool":
-        return values.astype("boolean")
-    return values.astype("object").where(empty, values.map(str)).where(~empty, None)
-
-
-def _named(positions: Sequence[int], cells: Sequence[pd.Series[Any]]) -> dict[str, Any]:
-    return {f"c{p}": series.array for p, series in zip(positions, cells, strict=True)}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)

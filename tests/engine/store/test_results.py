@@ -18,6 +18,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
 from tests.engine.store.conftest import GRID
+from tests.stored import add_rows
 
 
 def fitted(db: Database, seed: int = 0, bootstrap: int = 20) -> tuple[TableInfo, Fit]:
@@ -29,7 +30,7 @@ def fitted(db: Database, seed: int = 0, bootstrap: int = 20) -> tuple[TableInfo,
 
 def test_a_fit_comes_back_as_it_was(db: Database) -> None:
     table, made = fitted(db)
-    key = results.save_fit(db, made, table_id=table.id, snapshot=made.data.snapshot)
+    key = results.save_fit(db, made, table_id=table.id)
     assert key == made.hash == made.spec.hash(made.data.snapshot)
     again = results.fit(db, key)
     assert again.spec == made.spec
@@ -47,9 +48,9 @@ def test_a_fit_comes_back_as_it_was(db: Database) -> None:
 def test_a_fit_is_made_again_after_rows_were_appended(db: Database) -> None:
     table, made = fitted(db)
     key = results.save_fit(db, made, table_id=table.id)
-    grown = tables.append(db, table.id, tables.frame(db, table.id, limit=10).drop(columns="row id"))
+    add_rows(db, table.id, tables.frame(db, table.id, limit=10).drop(columns="row id"))
     tables.withdraw(db, table.id, [0], "diverged")
-    assert grown.rows == 26
+    assert tables.get(db, table.id).rows == 26
     assert results.rebuild(db, key) == (
         "Made again from its specification and 16 runs: the same parameters and intervals to the last digit."
     )
