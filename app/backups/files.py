@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import archive
 from isoplan.engine.store.database.archive import Entry
 from isoplan.engine.store.database.damage import BACKUP_FILE, FILE
-from isoplan.engine.store.database.owner import OWNER_FILE
+from isoplan.engine.store.database.database import OWNER_FILE
 from isoplan.trainers.backend.cluster.settings import Address, read_settings
 from isoplan.trainers.backend.store.copies import cell_names, frozen, sweep_files
 from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS

@@ -63,8 +63,8 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train the cells of a grid."""
-    from isoplan.app.caps import read_cap
     from isoplan.app.commands.shared.following import outcome
+    from isoplan.app.sweep_costs import read_cap
     from isoplan.app.workspace import default_folder
     from isoplan.trainers.backend.queue.sweep import launch
     from isoplan.trainers.backend.runner.runner_process import need_cluster
@@ -109,7 +109,7 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
     Raises PlannerError if the scheduler is invalid.
     """
-    from isoplan.app.earlier import bundled_cells
+    from isoplan.app.sweep_costs import bundled_cells
     from isoplan.trainers.backend.cluster.machine import this_machine
     from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
     from isoplan.trainers.backend.estimate.forecast import estimate

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.components.scripts import script
+from isoplan.app.components import script
 from isoplan.app.figures.style.theme import Drawing, Theme, paper
 from isoplan.app.views.widgets.markdown import refuse
 from isoplan.engine.errors import PlannerError

@@ -22,7 +22,7 @@ from isoplan.engine.planning.answer.format import number as stated
 from isoplan.engine.quantities import count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.saved.results import SavedActual
 from isoplan.engine.store.tables import tables
 
@@ -116,7 +116,7 @@ def show(db: Database) -> None:
         st.caption(f"{len(kept) - MOST_RESULTS} older results are not shown.")
     names = {p.hash: p.name for p in results.plans(db)}
     gone = {one.id: _label(one, names) for one in results.actuals(db, deleted=True)}
-    deleted("results", gone, lambda key: results.restore_actual(db, key))
+    deleted("results", gone, lambda key: saved_items.restore(db, "actuals", key))
 
 
 def _all(db: Database, kept: list[SavedActual]) -> None:
@@ -141,7 +141,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
             if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
-                results.delete_actual(db, one.id)
+                saved_items.delete(db, "actuals", one.id)
                 st.rerun()
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.planning import actual, limiting, pricing, rules
-from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.parts import escape_markdown
-from isoplan.app.views.widgets.saved_items import deleted, manage, opener
+from isoplan.app.views.widgets.saved_items import deleted, manage, opener, show_answers
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning import Plan
 from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 
 MOST_PLANS = 20
 
@@ -28,9 +27,9 @@ def show(db: Database) -> None:
     if len(kept) > MOST_PLANS:
         st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
-    deleted("plans", gone, lambda key: results.restore_plan(db, key))
+    deleted("plans", gone, lambda key: saved_items.restore(db, "plans", key))
     actual.show(db)
-    saved_items.show_answers(db)
+    show_answers(db)
 
 
 def _saved(db: Database, one: results.SavedPlan) -> None:
@@ -43,8 +42,8 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
                 manage(
                     one.hash,
                     one.name,
-                    lambda name: results.rename_plan(db, one.hash, name),
-                    lambda: results.delete_plan(db, one.hash),
+                    lambda name: saved_items.rename(db, "plans", one.hash, name),
+                    lambda: saved_items.delete(db, "plans", one.hash),
                 )
         st.caption(escape_markdown(plan.sentence))
 

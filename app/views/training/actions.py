@@ -10,7 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from isoplan.app import ingest, workspace
-from isoplan.app.caps import read_cap
+from isoplan.app.sweep_costs import read_cap
 from isoplan.app.views.training.preview import CALLED
 from isoplan.app.views.training.standing import Group, Look, changed, names_in
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences

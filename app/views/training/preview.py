@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from isoplan.app.caps import read_cap
-from isoplan.app.earlier import bundled_cells
+from isoplan.app.sweep_costs import bundled_cells, read_cap
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.quantities import duration, power10, si
 from isoplan.trainers.backend.estimate import forecast

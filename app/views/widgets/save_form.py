@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer.document import Document, to_csv, to_markdow
 from isoplan.engine.planning.answer.latex import to_latex
 from isoplan.engine.spreadsheets import as_text
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import answers
+from isoplan.engine.store.saved import results
 
 Rows = Sequence[Mapping[str, str]]
 File = tuple[Callable[[], str], str, str]
@@ -94,6 +94,6 @@ def keep_answer(db: Database, kind: str, start: str, document: Document) -> None
     """Show the same for an answer that is saved with the link of its page."""
 
     def save(name: str) -> None:
-        answers.save(db, kind, document.body, document.sentence, links.asked(), name)
+        results.save_answer(db, kind, document.body, document.sentence, links.asked(), name)
 
     keep("answer", start, CALLED.get(kind, kind), document, save)

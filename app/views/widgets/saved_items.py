@@ -12,8 +12,8 @@ import streamlit as st
 from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences
 from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import SavedAnswer
+from isoplan.engine.store.saved import results, saved_items
+from isoplan.engine.store.saved.results import SavedAnswer
 
 
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
@@ -81,15 +81,15 @@ def list_places() -> dict[str, Place]:
 
 def show_answers(db: Database, *kinds: str) -> None:
     """Show the saved answers of these ``kinds`` (all if none is given), newest first; nothing if there are none."""
-    kept = answers.all(db, kinds)
+    kept = results.answers(db, kinds)
     if kept:
         st.header("Saved answers", anchor=False)
     for one in kept[:MOST]:
         _saved(db, one)
     if len(kept) > MOST:
         st.caption(f"{len(kept) - MOST} older answers are not shown.")
-    gone = {one.hash: one.name for one in answers.all(db, kinds, deleted=True)}
-    deleted("answers", gone, lambda key: answers.restore(db, key))
+    gone = {one.hash: one.name for one in results.answers(db, kinds, deleted=True)}
+    deleted("answers", gone, lambda key: saved_items.restore(db, "answers", key))
 
 
 def _saved(db: Database, one: SavedAnswer) -> None:
@@ -98,5 +98,10 @@ def _saved(db: Database, one: SavedAnswer) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             opener(place.page, one.name, one.query, place.icon)
             key = one.hash
-            manage(key, one.name, lambda name: answers.rename(db, key, name), lambda: answers.delete(db, key))
+            manage(
+                key,
+                one.name,
+                lambda name: saved_items.rename(db, "answers", key, name),
+                lambda: saved_items.delete(db, "answers", key),
+            )
         st.caption(f"{place.title}. {powers(readable(one.sentence))}")

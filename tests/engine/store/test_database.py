@@ -18,8 +18,17 @@ import pytest
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import migration
-from isoplan.engine.store.database.database import FILE, Database, memory, open_workspace
-from isoplan.engine.store.database.owner import OWNER_FILE, Owner, owner, process_start, this_process
+from isoplan.engine.store.database.database import (
+    FILE,
+    OWNER_FILE,
+    Database,
+    Owner,
+    memory,
+    open_workspace,
+    owner,
+    process_start,
+    this_process,
+)
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
