@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from isoplan.app import cell_service
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import open_workspace, owner

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.reliability.faults.cells import FAMILY, ROOT
-from isoplan.app.ingest import delete, ingest_if_free
+from isoplan.app.cell_service import delete, ingest_if_free
 from isoplan.engine import fitting
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.database import Database, open_workspace

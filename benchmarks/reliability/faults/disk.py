@@ -23,7 +23,7 @@ from benchmarks.reliability.faults.crash import RUNS, launch
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.moments import stored
 from benchmarks.reliability.faults.trial import Trial
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.data.files import path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit

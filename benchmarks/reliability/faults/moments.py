@@ -18,7 +18,7 @@ import duckdb
 from benchmarks.reliability.faults.cells import FAMILY, finish, workspace
 from benchmarks.reliability.faults.crash import OPERATIONS, RUNS, everywhere, launch
 from benchmarks.reliability.faults.trial import Trial
-from isoplan.app.ingest import ingest_if_free
+from isoplan.app.cell_service import ingest_if_free
 from isoplan.engine.fitting import FitSpec, fit, to_json
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import FILE, memory, open_workspace

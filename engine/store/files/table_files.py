@@ -13,8 +13,7 @@ from typing import Literal
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
-from isoplan.engine.store.columns.column import Column, Conversion
-from isoplan.engine.store.columns.conversions import AS_IS, read_conversion, text_kind
+from isoplan.engine.store.columns.column import AS_IS, Column, Conversion, read_conversion, text_kind
 from isoplan.engine.store.columns.guess import (
     Guess,
     agreed_conversions,

@@ -7,7 +7,6 @@ name is allowed. Ids are computed from the bytes (and the sheet), so the same fi
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles, RowsOfRun
-from isoplan.engine.store.columns.column import COLUMNS, Column, Conversion
 from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles
 from isoplan.engine.store.columns.histories import with_history
 from isoplan.engine.store.columns.mapping import check_roles, like
@@ -26,32 +24,17 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.damage import disk_full
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.files import sources
-from isoplan.engine.store.files.text import MAX_COLUMNS
-from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
+from isoplan.engine.store.files.uploads import received
 from isoplan.engine.store.saved.saved_items import now
-from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles, rows_frame
+from isoplan.engine.store.tables.catalog import INFO, Kind, find, info_of, insert, rows_frame
+from isoplan.engine.store.tables.catalog import TableInfo as TableInfo
+from isoplan.engine.store.tables.catalog import columns as columns
+from isoplan.engine.store.tables.catalog import get as get
+from isoplan.engine.store.tables.catalog import roles as roles
 from isoplan.engine.store.tables.loading import Loaded, load
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "bring_back"]
-__all__ += [
-    "by_name",
-    "columns",
-    "curves_of",
-    "curves_within",
-    "delete",
-    "frame",
-    "get",
-    "history",
-    "parts",
-    "rename",
-    "restore",
-    "roles",
-]
-__all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
-
 
 COPIES, SPARE = 4, 1e6
 """Disk space for an import: this multiple of the file size, plus this number of bytes."""
@@ -178,28 +161,25 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
     if not name.strip():
         raise PlannerError("A table needs a name: type at least one letter.")
     _changeable(db, table_id)
-    db.write(
-        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).fetchall()
-    )
-    return get(db, table_id)
+    return _update(db, table_id, "name", name.strip())
 
 
 def delete(db: Database, table_id: str) -> TableInfo:
     """Mark a table as deleted; its rows stay until it is restored, and fits of it still work."""
     _changeable(db, table_id)
-    return _set_deleted(db, table_id, True)
+    return _update(db, table_id, "deleted", True)
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
     """Mark read-only tables of an earlier version as deleted: those whose ids are not in ``kept``."""
     for info in all(db):
         if info.read_only and info.id not in kept:
-            _set_deleted(db, info.id, True)
+            _update(db, info.id, "deleted", True)
 
 
 def restore(db: Database, table_id: str) -> TableInfo:
     """Restore a deleted table."""
-    return _set_deleted(db, table_id, False)
+    return _update(db, table_id, "deleted", False)
 
 
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
@@ -208,8 +188,7 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
     """
     check_roles(columns(db, table_id), roles)
-    body = roles.model_dump_json()
-    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).fetchall())
+    _update(db, table_id, "roles", roles.model_dump_json())
 
 
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
@@ -266,16 +245,10 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
 
 
 def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
-    stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
-    details = (info.provenance, json.dumps(loaded.notes), info.kind, info.runs_id)
     mapping = _GUESS[info.kind](loaded.columns)
     if info.kind == "runs":
         mapping = with_history(cursor, sql.data(info.id), loaded.columns, mapping)
-    described = (COLUMNS.dump_json(loaded.columns).decode(), mapping.model_dump_json())
-    cursor.execute(
-        f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})",
-        [*stored, *details, *described],
-    )
+    insert(cursor, replace(info, rows=loaded.rows, notes=loaded.notes), loaded.columns, mapping)
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:
@@ -293,8 +266,7 @@ def _changeable(db: Database, table_id: str) -> TableInfo:
     return info
 
 
-def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
-    db.write(
-        lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
-    )
+def _update(db: Database, table_id: str, field: str, value: object) -> TableInfo:
+    query = f"UPDATE tables SET {field} = ? WHERE id = ?"
+    db.write(lambda cursor: cursor.execute(query, [value, table_id]).fetchall())
     return get(db, table_id)
