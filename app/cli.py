@@ -42,7 +42,7 @@ COMMANDS = {
     "train": Command("train", "Train the cells of a grid."),
     "cells": Command("cells", "List, hold, resume, cancel, retry or delete cells."),
     "backup": Command("backup", "Write a checked copy of a workspace to one file."),
-    "restore": Command("restore", "Make a workspace from a backup."),
+    "restore": Command("backup", "Make a workspace from a backup."),
     "simulate": Command("simulate", "Simulate jets, or events with their squared amplitudes."),
 }
 """All commands except the questions of the planner."""

@@ -26,20 +26,14 @@ class Settings:
         return not self.shared
 
 
-@dataclass(frozen=True)
-class _Open:
-    database: Database
-    settings: Settings
-
-
-_open: _Open | None = None
+_open: tuple[Database, Settings] | None = None
 
 
 @contextmanager
 def registered(database: Database, settings: Settings | None = None) -> Iterator[Database]:
     """Make ``database`` the current one for pages until the context ends."""
     global _open
-    before, _open = _open, _Open(database, settings or Settings())
+    before, _open = _open, (database, settings or Settings())
     try:
         yield database
     finally:
@@ -53,12 +47,12 @@ def current() -> Database:
     """
     if _open is None:
         raise PlannerError("No workspace is open: start the pages with `isoplan app`.")
-    return _open.database
+    return _open[0]
 
 
 def settings() -> Settings:
     """Return the settings of this server, or the defaults if none runs."""
-    return _open.settings if _open else Settings()
+    return _open[1] if _open else Settings()
 
 
 def is_open() -> bool:

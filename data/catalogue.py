@@ -6,6 +6,7 @@ Every file is described in ``data/README.md``. The import of this module reads o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from isoplan.data.files import is_there, path, records
@@ -41,22 +42,23 @@ class Card:
 
 
 SIGNALS = tuple(row["signal"] for row in records("papers/jets/efficiencies.csv"))
+REJECTIONS = tuple(f"R_{signal}" for signal in SIGNALS)
+AXES = {"N": "N", "D": "D", "C": "C"}
 JETS = ComputeRule(rule="6npND", n_p=40)
+
+
+def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
+    """Return roles with ``metrics``, of which larger is better or ``smaller``, and the columns of other roles."""
+    larger = [Metric(column=name) for name in metrics]
+    listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))
+    return Roles.model_validate({"metrics": listed, **more})
+
 
 DEMOS = (
     Demo(
         "Jets, N x D grid (simulated)",
         "demo/jets_grid.csv",
-        Roles(
-            N="N",
-            D="D",
-            C="C",
-            loss="loss",
-            metrics=tuple(Metric(column=f"R_{s}") for s in SIGNALS),
-            run="run",
-            hyper=("width",),
-            compute=JETS,
-        ),
+        _roles(*REJECTIONS, **AXES, loss="loss", run="run", hyper=("width",), compute=JETS),
         "Simulated: 9 model sizes x 6 data sizes drawn from the published law of jet tagging (jets, Table 1) with 1 % "
         "noise; the rejections follow from the loss by constants of our own.",
         FitSpec(law="chinchilla"),
@@ -64,15 +66,7 @@ DEMOS = (
     Demo(
         "Recommender, iso-FLOP sweep (simulated)",
         "demo/recommender_isoflop.csv",
-        Roles(
-            N="N",
-            D="D",
-            C="C",
-            loss="val_loss",
-            metrics=(Metric(column="recall@10"), Metric(column="NDCG@10")),
-            budget="budget",
-            run="run",
-        ),
+        _roles("recall@10", "NDCG@10", **AXES, loss="val_loss", budget="budget", run="run"),
         "Simulated: 5 budgets x 9 model sizes on parabolas whose minima are the published optima (behavioural, "
         "Table 4), with 0.2 % noise.",
         FitSpec(law="isoflop"),
@@ -80,14 +74,7 @@ DEMOS = (
     Demo(
         "Jets, repeated data for four inputs (simulated)",
         "demo/jets_repetition.csv",
-        Roles(
-            D="unique_jets",
-            loss="loss",
-            group="inputs",
-            seed="seed",
-            run="run",
-            hyper=("features", "particles"),
-        ),
+        _roles(D="unique_jets", loss="loss", group="inputs", seed="seed", run="run", hyper=("features", "particles")),
         "Simulated: the best loss that repeated training reaches on so many unique jets, drawn from the published "
         "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
         FitSpec(law="power", axis="D"),
@@ -113,10 +100,9 @@ def _recommender(
     kind.
     """
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
-    roles = Roles(
-        N="N", D="D", C="C_step", budget="budget", loss="loss", seed="seed", run="run",
-        hyper=(axis,) if axis else (),
-        metrics=(*(Metric(column=m) for m in metrics), Metric(column=f"{other}_loss", direction="min")),
+    roles = _roles(
+        *metrics, smaller=[f"{other}_loss"], N="N", D="D", C="C_step", budget="budget", loss="loss", seed="seed",
+        run="run", hyper=(axis,) if axis else (),
     )  # fmt: skip
     table = f"{folder}/behavior_{sweep}"
     provenance = (
@@ -140,9 +126,8 @@ def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str,
     roles.
     """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
-    shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
-    listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
-    roles = Roles.model_validate({**shared, **listed, **more})
+    shared = {**AXES, "loss": "loss", "seed": "seed", "run": "run", "hyper": ("d", "updates", "epochs")}
+    roles = _roles(smaller=errors, **{**shared, **more})
     how = {"share": ("K",)} if roles.group else {"interval": "profile"}
     spec = AS_PUBLISHED.model_copy(update={"axis": axis, **how})
     said = f"Trained by `make grid-amplitudes` from data/grids/amplitudes_{grid}: {provenance}"
@@ -186,17 +171,17 @@ AMPLITUDES = (
 """Scans of amplitude surrogates, listed if they are trained."""
 
 
-def _jets(**more: object) -> Roles:
+def _jets(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
     """Return the roles of all tables of jets trained by Isoplan, with ``more``; C = 6 n_p N D with their particles."""
-    shared = {"N": "N", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
-    return Roles.model_validate({**shared, "compute": ComputeRule(rule="6npND", n_p=42), **more})
+    compute = ComputeRule(rule="6npND", n_p=42)
+    return _roles(*metrics, smaller=smaller, N="N", C="C", loss="loss", seed="seed", run="run", compute=compute, **more)
 
 
 TRAINED = (
     Demo(
         "Jets, one pass, widths x numbers of jets (trained)",
         "grids/jets_one_pass.csv",
-        _jets(D="D", metrics=(Metric(column="accuracy"),), hyper=("width",)),
+        _jets("accuracy", D="D", hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_one_pass.toml`: the set Transformer of the jet paper on jets that "
         "Isoplan simulated, each seen once. C is counted, attention included.",
         FitSpec(law="chinchilla"),
@@ -204,7 +189,7 @@ TRAINED = (
     Demo(
         "Jets, repeated, widths x numbers of jets (trained)",
         "grids/jets_repeated.csv",
-        _jets(U="U", metrics=(Metric(column="accuracy"), Metric(column="overfits", direction="min")), hyper=("width",)),
+        _jets("accuracy", smaller=["overfits"], U="U", hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets pass after pass until the validation "
         "loss turns up; the best pass is kept. Filter to width > 4: the smallest model hardly overfits.",
         FitSpec(law="repetition", axis="U"),
@@ -213,7 +198,7 @@ TRAINED = (
     Demo(
         "Jets, four inputs x numbers of repeated jets (trained)",
         "grids/jets_inputs.csv",
-        _jets(U="U", metrics=(Metric(column="accuracy"),), group="inputs"),
+        _jets("accuracy", U="U", group="inputs"),
         "Trained by `isoplan train data/grids/jets_inputs.toml`: features x particles of the jet paper, the same jets "
         "pass after pass until the validation loss turns up; the best pass is kept. Filter to one input: n_p is "
         "that of 21x128 (42; 34 of 40 particles, 10 of 10).",
@@ -222,11 +207,7 @@ TRAINED = (
     Demo(
         "Jets, rejection of QCD against loss (trained)",
         "grids/jets_rejection.csv",
-        _jets(
-            D="D",
-            metrics=tuple(Metric(column=f"R_{s}") for s in SIGNALS),
-            hyper=tuple(f"R_{s}_error" for s in SIGNALS),
-        ),
+        _jets(*REJECTIONS, D="D", hyper=tuple(f"{name}_error" for name in REJECTIONS)),
         "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and judged on 500,000 jets of "
         "QCD. Describe a rejection R by metric-map over the loss, with its column R_..._error as relative error.",
         FitSpec(law="power", axis="D"),
@@ -235,16 +216,7 @@ TRAINED = (
     Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",
-        Roles(
-            N="N",
-            D="D",
-            C="C",
-            loss="loss",
-            metrics=(Metric(column="clean", direction="min"),),
-            seed="seed",
-            run="run",
-            hyper=("width",),
-        ),
+        _roles(smaller=["clean"], **AXES, loss="loss", seed="seed", run="run", hyper=("width",)),
         "Trained by the bundled example (`isoplan train data/grids/teacher_student.toml`): an MLP learns a known "
         "function from noisy labels. The floor of the loss is the variance of the noise, 0.01.",
         FitSpec(law="chinchilla"),
@@ -255,14 +227,7 @@ PUBLISHED = (
     Demo(
         "Recommender, allocation by validation loss (behavioural, Table 4)",
         "papers/behavior/table04_allocation.csv",
-        Roles(
-            N="N",
-            D="D",
-            C="budget_flops",
-            loss="val_loss",
-            metrics=(Metric(column="recall@10"), Metric(column="NDCG@10")),
-            group="estimate",
-        ),
+        _roles("recall@10", "NDCG@10", N="N", D="D", C="budget_flops", loss="val_loss", group="estimate"),
         "Published: the best run of each budget and the minimum of each iso-FLOP parabola.",
         FitSpec(law="power", axis="C"),
     ),

@@ -44,7 +44,6 @@ COLUMNS: dict[str, tuple[str, Direction]] = {
 SWEEPS: dict[Setting, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
 SWEPT: dict[Setting, str] = {"s": "s", "B": "batch", "K": "negatives"}
 """Column that a sweep varies; allocation varies N."""
-SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
 CANDIDATES: dict[Setting, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
 """Candidates in the evaluation of each sweep."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
@@ -156,17 +155,8 @@ def cells(folder: Path, setting: Setting, metric: str) -> Runs:
         raise PlannerError(f"The {name} sweep of our own cells is not trained yet: data/README.md says how to.")
     y, direction = _column_of(metric)
     swept = (SWEPT[setting],) if setting in SWEPT else ()
-    values = {role: numbers(every, column) for role, column in SIZES.items()}
-    values |= {column: numbers(every, column) for column in (*swept, y)}
-    runs = Runs(
-        ids=np.arange(len(every)),
-        values=values,
-        roles=_roles(y, direction, swept),
-        labels={"run": np.array([row["run"] for row in every])},
-        source=f"behavior_{name}.csv",
-        sha256=sha256((folder / f"behavior_{name}.csv").read_bytes()).hexdigest(),
-    )
-    runs = runs.take(np.all([np.isfinite(x) for x in values.values()], axis=0))
+    runs = _read(every, f"behavior_{name}.csv", folder, _roles(y, direction, swept))
+    runs = runs.take(np.all([np.isfinite(x) for x in runs.values.values()], axis=0))
     if not len(runs):
         raise PlannerError(f"No cell of our own {name} sweep measures {metric}: choose another metric.")
     return runs

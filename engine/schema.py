@@ -85,7 +85,7 @@ class Metric(BaseModel):
 class Roles(BaseModel):
     """The mapping of a table: role -> column name (exactly as in the file).
 
-    ``conversions`` maps columns to conversions that the user accepted (``isoplan.engine.store.columns.conversions``):
+    ``conversions`` maps columns to conversions that the user accepted (``isoplan.engine.store.columns.column``):
     of text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) and of units ("millions",
     "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D": "steps * batch_size * seq_len"}``.
     ``repeats`` states whether rows that differ only in their seed are kept or averaged; "once" keeps one of each set of

@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import archive
 from isoplan.engine.store.database.archive import Entry
 from isoplan.engine.store.database.damage import BACKUP_FILE, FILE
-from isoplan.engine.store.database.owner import OWNER_FILE
+from isoplan.engine.store.database.database import OWNER_FILE
 from isoplan.trainers.backend.cluster.settings import Address, read_settings
 from isoplan.trainers.backend.store.copies import cell_names, frozen, sweep_files
 from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
@@ -60,39 +60,42 @@ def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Ent
 
     Raises PlannerError if a file name is not Unicode.
     """
-    for name, source in _all(root, database, now, seen):
-        if not _is_text(name):
-            raise PlannerError(f"The name of the file {root / name!r} is not UTF-8: rename it and try again.")
-        yield Entry(name, source if callable(source) else partial(_given, source))
+    for entry in _all(root, database, now, seen):
+        if not _is_text(entry.name):
+            raise PlannerError(f"The name of the file {root / entry.name!r} is not UTF-8: rename it and try again.")
+        yield entry
 
 
-def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[tuple[str, object]]:
-    yield FILE, partial(database.open, "rb")
+def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
+    yield Entry(FILE, partial(_opened, database))
     for name in now.cells:
         yield from _cell(root, name, seen)
-    yield from now.sweeps.items()
+    for name, content in now.sweeps.items():
+        yield Entry(name, partial(_opened, content))
     key = _private_key(root)
     for place in _others(root, seen):
         name = place.relative_to(root).as_posix()
         if place == key or (not name.startswith(f"{UPLOADS}/") and _is_secret(place)):
             seen.left_out.append(f"{name} (a private key)")
         elif not archive.is_archive(place):
-            yield name, partial(place.open, "rb")
+            yield Entry(name, partial(_opened, place))
 
 
-def _given(source: object) -> IO[bytes]:
-    """Return the content of a cell file as an open file."""
-    return io.BytesIO(source) if isinstance(source, bytes) else source  # type: ignore[return-value]
+def _opened(source: bytes | IO[bytes] | Path) -> IO[bytes]:
+    """Return the content of a file of a cell or a sweep as an open file."""
+    if isinstance(source, Path):
+        return source.open("rb")
+    return io.BytesIO(source) if isinstance(source, bytes) else source
 
 
-def _cell(root: Path, name: str, seen: Seen) -> Iterator[tuple[str, object]]:
+def _cell(root: Path, name: str, seen: Seen) -> Iterator[Entry]:
     with frozen(root / CELLS / name) as cell:
         if cell is None:
             return
         seen.cells[cell.state] += 1
         seen.left_out += [f"{CELLS}/{name}/{link} (a link)" for link in cell.links]
         for file, source in cell.files.items():
-            yield f"{CELLS}/{name}/{file}", partial(source.open, "rb") if isinstance(source, Path) else source
+            yield Entry(f"{CELLS}/{name}/{file}", partial(_opened, source))
 
 
 def _others(root: Path, seen: Seen) -> Iterator[Path]:

@@ -24,8 +24,7 @@ from pydantic import ValidationError
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database.backup import Contents, copy_closed, copy_open
 from isoplan.engine.store.database.damage import FILE
-from isoplan.engine.store.database.database import Database, WorkspaceInUse
-from isoplan.engine.store.database.owner import Owner, this_process
+from isoplan.engine.store.database.database import Database, Owner, WorkspaceInUse, this_process
 from isoplan.trainers.backend.store.files import read_json, write_json
 
 FOLDER, BEAT = ".backup", "beat-app"

@@ -1,12 +1,14 @@
-"""`isoplan backup`: a checked copy of a workspace in one file, also while the app runs."""
+"""`isoplan backup` and `isoplan restore`: a checked copy of a workspace in one file, also while the app runs."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +18,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import si
 
 if TYPE_CHECKING:
-    from isoplan.app.backups.writing import Backup
+    from isoplan.app.backups.archives import Backup
     from isoplan.engine.store.database.archive import Tell
 
 INTERRUPTED = 130
@@ -35,7 +37,7 @@ def backup(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a checked copy of a workspace to one file."""
-    from isoplan.app.backups.writing import back_up, put_new, put_over, refuse_existing
+    from isoplan.app.backups.archives import back_up, put_new, put_over, refuse_existing
     from isoplan.app.workspace import existing_folder
 
     if str(file) == "-":
@@ -45,17 +47,55 @@ def backup(
     root = (workspace or existing_folder()).expanduser().resolve()
     if not force:
         refuse_existing(file)
-    with progress("Nothing was written.") as tell:
+    with _progress("Nothing was written.") as tell:
         made = back_up(root, file, tell, put_over if force else put_new)
     note(made.notes)
     if as_json:
-        say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **document(made)})
+        say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **_document(made)})
     else:
-        say(f"The backup {made.file} contains {text(made)}. Its rows were compared with the workspace.")
+        say(f"The backup {made.file} contains {_text(made)}. Its rows were compared with the workspace.")
+
+
+def restore(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The archive that `isoplan backup` wrote, - for standard input.")
+    ],
+    workspace: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="New or empty folder; by default the one in your data folder."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Make a workspace from a backup."""
+    from isoplan.app.backups.archives import restore_from
+    from isoplan.app.workspace import usual_folder
+
+    root = (workspace or usual_folder()).expanduser().resolve()
+    with _progress("Nothing was restored.") as tell, _on_disk(file.expanduser()) as (place, origin):
+        made = restore_from(place, root, tell, origin)
+    if as_json:
+        say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **_document(made)})
+    else:
+        moment = f"{made.manifest.created:%Y-%m-%d %H:%M} UTC"
+        say(f"The workspace {root} has its content of {moment}: {_text(made)}.")
 
 
 @contextmanager
-def progress(interrupted: str) -> Iterator[Tell]:
+def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the archive as a file on disk, and its permanent path or None. Data from a pipe go to a temporary file."""
+    standard = str(file) == "-"
+    if not (standard or file.is_fifo() or file.is_char_device()):
+        yield file, file.resolve()
+        return
+    with TemporaryDirectory(prefix="isoplan-") as folder:
+        copy = Path(folder) / "standard-input.zip"
+        with sys.stdin.buffer if standard else file.open("rb") as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy, None
+
+
+@contextmanager
+def _progress(interrupted: str) -> Iterator[Tell]:
     """Show the number of bytes on a terminal. Ctrl+C and SIGTERM end the command with one sentence."""
     done, shown, seen = 0, 0.0, sys.stderr.isatty()
 
@@ -78,7 +118,7 @@ def progress(interrupted: str) -> Iterator[Tell]:
             print(file=sys.stderr)
 
 
-def text(made: Backup) -> str:
+def _text(made: Backup) -> str:
     """Return the contents of a backup as text."""
     contents, cells = made.manifest.contents, made.manifest.cells
     states = ", ".join(f"{n:,} {state}" for state, n in cells.items())
@@ -88,7 +128,7 @@ def text(made: Backup) -> str:
     )
 
 
-def document(made: Backup) -> dict[str, Any]:
+def _document(made: Backup) -> dict[str, Any]:
     """Return the same as an object for scripts."""
     manifest = made.manifest
     return {

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.caps import read_cap
 from isoplan.app.commands.shared.following import as_rows, follow, outcome
 from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
@@ -108,7 +108,7 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
     Raises PlannerError if the scheduler is invalid.
     """
-    from isoplan.app.earlier import bundled_cells
+    from isoplan.app.sweep_costs import bundled_cells
 
     known = read_settings(root)
     where = Local() if scheduler == "local" else at_address(scheduler, insecure, known) if scheduler else known

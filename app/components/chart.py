@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from isoplan.app.components.scripts import script
+from isoplan.app.components import script
 from isoplan.app.figures.style.theme import Drawing
 
 _chart = st.components.v2.component(

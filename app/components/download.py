@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.components.scripts import script
+from isoplan.app.components import script
 from isoplan.app.figures.style.theme import Drawing, Theme, paper
 from isoplan.app.views.widgets.markdown import refuse
 from isoplan.engine.errors import PlannerError
@@ -39,20 +39,12 @@ def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> Non
     with st.container(horizontal=True):
         svg = st.button("SVG", key=f"{key}_svg")
         pdf = st.button("PDF", key=f"{key}_pdf")
-        _data(
-            "CSV",
-            lambda: drawing.data.rename(columns=as_text).map(as_text).to_csv(index=False),
-            f"{drawing.name}.csv",
-            "text/csv",
-            key,
-        )
-        _data(
-            "JSON",
-            lambda: drawing.data.to_json(orient="records", double_precision=15),
-            f"{drawing.name}.json",
-            "application/json",
-            key,
-        )
+        for label, mime, text in (
+            ("CSV", "text/csv", lambda: drawing.data.rename(columns=as_text).map(as_text).to_csv(index=False)),
+            ("JSON", "application/json", lambda: drawing.data.to_json(orient="records", double_precision=15)),
+        ):
+            name = f"{drawing.name}.{label.lower()}"
+            st.download_button(label, text, name, mime, key=f"{key}_{label}", on_click="ignore")
     if svg or pdf:
         try:
             figure = redraw(print_theme(width or WIDTHS[0])).figure
@@ -61,10 +53,6 @@ def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> Non
             return
         data = {"id": secrets.token_hex(4), "name": drawing.name, "format": "svg" if svg else "pdf"}
         _draw_file(data=data | {"figure": figure.to_json()}, key=f"{key}_file")
-
-
-def _data(label: str, text: Callable[[], str], name: str, mime: str, key: str) -> None:
-    st.download_button(label, text, name, mime, key=f"{key}_{label}", on_click="ignore")
 
 
 def print_theme(width: str) -> Theme:

@@ -17,7 +17,7 @@ from isoplan.engine.errors import PlannerError
 MAX_SVG_BYTES = 20_000_000
 SECONDS, MEGABYTES = 10, 512
 """Limits of a conversion: time in seconds and memory in MB."""
-CHILD = Path(__file__).with_name("pdf_child.py")
+CHILD = Path(__file__).with_name("svg.py")
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
 _conversions = asyncio.Semaphore(2)

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from isoplan.app.components.scripts import script
+from isoplan.app.components import script
 
 PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
 """Addresses of pages; ``amplitude`` is an older address of Precision."""

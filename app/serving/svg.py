@@ -1,12 +1,17 @@
-"""Checks of an SVG drawing before its conversion to PDF: size, elements, and addresses outside the drawing."""
+"""SVG on standard input to PDF on standard output, in a separate process (``isoplan.engine.limited``).
+
+Before the conversion, the drawing is checked: size, elements, and addresses outside the drawing.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.limited import limit
 
 DEEPEST = 200  # figures nest about ten deep; the converter crashes at some thousands
 MOST_ELEMENTS = 100_000
@@ -88,3 +93,30 @@ def _check_addresses(addresses: list[str]) -> None:
 
 def _local(name: str) -> str:
     return str(name).rpartition("}")[2].lower()
+
+
+def main(seconds: int, megabytes: int) -> None:
+    """Check and convert one drawing. If that fails, write one sentence to standard error and exit with status 1."""
+    limit(seconds, megabytes)
+    svg = sys.stdin.buffer.read()
+    try:
+        check(svg)
+        sys.stdout.buffer.write(converted(svg))
+    except PlannerError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def converted(svg: bytes) -> bytes:
+    """Convert a checked drawing to PDF. Raises PlannerError if the converter fails."""
+    import vl_convert
+
+    try:
+        return bytes(vl_convert.svg_to_pdf(svg.decode()))
+    except (ValueError, RuntimeError) as error:
+        why = str(error).splitlines()[0]
+        raise PlannerError(f"The drawing could not be turned into a PDF ({why}): download it as SVG instead.") from None
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

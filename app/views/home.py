@@ -14,9 +14,8 @@ from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import list_places, opener
-from isoplan.engine.store.saved import answers, results
-from isoplan.engine.store.saved.answers import SavedAnswer
-from isoplan.engine.store.saved.results import SavedFit, SavedPlan
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved.results import SavedAnswer, SavedFit, SavedPlan
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
@@ -39,7 +38,7 @@ RECENT = 5
 db = workspace.current()
 run_tables = tables.all(db)
 own = [t for t in run_tables if not t.read_only]
-fits, plans, kept = results.fits(db), results.plans(db), answers.all(db)
+fits, plans, kept = results.fits(db), results.plans(db), results.answers(db)
 usable = plannable(db)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.ingest import queue_of
+from isoplan.app.cell_service import queue_of
 from isoplan.app.views.training import form, overview, special, standing, table
 from isoplan.app.views.training.lines import AXES
 from isoplan.app.views.training.standing import Group, Look

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.behavior_laws import ranked
+from benchmarks.behavior_laws.ranked import JUDGED, OTHER, TRAIN, Stage
 from benchmarks.report import table
-from isoplan.data import ranked
 from isoplan.data.files import records
-from isoplan.data.ranked import JUDGED, OTHER, TRAIN, Stage
 from isoplan.data.recommender import published_agreement
 from isoplan.engine.agreement import Agreement, flips
 from isoplan.engine.errors import PlannerError

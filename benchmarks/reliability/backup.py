@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.report import Report, ms, quantile
-from isoplan.app.backups.restoring import restore
-from isoplan.app.backups.writing import back_up, put_new
+from isoplan.app.backups.archives import back_up, put_new, restore_from
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.backup import contents_of, copy_open, differences
 from isoplan.engine.store.database.database import FILE, Cursor, Database, open_workspace
@@ -159,7 +158,7 @@ def _trained(folder: Path) -> Trained:
     missing = doubled = states = 0
     for k in range(BACKUPS):
         copy = folder / f"copy{k}"
-        restore(folder / f"{k}.zip", copy, lambda _: None)
+        restore_from(folder / f"{k}.zip", copy, lambda _: None, None)
         found = Queue(copy).scan()
         missing += len(set(names) - set(found))
         states += sum(record.state not in ("done", "queued") for record in found.values())

@@ -24,7 +24,7 @@ import psutil
 from benchmarks.reliability.faults.cells import add, run_all, workspace
 from benchmarks.reliability.faults.checkpoints import AMPLITUDES
 from benchmarks.report import Report
-from isoplan.app.ingest import ingest_if_free
+from isoplan.app.cell_service import ingest_if_free
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.tables import tables

@@ -6,6 +6,7 @@ A card has the JSON format of ``isoplan fit --json``: central values and publish
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ AMPLITUDES_PAPER = "Scaling laws for amplitude surrogates, arXiv:2601.13308"
 PUBLISHED = (
     "This law is published without the correlations of its parameters: a number derived from it has no interval."
 )
+COMPUTE = {"rule": JETS.rule, "n_p": JETS.n_p}
 PROCESSES = {"ttH": "tt̄H", "yyg": "γγg", "yygg": "γγgg"}
 
 
@@ -90,34 +92,31 @@ def rounded(*parameters: tuple[str, float]) -> Json:
 
 def jets() -> Json:
     """Return the card of jets, Table 1. N spans the paper's widths, D the datasets up to all of JetClass."""
-    rows = {r["parameter"]: r for r in records("papers/jets/table1_scaling_law.csv")}
-    published = {
-        name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
-        for name in ("E", "A", "B", "alpha", "beta")
-    }
+    values = with_intervals(records("papers/jets/table1_scaling_law.csv"), ("E", "A", "B", "alpha", "beta"))
     widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
+    ranges = {"N": [parameters(min(widths)), parameters(max(widths))], "D": datasets()}
+    return card("chinchilla", values, f"{JETS_PAPER}, Table 1", ranges, compute=COMPUTE)
+
+
+def with_intervals(rows: list[dict[str, str]], names: Sequence[str]) -> Json:
+    """Return the entries of the parameters ``names`` of a table with their 68 % intervals."""
+    by_name = {r["parameter"]: r for r in rows}
+    return {name: parameter(*(float(by_name[name][k]) for k in ("value", "ci68_lo", "ci68_hi"))) for name in names}
+
+
+def datasets() -> list[float]:
+    """Return the range of the numbers of jets, up to all of JetClass."""
     constants = {r["name"]: float(r["value"]) for r in records("papers/jets/jets_constants.csv")}
-    ranges = {
-        "N": [parameters(min(widths)), parameters(max(widths))],
-        "D": [constants["dataset_min"], constants["train_jets"]],
-    }
-    compute = {"rule": JETS.rule, "n_p": JETS.n_p}
-    return card("chinchilla", published, f"{JETS_PAPER}, Table 1", ranges, compute=compute)
+    return [constants["dataset_min"], constants["train_jets"]]
 
 
 def jets_repeated(inputs: str) -> Json:
     """Return the card of jets, Table 2, for one input configuration; D counts unique jets, repeated to the early
     stop.
     """
-    rows = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["inputs"] == inputs}
-    values = {
-        name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
-        for name in ("L_inf", "B_rep", "beta_rep")
-    }
-    constants = {r["name"]: float(r["value"]) for r in records("papers/jets/jets_constants.csv")}
-    ranges = {"D": [constants["dataset_min"], constants["train_jets"]]}
-    compute = {"rule": JETS.rule, "n_p": JETS.n_p}
-    return card("repetition", values, f"{JETS_PAPER}, Table 2", ranges, axis="D", compute=compute)
+    rows = [r for r in records("papers/jets/table2_repetition.csv") if r["inputs"] == inputs]
+    values, ranges = with_intervals(rows, ("L_inf", "B_rep", "beta_rep")), {"D": datasets()}
+    return card("repetition", values, f"{JETS_PAPER}, Table 2", ranges, axis="D", compute=COMPUTE)
 
 
 def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:

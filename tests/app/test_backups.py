@@ -20,8 +20,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import backup, cell_index
 from isoplan.engine.store.database.backup import contents_of, differences
 from isoplan.engine.store.database.damage import FILE, last_backup
-from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.database.owner import process_start, this_process
+from isoplan.engine.store.database.database import Database, open_workspace, process_start, this_process
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue

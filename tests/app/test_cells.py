@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from isoplan.app.ingest import LEAST_DISK, as_row, delete, ingest, ingest_if_free
+from isoplan.app.cell_service import LEAST_DISK, as_row, delete, ingest, ingest_if_free
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import FILE, Database, open_workspace
@@ -140,7 +140,8 @@ def test_who_does_not_own_the_workspace_leaves_the_rows_to_the_owner(root: Path,
     (name,) = add(root, {"size": 1})
     finish(root, name)
     command = (
-        "import sys, pathlib; from isoplan.app.ingest import ingest_if_free as f; print(f(pathlib.Path(sys.argv[1])))"
+        "import sys, pathlib; from isoplan.app.cell_service import ingest_if_free as f; "
+        "print(f(pathlib.Path(sys.argv[1])))"
     )
     other = [sys.executable, "-c", command, str(root)]
     done = subprocess.run(other, capture_output=True, text=True, check=True, cwd=ROOT)
@@ -179,7 +180,7 @@ def test_on_a_full_disk_rows_wait(root: Path, db: Database, monkeypatch: pytest.
     (name,) = add(root, {"size": 1})
     finish(root, name)
     queue, free = Queue(root), [LEAST_DISK - 1]
-    monkeypatch.setattr("isoplan.app.ingest.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
+    monkeypatch.setattr("isoplan.app.cell_service.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
     with pytest.raises(PlannerError, match="is full: free some of it, and finished cells become rows"):
         ingest(db, queue)
     assert rows(db) == []

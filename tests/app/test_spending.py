@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoplan.app.caps import read_cap
+from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue.sweep import Cap
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isoplan.app import amplitude_cells
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.engine.planning.amplitude.cells import anchors_of, most_anchors
 from isoplan.engine.store.database.database import memory
 from isoplan.engine.store.tables import tables

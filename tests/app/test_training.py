@@ -13,11 +13,10 @@ import psutil
 import pytest
 
 from isoplan.app import cell_service
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import cell_index
-from isoplan.engine.store.database.database import open_workspace
-from isoplan.engine.store.database.owner import owner
+from isoplan.engine.store.database.database import open_workspace, owner
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.heartbeat import is_held

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from isoplan.app.serving import pdf_child, svg
+from isoplan.app.serving import svg
 
 if __name__ == "__main__":
     svg.check = lambda svg: None
-    pdf_child.main(int(sys.argv[1]), int(sys.argv[2]))
+    svg.main(int(sys.argv[1]), int(sys.argv[2]))

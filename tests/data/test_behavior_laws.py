@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import benchmarks.behavior_laws as laws
+from benchmarks.behavior_laws import ranked
 from benchmarks.behavior_laws.figures import figures
 from benchmarks.behavior_laws.page import report, write
-from isoplan.data import ranked, trained
+from isoplan.data import trained
 from isoplan.engine.agreement import across
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers import bundle

@@ -131,7 +131,7 @@ def fields_of(record: Record, names: Iterable[str]) -> str:
 
 def as_rows(root: Path) -> None:
     """Make rows of the finished cells, unless an open app does so itself."""
-    from isoplan.app.ingest import ingest_if_free
+    from isoplan.app.cell_service import ingest_if_free
 
     try:
         ingest_if_free(root)

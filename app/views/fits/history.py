@@ -19,7 +19,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import LAWS
 from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
@@ -103,7 +103,11 @@ def show(db: Database, table: TableInfo | None) -> None:
         _list(fits, shown)
     else:
         st.caption("Every fit is saved here. Its key is the hash of its specification and runs.")
-    deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
+    deleted(
+        "fits",
+        {f.hash: f.name for f in results.fits(db, deleted=True)},
+        lambda key: saved_items.restore(db, "fits", key),
+    )
     with st.expander("Load a fit or a published law (JSON)", icon=":material/upload_file:"):
         _load(db)
 
@@ -154,7 +158,12 @@ def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
 def _chosen(db: Database, one: results.SavedFit) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rebuild = st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:")
-        manage(one.hash, one.name, lambda name: results.rename_fit(db, one.hash, name), lambda: _delete(db, one.hash))
+        manage(
+            one.hash,
+            one.name,
+            lambda name: saved_items.rename(db, "fits", one.hash, name),
+            lambda: _delete(db, one.hash),
+        )
     _note(db, one)
     if rebuild:
         with sentences(), st.spinner("Fitting again from the specification"):
@@ -175,7 +184,7 @@ def _note(db: Database, one: results.SavedFit) -> None:
 
 
 def _delete(db: Database, fit_hash: str) -> None:
-    results.delete_fit(db, fit_hash)
+    saved_items.delete(db, "fits", fit_hash)
     if recall("fit") == fit_hash:
         remember("fit", "")
 

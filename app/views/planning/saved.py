@@ -10,10 +10,9 @@ import streamlit as st
 from isoplan.app.figures.plans import outcomes
 from isoplan.app.views.planning import limiting, pricing, rules
 from isoplan.app.views.planning.metrics import open_map
-from isoplan.app.views.widgets import saved_items
 from isoplan.app.views.widgets.cache import runs_of, saved_fit
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, sentences
-from isoplan.app.views.widgets.saved_items import deleted, manage, opener
+from isoplan.app.views.widgets.saved_items import deleted, manage, opener, show_answers
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.actual.outcome import Actual, Outcome, of_run, outcome
@@ -24,7 +23,7 @@ from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.quantities import as_typed, count, parse_flops, parse_number
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.saved.results import SavedActual
 from isoplan.engine.store.tables import tables
 
@@ -41,9 +40,9 @@ def show(db: Database) -> None:
     if len(kept) > MOST_PLANS:
         st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
-    deleted("plans", gone, lambda key: results.restore_plan(db, key))
+    deleted("plans", gone, lambda key: saved_items.restore(db, "plans", key))
     _results(db)
-    saved_items.show_answers(db)
+    show_answers(db)
 
 
 def _saved(db: Database, one: results.SavedPlan) -> None:
@@ -56,8 +55,8 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
                 manage(
                     one.hash,
                     one.name,
-                    lambda name: results.rename_plan(db, one.hash, name),
-                    lambda: results.delete_plan(db, one.hash),
+                    lambda name: saved_items.rename(db, "plans", one.hash, name),
+                    lambda: saved_items.delete(db, "plans", one.hash),
                 )
         st.caption(escape_markdown(plan.sentence))
 
@@ -171,7 +170,7 @@ def _results(db: Database) -> None:
         st.caption(f"{len(kept) - MOST_RESULTS} older results are not shown.")
     names = {p.hash: p.name for p in results.plans(db)}
     gone = {one.id: _label(one, names) for one in results.actuals(db, deleted=True)}
-    deleted("results", gone, lambda key: results.restore_actual(db, key))
+    deleted("results", gone, lambda key: saved_items.restore(db, "actuals", key))
 
 
 def _all(db: Database, kept: list[SavedActual]) -> None:
@@ -196,7 +195,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
             if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
-                results.delete_actual(db, one.id)
+                saved_items.delete(db, "actuals", one.id)
                 st.rerun()
 
 

@@ -6,7 +6,7 @@ and the widget is reset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -142,7 +142,9 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
     for role in MORE:
         with grid.cell():
             _role(db, table, roles, columns, role)
-    _names(db, table, "hyper", "Hyperparameters", ROLE_HELP[Role.HYPER], roles.hyper, _numeric(columns, roles))
+    key = f"hyper_{table.id}"
+    save = lambda: _save(db, table, hyper=st.session_state[key])  # noqa: E731
+    _multiselect(table, key, "Hyperparameters", Role.HYPER, roles.hyper, _numeric(columns, roles), save)
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
@@ -215,36 +217,33 @@ def _metrics(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Col
         stored = [m.column for m in roles.metrics if m.direction == direction]
         other = [m for m in roles.metrics if m.direction != direction]
         key = f"metrics_{direction}_{table.id}"
-        st.session_state[key] = stored
 
         def save(key: str = key, direction: str = direction, other: list[Metric] = other) -> None:
             chosen = [Metric.model_validate({"column": c, "direction": direction}) for c in st.session_state[key]]
             _save(db, table, metrics=[*(m for m in other if m.column not in st.session_state[key]), *chosen])
 
-        side.multiselect(
-            label,
-            list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
-            key=key,
-            help=ROLE_HELP[Role.METRIC],
-            placeholder="None",
-            disabled=table.read_only,
-            on_change=save,
-        )
+        with side:
+            _multiselect(table, key, label, Role.METRIC, stored, names, save)
 
 
-def _names(
-    db: Database, table: TableInfo, field: str, label: str, text: str, stored: Iterable[str], names: list[str]
+def _multiselect(
+    table: TableInfo,
+    key: str,
+    label: str,
+    role: Role,
+    stored: Sequence[str],
+    names: list[str],
+    save: Callable[[], None],
 ) -> None:
-    key = f"{field}_{table.id}"
     st.session_state[key] = list(stored)
     st.multiselect(
         label,
         list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
         key=key,
-        help=text,
+        help=ROLE_HELP[role],
         placeholder="None",
         disabled=table.read_only,
-        on_change=lambda: _save(db, table, **{field: st.session_state[key]}),
+        on_change=save,
     )
 
 

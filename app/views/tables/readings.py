@@ -12,14 +12,14 @@ from isoplan.engine.hardware import DEVICES
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns import derive
-from isoplan.engine.store.columns.column import Column
-from isoplan.engine.store.columns.conversions import (
+from isoplan.engine.store.columns.column import (
     AS_IS,
     FACTORS,
     FUNCTIONS,
     GPU_HOURS,
     LOGARITHM,
     OPEN,
+    Column,
     read_conversion,
 )
 from isoplan.engine.store.columns.guess import with_guesses

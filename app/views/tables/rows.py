@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -47,34 +47,21 @@ def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) 
 
 
 def _exports(db: Database, table: TableInfo, where: str) -> None:
-    stem = table.name.rsplit(".", 1)[0]
-    icon = ":material/download:"
+    stem, parquet = table.name.rsplit(".", 1)[0], "application/vnd.apache.parquet"
     with st.container(horizontal=True):
-        st.download_button(
-            "All rows, CSV",
-            lambda: export.table(db, table.id, "csv"),
-            f"{stem}.csv",
-            "text/csv",
-            icon=icon,
-            on_click="ignore",
-        )
-        st.download_button(
-            "All rows, Parquet",
-            lambda: export.table(db, table.id, "parquet"),
-            f"{stem}.parquet",
-            "application/vnd.apache.parquet",
-            icon=icon,
-            on_click="ignore",
-        )
-        st.download_button(
+        _export("All rows, CSV", lambda: export.table(db, table.id, "csv"), f"{stem}.csv", "text/csv")
+        _export("All rows, Parquet", lambda: export.table(db, table.id, "parquet"), f"{stem}.parquet", parquet)
+        _export(
             "Runs as used in fits, CSV",
             lambda: export.runs(runs_of(db, table, where)[1]),
             f"{stem}-runs.csv",
             "text/csv",
-            icon=icon,
-            on_click="ignore",
-            help="Columns by role, with derived columns, after conversions and filter, without withdrawn rows.",
+            "Columns by role, with derived columns, after conversions and filter, without withdrawn rows.",
         )
+
+
+def _export(label: str, content: Callable[[], bytes], name: str, mime: str, about: str | None = None) -> None:
+    st.download_button(label, content, name, mime, icon=":material/download:", on_click="ignore", help=about)
 
 
 def columns_table(columns: Sequence[Column]) -> None:

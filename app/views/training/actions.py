@@ -9,8 +9,8 @@ from typing import Literal
 
 import streamlit as st
 
-from isoplan.app import ingest, workspace
-from isoplan.app.caps import ON_PAGES, read_cap
+from isoplan.app import cell_service, workspace
+from isoplan.app.sweep_costs import ON_PAGES, read_cap
 from isoplan.app.views.training.standing import Group, Look, changed, names_in
 from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.quantities import si
@@ -152,7 +152,7 @@ def _delete(
             f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. Their results and checkpoints are lost."
         )
         if st.button("Delete", type="primary", key=f"sure_{key}"):
-            ingest.delete(workspace.current(), queue, names)
+            cell_service.delete(workspace.current(), queue, names)
             after()
             st.session_state["cells_gone"] = st.session_state.get("cells_gone", 0) + 1
             _again(f"Deleted {plural(len(names), 'cell')}.")

@@ -12,8 +12,7 @@ import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from isoplan.app.caps import ON_PAGES, read_cap
-from isoplan.app.earlier import bundled_cells
+from isoplan.app.sweep_costs import ON_PAGES, bundled_cells, read_cap
 from isoplan.app.views.training import special, standing
 from isoplan.app.views.training.lines import own_fields
 from isoplan.app.views.training.table import fields_config

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.app.views.training import actions, special, standing
 from isoplan.app.views.training.lines import last_said, varied
 from isoplan.app.views.training.standing import Group

@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app import links
+from isoplan.app.components import script
 from isoplan.app.components.chart import moving_chart
 from isoplan.app.components.download import figure_downloads
-from isoplan.app.components.scripts import script
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse

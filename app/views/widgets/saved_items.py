@@ -20,8 +20,8 @@ from isoplan.engine.escaping import as_text, table
 from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import SavedAnswer
+from isoplan.engine.store.saved import results, saved_items
+from isoplan.engine.store.saved.results import SavedAnswer
 
 Rows = Sequence[Mapping[str, str]]
 File = tuple[Callable[[], str], str, str]
@@ -97,7 +97,7 @@ def keep_answer(db: Database, kind: str, start: str, document: Document) -> None
     """Show the same for an answer that is saved with the link of its page."""
 
     def save(name: str) -> None:
-        answers.save(db, kind, document.body, document.sentence, links.asked(), name)
+        results.save_answer(db, kind, document.body, document.sentence, links.asked(), name)
 
     keep("answer", start, CALLED.get(kind, kind), document, save)
 
@@ -166,15 +166,15 @@ def list_places() -> dict[str, Place]:
 
 def show_answers(db: Database, *kinds: str) -> None:
     """Show the saved answers of these ``kinds`` (all if none is given), newest first; nothing if there are none."""
-    kept = answers.all(db, kinds)
+    kept = results.answers(db, kinds)
     if kept:
         st.header("Saved answers", anchor=False)
     for one in kept[:MOST]:
         _saved(db, one)
     if len(kept) > MOST:
         st.caption(f"{len(kept) - MOST} older answers are not shown.")
-    gone = {one.hash: one.name for one in answers.all(db, kinds, deleted=True)}
-    deleted("answers", gone, lambda key: answers.restore(db, key))
+    gone = {one.hash: one.name for one in results.answers(db, kinds, deleted=True)}
+    deleted("answers", gone, lambda key: saved_items.restore(db, "answers", key))
 
 
 def _saved(db: Database, one: SavedAnswer) -> None:
@@ -183,5 +183,10 @@ def _saved(db: Database, one: SavedAnswer) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             opener(place.page, one.name, one.query, place.icon)
             key = one.hash
-            manage(key, one.name, lambda name: answers.rename(db, key, name), lambda: answers.delete(db, key))
+            manage(
+                key,
+                one.name,
+                lambda name: saved_items.rename(db, "answers", key, name),
+                lambda: saved_items.delete(db, "answers", key),
+            )
         st.caption(f"{place.title}. {powers(readable(one.sentence))}")

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.reliability.faults.cells import FAMILY, ROOT
-from isoplan.app.ingest import delete, ingest_if_free
+from isoplan.app.cell_service import delete, ingest_if_free
 from isoplan.engine import fitting
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue
@@ -97,7 +97,7 @@ def import_table(root: Path) -> None:
 def save_answer(root: Path) -> None:
     """Save an answer of the planner."""
     with open_workspace(root) as db:
-        answers.save(db, "repeat", {"value": 1.5}, "A sentence.", {}, "kept")
+        results.save_answer(db, "repeat", {"value": 1.5}, "A sentence.", {}, "kept")
 
 
 def save_fit(root: Path) -> None:

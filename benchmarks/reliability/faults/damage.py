@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.reliability.faults.cells import FAMILY, add, finish, outcome, run_all, stop_early, workspace
 from benchmarks.reliability.faults.trial import Trial
-from isoplan.app.ingest import ingest_if_free
+from isoplan.app.cell_service import ingest_if_free
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import open_workspace
 from isoplan.engine.store.tables import tables

@@ -23,12 +23,12 @@ from benchmarks.reliability.faults.crash import RUNS, launch
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.moments import stored
 from benchmarks.reliability.faults.trial import Trial
-from isoplan.app.ingest import ingest
+from isoplan.app.cell_service import ingest
 from isoplan.data.files import path
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.command.process import MARK
@@ -118,7 +118,7 @@ def full_store(root: Path) -> list[Trial]:
         "import a table": (0, lambda db: tables.add(db, RUNS, "runs.csv")),
         "import a table when there is room for its bytes": (600_000, lambda db: tables.add(db, MANY, "many.csv")),
         "save a fit": (0, lambda db: results.save_fit(db, fit, name="kept")),
-        "save an answer": (0, lambda db: answers.save(db, "repeat", {"text": "x" * 400_000}, "S.", {}, "kept")),
+        "save an answer": (0, lambda db: results.save_answer(db, "repeat", {"text": "x" * 400_000}, "S.", {}, "kept")),
         "make rows of cells": (0, lambda db: ingest(db, Queue(root))),
     }
     found = []

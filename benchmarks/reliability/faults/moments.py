@@ -18,11 +18,11 @@ import duckdb
 from benchmarks.reliability.faults.cells import FAMILY, finish, workspace
 from benchmarks.reliability.faults.crash import OPERATIONS, RUNS, everywhere, launch
 from benchmarks.reliability.faults.trial import Trial
-from isoplan.app.ingest import ingest_if_free
+from isoplan.app.cell_service import ingest_if_free
 from isoplan.engine.fitting import FitSpec, fit, to_json
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import FILE, memory, open_workspace
-from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.trainers.backend.queue.cells import Deleted, Queue
 from isoplan.trainers.backend.queue.sweep import read_sweeps
@@ -107,7 +107,7 @@ def store_state(root: Path) -> State:
     with open_workspace(root) as db:
         found: dict[str, Any] = {t.name: len(tables.frame(db, t.id)) for t in tables.all(db)}
         found |= {f.name: to_json(results.fit(db, f.hash))["parameters"] for f in results.fits(db)}
-        return found | {a.name: answers.body(db, a.hash) for a in answers.all(db)}
+        return found | {a.name: results.answer(db, a.hash) for a in results.answers(db)}
 
 
 def both_states(root: Path) -> State:

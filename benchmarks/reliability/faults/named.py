@@ -19,7 +19,9 @@ from tests import progress
 RUNNER = ("cluster-starts", "after-lease", "before-result", "after-result")
 CHECKPOINT = ("in-checkpoint", "after-checkpoint")
 INGEST = ("before-ingest-commit", "after-ingest-commit")
-CODE = "import sys, pathlib; from isoplan.app.ingest import ingest_if_free as f; print(f(pathlib.Path(sys.argv[1])))"
+CODE = (
+    "import sys, pathlib; from isoplan.app.cell_service import ingest_if_free as f; print(f(pathlib.Path(sys.argv[1])))"
+)
 
 
 def trials(place: Path) -> list[Trial]:

@@ -20,7 +20,7 @@ from isoplan.engine.planning.actual.outcome import Actual
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.schema import Metric, Roles, Runs
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.snapshots import Snapshot
 
@@ -60,8 +60,8 @@ def make(folder: Path) -> Space:
         plans = tuple(_plans(db, results.fit(db, fits["surface"])))
         curves = tables.add(db, curve_points(), f"{NAMES[35]}.csv")
         tables.tie(db, curves, info.id)
-        for kind, name in zip(answers.list_kinds(), (NAMES[1], NAMES[6], NAMES[14], NAMES[30]), strict=True):
-            answers.save(db, kind, {"schema": 1}, NAMES[33], {"question": [name]}, name)
+        for kind, name in zip(results.list_kinds(), (NAMES[1], NAMES[6], NAMES[14], NAMES[30]), strict=True):
+            results.save_answer(db, kind, {"schema": 1}, NAMES[33], {"question": [name]}, name)
         dead = tables.add(db, b"N,loss\n1e6,2\n1e7,1.5\n", "gone.csv")
         tables.rename(db, dead.id, NAMES[12])
         tables.delete(db, dead.id)

@@ -65,17 +65,12 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
     categories = sorted(categories, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
     if not categories or not len(ids):
         return {}
-    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in categories]
+    fields = {f"k{i}": f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0)" for i, *_ in categories}
     parameters = [[raw for raw, _ in cells] for _, _, cells, _ in categories]
-    first, last = int(ids[0]), int(ids[-1])
-    where = f"rid BETWEEN {first} AND {last} ORDER BY rid"
-    rows = cursor.execute(
-        f"SELECT {', '.join(fields)} FROM {sql.data(table_id)} WHERE {where}", parameters
-    ).fetchnumpy()
-    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    rows = sql.read_columns(cursor, table_id, fields, ids, parameters)
     return {
         name: Category(
-            tuple(text for _, text in cells), np.asarray(rows[f"k{i}"][at], np.int8) - np.int8(1), kind, known[i].kind
+            tuple(text for _, text in cells), np.asarray(rows[f"k{i}"], np.int8) - np.int8(1), kind, known[i].kind
         )
         for i, name, cells, kind in categories
     }

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
-from isoplan.engine.store.columns.column import Column, Conversion
-from isoplan.engine.store.columns.conversions import FUNCTIONS, LOGARITHM, OPEN, read_conversion, text_kind
+from isoplan.engine.store.columns.column import (
+    FUNCTIONS,
+    LOGARITHM,
+    OPEN,
+    Column,
+    Conversion,
+    read_conversion,
+    text_kind,
+)
 from isoplan.engine.store.columns.names import (
     LARGER,
     NAMES,
@@ -30,18 +37,8 @@ RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", 
 """Names of a column that identifies runs."""
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
-COUNTED: tuple[str, ...] = (
-    "samples",
-    "tokens",
-    "n_samples",
-    "n_tokens",
-    "num_samples",
-    "num_tokens",
-    "examples",
-    "n_examples",
-)
-COUNTED += ("num_examples",)
-"""This name may count the samples of the dataset or of the run, in a table that counts epochs."""
+COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") for prefix in ("", "n_", "num_"))
+"""Each name may count the samples of the dataset or of the run, in a table that counts epochs."""
 _NOT_QUALITY = {
     "std",
     "se",

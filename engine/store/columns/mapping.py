@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula
 from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
-from isoplan.engine.store.columns.column import Column
-from isoplan.engine.store.columns.conversions import read_conversion
+from isoplan.engine.store.columns.column import Column, read_conversion
 from isoplan.engine.store.columns.derive import check_derived
 from isoplan.engine.store.columns.guess import counted_epochs, quoted, same_cells
 from isoplan.engine.store.columns.names import counts_data_set, held_out, name_score, of_training, words

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isoplan.engine.store.columns.column import Column, Conversion, Kind
-from isoplan.engine.store.columns.conversions import TextKind, text_kind
+from isoplan.engine.store.columns.column import Column, Conversion, Kind, TextKind, text_kind
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
 from isoplan.engine.store.files.text import has_doubtful_points

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isoplan.engine.schema import Role
-from isoplan.engine.store.columns.column import Column
-from isoplan.engine.store.columns.conversions import FACTORS, GPU_HOURS, LOGARITHM
+from isoplan.engine.store.columns.column import FACTORS, GPU_HOURS, LOGARITHM, Column
 from isoplan.engine.store.columns.names import ERRORS, LARGER, NOT_A_SIZE, plain, words
 
 COUNTS = (Role.N, Role.D, Role.U)

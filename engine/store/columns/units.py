@@ -10,8 +10,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.schema import Role, Roles, Runs
-from isoplan.engine.store.columns.column import Column, convert_options
-from isoplan.engine.store.columns.conversions import OPEN, PF_DAY, read_conversion
+from isoplan.engine.store.columns.column import OPEN, PF_DAY, Column, convert_options, read_conversion
 from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words
 from isoplan.engine.store.columns.unit_names import in_percent, is_bits, named_unit
 

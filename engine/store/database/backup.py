@@ -98,7 +98,7 @@ def differences(expected: Contents, found: Contents) -> list[str]:
 def _copy(cursor: Cursor, target: Path) -> Contents:
     """Copy the current database of ``cursor`` into ``target``; a partial copy is removed after an error."""
     try:
-        with _attached(cursor, target) as name, _transaction(cursor):
+        with _attached(cursor, target) as name, migration.transaction(cursor):
             cursor.execute(f"COPY FROM DATABASE {_current(cursor)} TO {name}")
             return _contents(cursor)
     except BaseException as error:
@@ -126,17 +126,6 @@ def _attached(cursor: Cursor, target: Path) -> Iterator[str]:
         yield name
     finally:
         cursor.execute(f"DETACH {name}")
-
-
-@contextmanager
-def _transaction(cursor: Cursor) -> Iterator[None]:
-    cursor.begin()
-    try:
-        yield
-    except BaseException:
-        cursor.rollback()
-        raise
-    cursor.commit()
 
 
 def _contents(cursor: Cursor) -> Contents:

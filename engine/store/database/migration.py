@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -132,12 +133,19 @@ def migrate(connection: duckdb.DuckDBPyConnection, found: int) -> None:
     _run(connection, (*steps, f"UPDATE meta SET value = '{SCHEMA}' WHERE key = 'schema'"))
 
 
-def _run(connection: duckdb.DuckDBPyConnection, statements: tuple[str, ...]) -> None:
+@contextlib.contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit the changes of the block together; an error rolls all of them back."""
     connection.begin()
     try:
-        for statement in statements:
-            connection.execute(statement)
+        yield
     except BaseException:
         connection.rollback()
         raise
     connection.commit()
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statements: tuple[str, ...]) -> None:
+    with transaction(connection):
+        for statement in statements:
+            connection.execute(statement)

@@ -1,12 +1,15 @@
-"""SQL expressions used by several modules of the store: quoting, column names, text read as numbers."""
+"""SQL used by several modules of the store: quoting, column names, text read as numbers, columns as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from isoplan.engine.store.columns.column import Column
-from isoplan.engine.store.columns.conversions import TextKind, text_kind
+from duckdb import DuckDBPyConnection
+
+from isoplan.engine.arrays import Ints
+from isoplan.engine.store.columns.column import Column, TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
 """Words for a missing number. In a column of names they are valid names, for example a group called None."""
@@ -100,3 +103,15 @@ def label(column: Column, position: int) -> str:
             f"CASE WHEN {whole} THEN CAST(CAST({physical} AS BIGINT) AS VARCHAR) ELSE CAST({physical} AS VARCHAR) END"
         )
     return f"CAST({physical} AS VARCHAR)"
+
+
+def read_columns(
+    cursor: DuckDBPyConnection, table_id: str, fields: Mapping[str, str], ids: Ints, parameters: Sequence[object] = ()
+) -> dict[str, Any]:
+    """Return SQL expressions by alias, each as an array (n,) for the ascending row ids ``ids`` (n, at least one)."""
+    first, last = int(ids[0]), int(ids[-1])
+    chosen = ", ".join(["rid", *(f"{expression} AS {alias}" for alias, expression in fields.items())])
+    query = f"SELECT {chosen} FROM {data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
+    found = cursor.execute(query, list(parameters)).fetchnumpy()
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    return {alias: found[alias][at] for alias in fields}

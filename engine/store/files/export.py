@@ -8,9 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from isoplan.engine.arrays import Ints
 from isoplan.engine.escaping import BEGINS, as_text
-from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses
 from isoplan.engine.store.database import sql
@@ -34,19 +33,13 @@ def template() -> bytes:
     return _TEMPLATE.encode()
 
 
-def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
-    """Export the rows of a table with their row ids and column names; only those that meet ``where``, if it is given.
+def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
+    """Export the rows of a table with their row ids and column names.
 
     If rows are withdrawn, a second column gives the reason. In CSV the role follows the name of a column if they
     differ: ``params [N]``.
     """
-    mapping = catalog.roles(db, table_id)
-    chosen = None
-    if where and where.strip():
-        from isoplan.engine.store.tables.condition import matching_rows  # 0.1 s to import
-
-        chosen = matching_rows(db, table_id, where, mapping.conversions)
-    return _csv(db, table_id, mapping, chosen) if kind == "csv" else _parquet(rows_frame(db, table_id, chosen))
+    return _csv(db, table_id) if kind == "csv" else _parquet(rows_frame(db, table_id))
 
 
 def runs(fitted: Runs) -> bytes:
@@ -60,14 +53,12 @@ def runs(fitted: Runs) -> bytes:
     return buffer.getvalue().encode()
 
 
-def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> bytes:
+def _csv(db: Database, table_id: str) -> bytes:
     """Write CSV with DuckDB, which is many times faster than pandas. The header is written here, for names that differ
     only in case.
     """
-    import pandas as pd
-
     known = catalog.columns(db, table_id)
-    role_of = {name: role.value for role, name in uses(mapping)}
+    role_of = {name: role.value for role, name in uses(catalog.roles(db, table_id))}
     names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]
     fields = [_field(c, i) for i, c in enumerate(known)]
     if tables.withdrawn(db, table_id):
@@ -78,11 +69,7 @@ def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> by
     csv.writer(header, lineterminator="\n").writerow(map(as_text, ["row id", *names]))
     with tempfile.TemporaryDirectory() as folder, db.read() as cursor:
         target = Path(folder) / "rows.csv"
-        clause = ""
-        if chosen is not None:
-            cursor.register("chosen", pd.DataFrame({"rid": chosen}))
-            clause = " WHERE rid IN (SELECT rid FROM chosen)"
-        rows = f"SELECT rid, {', '.join(fields)} FROM {sql.data(table_id)} AS t{clause} ORDER BY rid"
+        rows = f"SELECT rid, {', '.join(fields)} FROM {sql.data(table_id)} AS t ORDER BY rid"
         cursor.execute(f"COPY ({rows}) TO {sql.text(str(target))} (FORMAT csv, HEADER false)").fetchall()
         return header.getvalue().encode() + target.read_bytes()
 

@@ -13,8 +13,7 @@ from typing import Literal
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
-from isoplan.engine.store.columns.column import Column, Conversion
-from isoplan.engine.store.columns.conversions import AS_IS, read_conversion, text_kind
+from isoplan.engine.store.columns.column import AS_IS, Column, Conversion, read_conversion, text_kind
 from isoplan.engine.store.columns.guess import (
     Guess,
     agreed_conversions,
@@ -76,20 +75,17 @@ def read_runs(
     those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown role
     or column and an invalid condition.
     """
-    sent, name = table_bytes(path)
-    with memory() as db:
-        info = tables.add(db, sent, name, sheet=sheet, inner=inner)
-        known = catalog.columns(db, info.id)
-        numbers = tuple(c.name for c in known if c.name in offered and c.name not in set(Role) and c.kind == "number")
-        roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
-        roles = _with_extra(tables.history(db, info.id, roles, rows), (*extra, *numbers))
-        roles = roles.model_copy(
-            update={"compute": compute or ComputeRule(), "repeats": repeats, "each": each, "pooled": pooled}
+    with open_table(
+        path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
+    ) as table:
+        numbers = (
+            c.name for c in table.columns if c.name in offered and c.name not in set(Role) and c.kind == "number"
         )
-        check_roles(known, roles)
-        runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
-    source = name if str(path) == "-" else str(path)
-    return replace(runs, source=source, notes=(*info.notes, *runs.notes), where=where)
+        changes = {"compute": compute or ComputeRule(), "repeats": repeats, "each": each}
+        roles = _with_extra(table.roles, (*extra, *numbers)).model_copy(update=changes)
+        check_roles(table.columns, roles)
+        runs = table.read(roles)
+        return replace(runs, notes=(*table.notes, *runs.notes), where=where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +120,13 @@ def open_table(
     derived: Mapping[str, str] | None = None,
     rows: RowsOfRun | None = None,
     pooled: tuple[str, ...] = (),
+    sheet: str | None = None,
+    inner: str | None = None,
 ) -> Iterator[OpenTable]:
     """Open a table file; the arguments and errors are those of ``read_runs``."""
     sent, name = table_bytes(path)
     with memory() as db:
-        info = tables.add(db, sent, name)
+        info = tables.add(db, sent, name, sheet=sheet, inner=inner)
         known = catalog.columns(db, info.id)
 
         def read(roles: Roles) -> Runs:

@@ -256,22 +256,14 @@ def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
             if grouped and not clear and (whole + grouped + comma) * 2 >= cells:
                 candidates.append(i)
     commas |= relation.semicolons and not points
-    doubtful = (i for i in candidates if commas and _is_all_grouped(cursor, relation, f"c{i}"))
+    doubtful = (i for i in candidates if commas and has_doubtful_points(cursor, f"({relation.query})", f"c{i}"))
     return replace(relation, commas=commas, doubtful=frozenset(doubtful))
 
 
-def has_doubtful_points(cursor: Cursor, table: str, column: str) -> bool:
-    """Return whether a stored text column has points, each with exactly three digits after it."""
-    return _has_only_grouped_points(cursor, f"SELECT {column} FROM {table}", column)
-
-
-def _is_all_grouped(cursor: Cursor, relation: Relation, column: str) -> bool:
-    return _has_only_grouped_points(cursor, f"SELECT {column} FROM ({relation.query})", column)
-
-
-def _has_only_grouped_points(cursor: Cursor, query: str, column: str) -> bool:
+def has_doubtful_points(cursor: Cursor, source: str, column: str) -> bool:
+    """Return whether a text column of a table or subquery has points, each with exactly three digits after it."""
     grouped, point = (_count(column, pattern, ".") for pattern in (_GROUPED, _POINT))
-    row = first(cursor, f"SELECT {grouped}, {point} FROM ({query})")
+    row = first(cursor, f"SELECT {grouped}, {point} FROM {source}")
     return row is not None and row[0] == row[1] > 0
 
 

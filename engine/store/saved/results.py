@@ -1,9 +1,9 @@
-"""Fits, plans, actual results and views, stored as JSON under the hash of their inputs, equal ones only once."""
+"""Fits, plans, results, answers and views, stored as JSON under the hash of their inputs, equal ones only once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,10 +16,13 @@ from isoplan.engine.fitting import Fit
 from isoplan.engine.fitting.single import fitted_runs, takes_runs
 from isoplan.engine.planning.actual.outcome import Actual, read_actual
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.store.database.database import Cursor, Database, first
+from isoplan.engine.planning.questions.declaration import find_questions
+from isoplan.engine.store.database.database import Database, first
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.saved_items import as_text, now, short_hash
 from isoplan.engine.store.tables import snapshots
+
+Query = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,14 @@ class SavedPlan:
     deleted: bool = False
 
 
-def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snapshot: str = "") -> str:
+def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "") -> str:
     """Save a fit under the hash of its specification and data, and return the hash.
 
     An existing fit is unchanged; a deleted one is restored. ``name`` defaults to law and data.
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
-    made_from = snapshot or fit.data.snapshot
-    row = [fit.hash, label, table_id, made_from, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
-
-    def change(cursor: Cursor) -> None:
-        cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        saved_items.take_back(cursor, "fits", fit.hash, "")
-
-    db.write(change)
-    return fit.hash
+    row = [fit.hash, label, table_id, fit.data.snapshot, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
+    return saved_items.save(db, "fits", row)
 
 
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
@@ -75,7 +71,7 @@ def fit(db: Database, hash: str) -> Fit:
 
     If an older version saved the fit without its runs, they are read from its snapshot.
     """
-    saved = fitting.read_fit(saved_items.body(db, "fits", "Fit", hash))
+    saved = fitting.read_fit(saved_items.body(db, "fits", hash))
     if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
         return saved
     try:
@@ -109,24 +105,9 @@ def rebuild(db: Database, hash: str) -> str:
     return f"{made}: the parameters differ by at most {off:.1g} of their value."
 
 
-def rename_fit(db: Database, hash: str, name: str) -> None:
-    """Rename a fit."""
-    saved_items.rename(db, "fits", "Fit", hash, name)
-
-
 def note_fit(db: Database, hash: str, note: str) -> None:
     """Set the user's note on a fit; an empty ``note`` removes it."""
-    saved_items.update(db, "fits", "Fit", hash, "note = ?", note.strip())
-
-
-def delete_fit(db: Database, hash: str) -> None:
-    """Mark a fit as deleted; it can be restored."""
-    saved_items.set_deleted(db, "fits", "Fit", hash, True)
-
-
-def restore_fit(db: Database, hash: str) -> None:
-    """Restore a deleted fit."""
-    saved_items.set_deleted(db, "fits", "Fit", hash, False)
+    saved_items.update(db, "fits", hash, "note", note.strip())
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
@@ -137,13 +118,7 @@ def save_plan(db: Database, plan: Plan, name: str = "") -> str:
     body = as_text(planning.to_json(plan))
     key = short_hash(body)
     row = [key, name.strip() or plan.sentence, plan.fit, now(), False, body]
-
-    def change(cursor: Cursor) -> None:
-        cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
-        saved_items.take_back(cursor, "plans", key, name)
-
-    db.write(change)
-    return key
+    return saved_items.save(db, "plans", row, name)
 
 
 def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
@@ -154,22 +129,7 @@ def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
 
 def plan(db: Database, hash: str) -> Plan:
     """Return a saved plan, deleted or not; raises PlannerError if the store has none with that hash."""
-    return planning.read_plan(saved_items.body(db, "plans", "Plan", hash))
-
-
-def rename_plan(db: Database, hash: str, name: str) -> None:
-    """Rename a plan."""
-    saved_items.rename(db, "plans", "Plan", hash, name)
-
-
-def delete_plan(db: Database, hash: str) -> None:
-    """Mark a plan as deleted; it can be restored."""
-    saved_items.set_deleted(db, "plans", "Plan", hash, True)
-
-
-def restore_plan(db: Database, hash: str) -> None:
-    """Restore a deleted plan."""
-    saved_items.set_deleted(db, "plans", "Plan", hash, False)
+    return planning.read_plan(saved_items.body(db, "plans", hash))
 
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
@@ -183,7 +143,7 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
 
 def view(db: Database, hash: str) -> dict[str, Any]:
     """Return a saved view; raises PlannerError if the store has none with that hash."""
-    return saved_items.body(db, "views", "View", hash)
+    return saved_items.body(db, "views", hash)
 
 
 @dataclass(frozen=True)
@@ -204,14 +164,7 @@ def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
     plan(db, plan_hash)
     body = as_text(actual.to_json())
     key = short_hash(f"{plan_hash}|{body}")
-    row = [key, plan_hash, now(), False, body]
-
-    def change(cursor: Cursor) -> None:
-        cursor.execute("INSERT OR IGNORE INTO actuals VALUES (?, ?, ?, ?, ?)", row)
-        cursor.execute("UPDATE actuals SET deleted = false WHERE id = ? AND deleted", [key])
-
-    db.write(change)
-    return key
+    return saved_items.save(db, "actuals", [key, plan_hash, now(), False, body])
 
 
 def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
@@ -225,17 +178,46 @@ def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
     return [SavedActual(id, of, created, read_actual(json.loads(body))) for id, of, created, body in rows]
 
 
-def delete_actual(db: Database, id: str) -> None:
-    """Mark a result as deleted; it can be restored."""
-    _set_deleted(db, id, True)
+def list_kinds() -> tuple[str, ...]:
+    """Return the kinds of answers: the questions of the planner, and the kinds with their own page or section."""
+    return (*find_questions(), "recipe", "amplitude")
 
 
-def restore_actual(db: Database, id: str) -> None:
-    """Restore a deleted result."""
-    _set_deleted(db, id, False)
+@dataclass(frozen=True)
+class SavedAnswer:
+    """An entry in the list of answers; ``query`` is the query string of its page as fields."""
+
+    hash: str
+    name: str
+    kind: str
+    sentence: str
+    query: Query
+    created: datetime
 
 
-def _set_deleted(db: Database, id: str, deleted: bool) -> None:
-    query = "UPDATE actuals SET deleted = ? WHERE id = ? RETURNING id"
-    if not db.write(lambda cursor: cursor.execute(query, [deleted, id]).fetchall()):
-        raise PlannerError(f"The result {id} is not in this workspace: record it again beside its plan.")
+def save_answer(db: Database, kind: str, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
+    """Save an answer with the link to compute it again, and return its hash, computed from both.
+
+    ``name`` defaults to the sentence. An existing answer gets the new ``name``; a deleted one is restored.
+    """
+    text, link = as_text(body), as_text(query)
+    key = short_hash(f"{kind}|{link}|{text}")
+    row = [key, name.strip() or sentence, kind, sentence, link, now(), False, text]
+    return saved_items.save(db, "answers", row, name)
+
+
+def answers(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[SavedAnswer]:
+    """Return the saved answers of the kinds ``of`` (default: all), newest first; with ``deleted`` the deleted ones."""
+    query = (
+        "SELECT hash, name, kind, sentence, query, created FROM answers WHERE deleted = ? AND list_contains(?, kind)"
+    )
+    found = saved_items.rows(db, query, [deleted, list(of or list_kinds())])
+    return [
+        SavedAnswer(hash, name, kind, sentence, json.loads(link), created)
+        for hash, name, kind, sentence, link, created in found
+    ]
+
+
+def answer(db: Database, hash: str) -> dict[str, Any]:
+    """Return the JSON of a saved answer, deleted or not; raises PlannerError if the store has none with that hash."""
+    return saved_items.body(db, "answers", hash)

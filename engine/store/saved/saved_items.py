@@ -1,4 +1,4 @@
-"""Storage that fits, plans and answers share: name, time, JSON body, hash, deletion and restore."""
+"""Storage that fits, plans, results and answers share: name, time, JSON body, hash, deletion and restore."""
 
 from __future__ import annotations
 
@@ -6,12 +6,32 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database.database import Cursor, Database, first
 
-Body = dict[str, Any]
+Items = Literal["fits", "plans", "actuals", "answers"]
+"""Tables of saved items. The first column of each is the hash of the content."""
+_KEYS = {"actuals": "id"}
+_NAMES = {"fits": "Fit", "plans": "Plan", "answers": "Answer", "views": "View"}
+
+
+def save(db: Database, table: Items, row: Sequence[object], name: str = "") -> str:
+    """Save ``row`` and return its hash; an equal item is unchanged, but gets ``name`` if one is given.
+
+    A deleted item that is saved again is restored.
+    """
+    hash, key = str(row[0]), _KEYS.get(table, "hash")
+
+    def change(cursor: Cursor) -> None:
+        cursor.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", list(row))
+        if name.strip():
+            cursor.execute(f"UPDATE {table} SET name = ? WHERE {key} = ?", [name.strip(), hash])
+        cursor.execute(f"UPDATE {table} SET deleted = false WHERE {key} = ? AND deleted", [hash])
+
+    db.write(change)
+    return hash
 
 
 def rows(db: Database, query: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
@@ -20,45 +40,47 @@ def rows(db: Database, query: str, given: Sequence[object]) -> list[tuple[Any, .
         return cursor.execute(f"{query} ORDER BY created DESC, hash", list(given)).fetchall()
 
 
-def body(db: Database, table: str, what: str, hash: str) -> Body:
+def body(db: Database, table: Items | Literal["views"], hash: str) -> dict[str, Any]:
     """Return the JSON object in ``table`` under ``hash``; raises PlannerError if there is none."""
     with db.read() as cursor:
         row = first(cursor, f"SELECT body FROM {table} WHERE hash = ?", [hash])
     if row is None:
-        raise missing(what, hash)
-    found: Body = json.loads(row[0])
+        raise _missing(table, hash)
+    found: dict[str, Any] = json.loads(row[0])
     return found
 
 
-def rename(db: Database, table: str, what: str, hash: str, name: str) -> None:
+def rename(db: Database, table: Items, hash: str, name: str) -> None:
     """Rename a saved item. Raises PlannerError for an empty name."""
     if not name.strip():
-        raise PlannerError(f"The {what.lower()} needs a name: type at least one letter.")
-    update(db, table, what, hash, "name = ?", name.strip())
+        raise PlannerError(f"The {_NAMES[table].lower()} needs a name: type at least one letter.")
+    update(db, table, hash, "name", name.strip())
 
 
-def set_deleted(db: Database, table: str, what: str, hash: str, deleted: bool) -> None:
-    """Mark a saved item as deleted, or restore it."""
-    update(db, table, what, hash, "deleted = ?", deleted)
+def delete(db: Database, table: Items, hash: str) -> None:
+    """Mark a saved item as deleted; it can be restored."""
+    update(db, table, hash, "deleted", True)
 
 
-def update(db: Database, table: str, what: str, hash: str, change: str, value: object) -> None:
+def restore(db: Database, table: Items, hash: str) -> None:
+    """Restore a deleted item."""
+    update(db, table, hash, "deleted", False)
+
+
+def update(db: Database, table: Items, hash: str, field: str, value: object) -> None:
     """Change one field; raises PlannerError if the store has no item with that hash."""
-    query = f"UPDATE {table} SET {change} WHERE hash = ? RETURNING hash"
+    key = _KEYS.get(table, "hash")
+    query = f"UPDATE {table} SET {field} = ? WHERE {key} = ? RETURNING {key}"
     if not db.write(lambda cursor: cursor.execute(query, [value, hash]).fetchall()):
-        raise missing(what, hash)
+        raise _missing(table, hash)
 
 
-def take_back(cursor: Cursor, table: str, hash: str, name: str) -> None:
-    """Restore a deleted item that is saved again, and set its new ``name`` if one is given."""
-    if name.strip():
-        cursor.execute(f"UPDATE {table} SET name = ? WHERE hash = ?", [name.strip(), hash])
-    cursor.execute(f"UPDATE {table} SET deleted = false WHERE hash = ? AND deleted", [hash])
-
-
-def missing(what: str, hash: str) -> PlannerError:
+def _missing(table: str, hash: str) -> PlannerError:
     """Return the error for a missing ``hash``, with an instruction."""
-    return PlannerError(f"{what} {hash} is not in this workspace: open the link where it was saved, or make it again.")
+    if table == "actuals":
+        return PlannerError(f"The result {hash} is not in this workspace: record it again beside its plan.")
+    what = f"{_NAMES[table]} {hash}"
+    return PlannerError(f"{what} is not in this workspace: open the link where it was saved, or make it again.")
 
 
 def as_text(body: Mapping[str, Any]) -> str:

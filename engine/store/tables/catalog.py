@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles
 from isoplan.engine.store.columns.column import COLUMNS, Column
 from isoplan.engine.store.database import sql
-from isoplan.engine.store.database.database import Database, first
+from isoplan.engine.store.database.database import Cursor, Database, first
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +72,14 @@ def find(db: Database, table_id: str) -> TableInfo | None:
 def info_of(row: tuple[Any, ...]) -> TableInfo:
     fields = dict(zip(INFO.split(", "), row, strict=True))
     return TableInfo(rows=fields.pop("nrows"), notes=tuple(json.loads(fields.pop("notes"))), **fields)
+
+
+def insert(cursor: Cursor, info: TableInfo, columns: Sequence[Column], roles: Roles) -> None:
+    """Add a table to the list, with its columns and its mapping."""
+    fields = vars(info) | {"nrows": info.rows, "notes": json.dumps(info.notes)}
+    stored = [*(fields[name] for name in INFO.split(", ")), COLUMNS.dump_json(tuple(columns)).decode()]
+    query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})"
+    cursor.execute(query, [*stored, roles.model_dump_json()])
 
 
 def _stored(db: Database, table_id: str, field: str) -> str:

@@ -24,7 +24,8 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, first
 from isoplan.engine.store.files.text import MAX_COLUMNS
 from isoplan.engine.store.saved.saved_items import now
-from isoplan.engine.store.tables.catalog import INFO, TableInfo
+from isoplan.engine.store.tables import catalog
+from isoplan.engine.store.tables.catalog import TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 
 DELETED = "its cell was deleted"
@@ -92,7 +93,7 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
     rows.
     """
     table = sql.data(table_of(family))
-    old = _columns(cursor, family)
+    old, mapped = _stored(cursor, family)
     known = present(cursor, family, [row.name for row in rows])
     fresh = [row for row in {row.name: row for row in rows}.values() if row.name not in known and row.usable]
     if not fresh:
@@ -105,14 +106,14 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
     start = count(cursor, table)
     _insert(cursor, table, columns, placed, start)
     varied = [name for name in _varied(cursor, table, columns, fields) if name not in before]
-    roles = _roles(_stored_roles(cursor, family), old, columns, fresh, varied)
+    roles = _roles(mapped, old, columns, fresh, varied)
     _describe(cursor, family, columns, roles)
     return known | {row.name: start + i for i, row in enumerate(fresh)}, len(fresh)
 
 
 def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]:
     """Return the row ids of the cells ``names`` that have a row in the table of their family."""
-    position = next((i for i, c in enumerate(_columns(cursor, family)) if c.name == RUN), None)
+    position = next((i for i, c in enumerate(_stored(cursor, family)[0]) if c.name == RUN), None)
     if position is None:
         return {}
     query = (
@@ -131,14 +132,10 @@ def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
     cursor.execute(query, [table_of(family), rows, DELETED, now()])
 
 
-def _columns(cursor: Cursor, family: str) -> tuple[Column, ...]:
-    row = first(cursor, "SELECT columns FROM tables WHERE id = ?", [table_of(family)])
-    return COLUMNS.validate_json(row[0]) if row else ()
-
-
-def _stored_roles(cursor: Cursor, family: str) -> Roles:
-    row = first(cursor, "SELECT roles FROM tables WHERE id = ?", [table_of(family)])
-    return Roles.model_validate_json(row[0]) if row else Roles()
+def _stored(cursor: Cursor, family: str) -> tuple[tuple[Column, ...], Roles]:
+    """Return the columns and the mapping of the table of a family; without a table none."""
+    row = first(cursor, "SELECT columns, roles FROM tables WHERE id = ?", [table_of(family)])
+    return (COLUMNS.validate_json(row[0]), Roles.model_validate_json(row[1])) if row else ((), Roles())
 
 
 def _fields(row: CellRow) -> dict[str, str]:
@@ -211,10 +208,9 @@ def _create(cursor: Cursor, family: str) -> None:
     key = table_of(family)
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {sql.data(key)} (rid BIGINT)")
     about = f"Finished cells of {family}, trained in this workspace; a row is added when a cell is done."
-    stored = [key, f"{family} cells", 0, hashlib.sha256(f"cells/{family}".encode()).hexdigest(), family, now()]
-    empty = Roles().model_dump_json()
-    query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})"
-    cursor.execute(query, [*stored, False, False, about, "[]", "runs", "", "[]", empty])
+    digest = hashlib.sha256(f"cells/{family}".encode()).hexdigest()
+    info = TableInfo(key, f"{family} cells", 0, digest, family, now(), False, False, about, ())
+    catalog.insert(cursor, info, (), Roles())
 
 
 def _insert(

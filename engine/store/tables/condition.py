@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.store.columns.conversions import text_kind
+from isoplan.engine.store.columns.column import text_kind
 from isoplan.engine.store.columns.mapping import unknown_column
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,27 +38,21 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
     Types come from the first rows. Only if a later row does not fit, the whole file is examined and read again.
     ``register`` runs in the transaction that stores the rows. An existing table is not changed.
     """
-    with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
-        with db.read() as cursor:
-            relation = open_relation(cursor, upload, part, Path(scratch))
-            if upload.format == "csv":  # Other formats store numbers with a type.
-                relation = find_decimal_marks(cursor, relation)
-            fields = _fields(cursor, relation, _SAMPLE_ROWS)
-        try:
-            db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))
-        except duckdb.ConversionException:
-            with db.read() as cursor:
-                all_fields = _fields(cursor, relation, None)
-            db.write(lambda cursor: _store(cursor, relation, all_fields, table, upload.name, register))
-
-
-@contextmanager
-def _sentences(name: str) -> Iterator[None]:
-    """Turn errors of DuckDB about an invalid file into a PlannerError with one sentence."""
     try:
-        yield
+        with tempfile.TemporaryDirectory(dir=db.folder) as scratch:
+            with db.read() as cursor:
+                relation = open_relation(cursor, upload, part, Path(scratch))
+                if upload.format == "csv":  # Other formats store numbers with a type.
+                    relation = find_decimal_marks(cursor, relation)
+                fields = _fields(cursor, relation, _SAMPLE_ROWS)
+            try:
+                db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))
+            except duckdb.ConversionException:
+                with db.read() as cursor:
+                    all_fields = _fields(cursor, relation, None)
+                db.write(lambda cursor: _store(cursor, relation, all_fields, table, upload.name, register))
     except (duckdb.Error, UnicodeError) as error:
-        raise explain(error, name) from None
+        raise explain(error, upload.name) from None
 
 
 @dataclass(frozen=True)

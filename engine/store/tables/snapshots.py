@@ -21,8 +21,7 @@ from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Roles, Runs
 from isoplan.engine.store.columns import categories, derive
-from isoplan.engine.store.columns.column import Column
-from isoplan.engine.store.columns.conversions import Reading, read_conversion
+from isoplan.engine.store.columns.column import Column, Reading, read_conversion
 from isoplan.engine.store.columns.guess import withheld
 from isoplan.engine.store.columns.histories import one_row_each
 from isoplan.engine.store.columns.mapping import check_roles, choice_notes, formula_columns, unknown_column
@@ -86,9 +85,10 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     with db.read() as cursor:
         cells, labels = _cells(cursor, table_id, known, roles, ids)
     values_hash = _hash_values(cells, labels)
-    body = [info.id, values_hash, hashlib.sha256(ranges.tobytes()).hexdigest(), _dump(roles), _dump(filter)]
+    stored = [model.model_dump_json() for model in (roles, filter)]
+    body = [info.id, values_hash, hashlib.sha256(ranges.tobytes()).hexdigest(), *stored]
     snapshot = Snapshot(_short_hash(body), table_id, roles, filter, len(ids), values_hash, ranges)
-    db.write(lambda cursor: _save(cursor, snapshot))
+    db.write(lambda cursor: _save(cursor, snapshot, stored))
     return snapshot
 
 
@@ -218,19 +218,15 @@ def _cells(
     labels = {role.value: name for role in LABEL_ROLES if (name := roles.column(role)) is not None}
     fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
     fields += [f"left({sql.label(known[i], i)}, {_LABEL_LENGTH})" for n in labels.values() for i in (positions[n],)]
-    chosen = ", ".join(["rid", *(f"{expression} AS f{k}" for k, expression in enumerate(fields))])
-    first, last = int(ids[0]), int(ids[-1])
-    query = f"SELECT {chosen} FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
-    found = cursor.execute(query).fetchnumpy()
-    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    found = sql.read_columns(cursor, table_id, {f"f{k}": field for k, field in enumerate(fields)}, ids)
     units = {name: read_conversion(how, name) for name, how in roles.conversions.items()}
     cells = {
-        role: units.get(name, Reading(None, ""))(_number(found[f"f{k}"], written)[at].astype(np.float64))
+        role: units.get(name, Reading(None, ""))(_number(found[f"f{k}"], written).astype(np.float64))
         for k, (role, name) in enumerate(numbers.items())
     }
     read = {name: cells.pop(_INPUT + name) for name in derive.inputs(roles)}
     cells |= derive.compute(roles, read, ids)
-    texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
+    texts = {role: _filled(found[f"f{k}"], "").astype(np.str_) for k, role in enumerate(labels, len(numbers))}
     return cells, texts
 
 
@@ -239,11 +235,9 @@ def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) 
     name = seconds_column([c.name for c in known if c.kind == "number"])
     if not name or not len(ids):
         return None
-    first, last = int(ids[0]), int(ids[-1])
     place = next(i for i, c in enumerate(known) if c.name == name)
-    query = f"SELECT c{place} AS s FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
-    at = slice(None) if len(ids) == last - first + 1 else ids - first
-    return name, _filled(cursor.execute(query).fetchnumpy()["s"], np.nan)[at].astype(np.float64)
+    cells = sql.read_columns(cursor, table_id, {"s": f"c{place}"}, ids)["s"]
+    return name, _filled(cells, np.nan).astype(np.float64)
 
 
 def _named(roles: Roles) -> tuple[str, ...]:
@@ -270,23 +264,19 @@ def _hash_values(cells: dict[str, Floats], labels: dict[str, NDArray[np.str_]]) 
     return digest.hexdigest()
 
 
-def _save(cursor: Cursor, snapshot: Snapshot) -> None:
+def _save(cursor: Cursor, snapshot: Snapshot, stored: Sequence[str]) -> None:
+    """Store a snapshot; ``stored`` is the JSON of its roles and of its filter."""
     packed = zlib.compress(np.diff(snapshot.ranges.ravel(), prepend=0).astype("<i8").tobytes())
-    row = (snapshot.hash, snapshot.table_id, packed, snapshot.n, _dump(snapshot.roles), _dump(snapshot.filter))
     cursor.execute(
-        """INSERT OR IGNORE INTO snapshots (hash, table_id, ids, n, roles, filter, values_hash)
-        VALUES (?, ?, ?, ?, ?, ?, ?)""",
-        [*row, snapshot.values_hash],
+        "INSERT OR IGNORE INTO snapshots (hash, table_id, ids, n, roles, filter, values_hash) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [snapshot.hash, snapshot.table_id, packed, snapshot.n, *stored, snapshot.values_hash],
     )
 
 
 def _unpack(packed: bytes) -> Ints:
     steps = np.frombuffer(zlib.decompress(packed), dtype="<i8")
     return np.cumsum(steps).reshape(-1, 2).astype(np.int64)
-
-
-def _dump(model: BaseModel) -> str:
-    return model.model_dump_json()
 
 
 def _short_hash(body: Sequence[str]) -> str:

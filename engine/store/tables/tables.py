@@ -1,4 +1,4 @@
-"""Run tables: import, display, map, append, withdraw. Rows are added or marked, never changed.
+"""Run tables: import, display, map, withdraw. Rows are added or marked, never changed.
 
 The data of a table is in ``t_<id>`` under neutral column names. The names in the file are stored separately, so any
 name is allowed. Ids are computed from the bytes (and the sheet), so the same file has the same id in every workspace.
@@ -7,54 +7,34 @@ name is allowed. Ids are computed from the bytes (and the sheet), so the same fi
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles, RowsOfRun
-from isoplan.engine.store.columns.column import COLUMNS, Column, Conversion
-from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles, with_guesses
+from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles
 from isoplan.engine.store.columns.histories import with_history
-from isoplan.engine.store.columns.mapping import check_roles, like, unknown_column
-from isoplan.engine.store.columns.profile import profile
+from isoplan.engine.store.columns.mapping import check_roles, like
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.damage import disk_full
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.files import sources
-from isoplan.engine.store.files.text import MAX_COLUMNS
-from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
-from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles, rows_frame
-from isoplan.engine.store.tables.loading import Loaded, count, load, stored_types
+from isoplan.engine.store.files.uploads import received
+from isoplan.engine.store.saved.saved_items import now
+from isoplan.engine.store.tables.catalog import INFO, Kind, find, info_of, insert, rows_frame
+from isoplan.engine.store.tables.catalog import TableInfo as TableInfo
+from isoplan.engine.store.tables.catalog import columns as columns
+from isoplan.engine.store.tables.catalog import get as get
+from isoplan.engine.store.tables.catalog import roles as roles
+from isoplan.engine.store.tables.loading import Loaded, load
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
-__all__ += [
-    "by_name",
-    "column_values",
-    "columns",
-    "curves_of",
-    "curves_within",
-    "delete",
-    "frame",
-    "get",
-    "history",
-    "parts",
-    "rename",
-    "restore",
-    "roles",
-]
-__all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
-
 
 COPIES, SPARE = 4, 1e6
 """Disk space for an import: this multiple of the file size, plus this number of bytes."""
@@ -95,7 +75,7 @@ def add(
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
         label = f"{Path(name).name} · {part}" if part else Path(name).name
-        details = (upload.sha256, name, _now(), read_only, False, provenance, ())
+        details = (upload.sha256, name, now(), read_only, False, provenance, ())
         fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
         load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
     return get(db, table_id)
@@ -181,41 +161,25 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
     if not name.strip():
         raise PlannerError("A table needs a name: type at least one letter.")
     _changeable(db, table_id)
-    db.write(
-        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).fetchall()
-    )
-    return get(db, table_id)
+    return _update(db, table_id, "name", name.strip())
 
 
 def delete(db: Database, table_id: str) -> TableInfo:
     """Mark a table as deleted; its rows stay until it is restored, and fits of it still work."""
     _changeable(db, table_id)
-    return _set_deleted(db, table_id, True)
+    return _update(db, table_id, "deleted", True)
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
     """Mark read-only tables of an earlier version as deleted: those whose ids are not in ``kept``."""
     for info in all(db):
         if info.read_only and info.id not in kept:
-            _set_deleted(db, info.id, True)
+            _update(db, info.id, "deleted", True)
 
 
 def restore(db: Database, table_id: str) -> TableInfo:
     """Restore a deleted table."""
-    return _set_deleted(db, table_id, False)
-
-
-def column_values(db: Database, table_id: str, column: str, limit: int = 200) -> tuple[str, ...]:
-    """Return the distinct values of a column as text, the most frequent first, for a choice among them."""
-    known = columns(db, table_id)
-    position = _position(known, column)
-    shown = sql.label(known[position], position)
-    with db.read() as cursor:
-        rows = cursor.execute(
-            f"SELECT {shown} AS v FROM {sql.data(table_id)} WHERE c{position} IS NOT NULL "
-            f"GROUP BY v ORDER BY count(*) DESC, v LIMIT {int(limit)}"
-        ).fetchall()
-    return tuple(row[0] for row in rows)
+    return _update(db, table_id, "deleted", False)
 
 
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
@@ -224,8 +188,7 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
     """
     check_roles(columns(db, table_id), roles)
-    body = roles.model_dump_json()
-    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).fetchall())
+    _update(db, table_id, "roles", roles.model_dump_json())
 
 
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
@@ -235,37 +198,6 @@ def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = 
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
     return found if rows is None else (found if found.rows != "all" else roles).model_copy(update={"rows": rows})
-
-
-def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
-    """Append rows; columns are matched by name, and missing ones stay empty.
-
-    Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
-    """
-    import pandas as pd
-
-    _changeable(db, table_id)
-    known = columns(db, table_id)
-    positions = [_position(known, str(name)) for name in rows.columns]
-    if len(set(positions)) < len(positions):
-        raise PlannerError("The new rows name a column twice: name each column once.")
-    cells = [_cells(rows.iloc[:, i], known[p]) for i, p in enumerate(positions)]
-    table = sql.data(table_id)
-
-    def change(cursor: Cursor) -> None:
-        start = count(cursor, table)
-        fresh = pd.DataFrame({"rid": np.arange(start, start + len(rows))} | _named(positions, cells))
-        cursor.register("fresh", fresh)
-        names = ", ".join(["rid", *(f"c{p}" for p in positions)])
-        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM fresh")
-        cursor.unregister("fresh")
-        names_now = tuple(c.name for c in known)
-        profiled = with_guesses(profile(cursor, table, names_now, stored_types(cursor, table)))
-        body = COLUMNS.dump_json(profiled).decode()
-        cursor.execute("UPDATE tables SET nrows = ?, columns = ? WHERE id = ?", [count(cursor, table), body, table_id])
-
-    db.write(change)
-    return get(db, table_id)
 
 
 def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
@@ -279,7 +211,7 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
     marked = {row for row, _, _ in withdrawn(db, table_id)}
     fresh = [int(i) for i in dict.fromkeys(row_ids) if int(i) not in marked]
     query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
-    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), _now()]).fetchall())
+    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), now()]).fetchall())
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
@@ -313,16 +245,10 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
 
 
 def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
-    stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
-    details = (info.provenance, json.dumps(loaded.notes), info.kind, info.runs_id)
     mapping = _GUESS[info.kind](loaded.columns)
     if info.kind == "runs":
         mapping = with_history(cursor, sql.data(info.id), loaded.columns, mapping)
-    described = (COLUMNS.dump_json(loaded.columns).decode(), mapping.model_dump_json())
-    cursor.execute(
-        f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})",
-        [*stored, *details, *described],
-    )
+    insert(cursor, replace(info, rows=loaded.rows, notes=loaded.notes), loaded.columns, mapping)
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:
@@ -340,40 +266,7 @@ def _changeable(db: Database, table_id: str) -> TableInfo:
     return info
 
 
-def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
-    db.write(
-        lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
-    )
+def _update(db: Database, table_id: str, field: str, value: object) -> TableInfo:
+    query = f"UPDATE tables SET {field} = ? WHERE id = ?"
+    db.write(lambda cursor: cursor.execute(query, [value, table_id]).fetchall())
     return get(db, table_id)
-
-
-def _position(known: Sequence[Column], name: str) -> int:
-    found = next((i for i, c in enumerate(known) if c.name == name), None)
-    if found is None:
-        raise unknown_column(name, [c.name for c in known], "of the new rows")
-    return found
-
-
-def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
-    """Return new cells of one column in its stored type, None if empty."""
-    import pandas as pd
-
-    empty = values.isna()
-    try:
-        if column.kind == "number":
-            return pd.to_numeric(values).astype("float64")
-        if column.kind == "date":
-            return pd.to_datetime(values)
-    except (ValueError, TypeError) as error:
-        raise PlannerError(f"Column {column.name!r} holds numbers or dates and a new cell does not: {error}.") from None
-    if column.kind == "bool":
-        return values.astype("boolean")
-    return values.astype("object").where(empty, values.map(str)).where(~empty, None)
-
-
-def _named(positions: Sequence[int], cells: Sequence[pd.Series[Any]]) -> dict[str, Any]:
-    return {f"c{p}": series.array for p, series in zip(positions, cells, strict=True)}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)

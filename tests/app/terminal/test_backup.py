@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.backups import requests, writing
+from isoplan.app.backups import archives, requests
 from isoplan.app.backups.files import SECRET
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.archive import MANIFEST
@@ -129,13 +129,13 @@ def test_an_existing_file_is_replaced_only_by_force(run: Run, space: Path, tmp_p
 def test_a_file_made_meanwhile_is_not_overwritten(
     run: Run, space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, check = tmp_path / "b.zip", writing.check_rows
+    file, check = tmp_path / "b.zip", archives.check_rows
 
     def slow(*arguments: object) -> None:
         check(*arguments)  # type: ignore[arg-type]
         file.write_text("somebody else's")
 
-    monkeypatch.setattr(writing, "check_rows", slow)
+    monkeypatch.setattr(archives, "check_rows", slow)
     one_sentence(run("backup", file, "--workspace", space), "b.zip exists")
     assert file.read_text() == "somebody else's"
     assert beside(file) == ["b.zip", space.name]

@@ -29,7 +29,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, told
 from tests.app.views.test_recommender import lines, shown
 from tests.app.views.test_saved_answers import save
@@ -132,7 +132,7 @@ def test_on_the_page_with_its_files_and_as_a_saved_answer(
     assert made["Markdown"][0]().startswith("4 times the budget ")
     assert "fit = read('fit-" in made["Python"][0]()
     save(at, "For the talk")
-    (saved,) = answers.all(demo)
+    (saved,) = results.answers(demo)
     assert (saved.kind, saved.name) == ("doubled", "For the talk")
     again = open_page("plan", **saved.query)
     assert told(again) == ""

@@ -14,6 +14,7 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
+from tests.stored import add_rows
 
 PAGES = ("home", "data", "fit", "explore", "plan", "recommender", "amplitude")
 TITLES = {"home": "Isoplan", "amplitude": "Precision"}
@@ -179,7 +180,7 @@ def test_a_fit_is_rebuilt_after_rows_were_appended(db: Database, open_page: Open
     table = tables.add(db, grid(), "grid.csv")
     at = open_page("fit", table=table.id, refits="40")
     next(b for b in at.button if b.label == "Fit").click().run()
-    tables.append(db, table.id, pd.DataFrame({"N": [1e7] * 10, "D": [1e9] * 10, "loss": [2.5] * 10}))
+    add_rows(db, table.id, pd.DataFrame({"N": [1e7] * 10, "D": [1e9] * 10, "loss": [2.5] * 10}))
     (saved,) = results.fits(db)
     assert "to the last digit" in results.rebuild(db, saved.hash)
     assert told(open_page("fit", table=table.id, fit=saved.hash)) == ""

@@ -25,7 +25,7 @@ from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from tests.app.views.conftest import Open, said, told
 from tests.progress import LAST
 
@@ -147,7 +147,7 @@ def test_the_link_of_a_saved_plan_asks_exactly_the_same(
     plan = shown(open_page("plan", fit=jets, **query))
     (saved,) = results.plans(demo)
     address = link(demo, plan)
-    results.delete_plan(demo, saved.hash)
+    saved_items.delete(demo, "plans", saved.hash)
     page = open_page("plan", **address)
     assert "The link asks for" not in said(page)
     again = shown(page)

@@ -12,8 +12,8 @@ from isoplan.app.views.widgets.saved_items import files, list_places
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.store.database.database import Database
-from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import list_kinds
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved.results import list_kinds
 from tests.app.views.conftest import Open, told
 from tests.app.views.test_recommender import lines, shown
 from tests.app.views.test_simulate import LAWS, PRICES
@@ -42,11 +42,11 @@ def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, dem
     assert told(at) == ""
     first = shown(at.header[0].value), lines(at)
     save(at, "For the talk")
-    (kept,) = answers.all(demo)
+    (kept,) = results.answers(demo)
     assert (kept.kind, kept.name) == (kind, "For the talk")
     assert powers(kept.sentence).startswith(first[0].rstrip("."))
     assert escape_markdown(powers(kept.sentence)) in "\n".join(c.value.replace("\xa0", " ") for c in at.caption)
-    assert answers.body(demo, kept.hash)["schema"] == 1
+    assert results.answer(demo, kept.hash)["schema"] == 1
     assert "Saved answers" in [h.value for h in at.header]
     again = open_page(PLACES[kind].page, **kept.query)
     assert told(again) == ""
@@ -55,7 +55,7 @@ def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, dem
 
 def test_answers_are_listed_with_plans_and_on_their_own_question(demo: Database, jets: str, open_page: Open) -> None:
     for kind in KINDS:
-        answers.save(demo, kind, {"kind": kind}, f"The {kind} sentence.", {}, f"My {kind}")
+        results.save_answer(demo, kind, {"kind": kind}, f"The {kind} sentence.", {}, f"My {kind}")
 
     def said(at: AppTest) -> set[str]:
         text = "\n".join(c.value for c in at.caption)
@@ -71,16 +71,16 @@ def test_answers_are_listed_with_plans_and_on_their_own_question(demo: Database,
 
 
 def test_a_saved_answer_is_renamed_deleted_and_restored(demo: Database, open_page: Open) -> None:
-    key = answers.save(demo, "amplitude", {}, "A sentence.", {}, "First")
+    key = results.save_answer(demo, "amplitude", {}, "A sentence.", {}, "First")
     at = open_page("amplitude")
     next(box for box in at.text_input if box.value == "First").set_value("Second")
     next(b for b in at.button if b.label == "Rename").click().run()
-    assert [one.name for one in answers.all(demo)] == ["Second"]
+    assert [one.name for one in results.answers(demo)] == ["Second"]
     at.button(key=f"delete_{key}").click().run()
-    assert answers.all(demo) == []
+    assert results.answers(demo) == []
     assert "Saved answers" not in [h.value for h in at.header]
     at.button(key=f"restore_{key}").click().run()
-    assert [one.name for one in answers.all(demo)] == ["Second"]
+    assert [one.name for one in results.answers(demo)] == ["Second"]
 
 
 def test_every_page_offers_the_same_files() -> None:

@@ -11,7 +11,7 @@ from isoplan.engine.planning.actual.outcome import Actual
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database import migration
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 
@@ -31,24 +31,24 @@ def test_results_are_kept_beside_their_plans(db: Database) -> None:
 def test_a_result_is_put_away_and_comes_back(db: Database) -> None:
     plan = planned(db)
     key = results.save_actual(db, plan, Actual(2.3))
-    results.delete_actual(db, key)
+    saved_items.delete(db, "actuals", key)
     assert results.actuals(db) == []
     assert [one.id for one in results.actuals(db, deleted=True)] == [key]
-    results.restore_actual(db, key)
+    saved_items.restore(db, "actuals", key)
     assert [one.id for one in results.actuals(db)] == [key]
-    results.delete_actual(db, key)
+    saved_items.delete(db, "actuals", key)
     assert results.save_actual(db, plan, Actual(2.3)) == key
     assert [one.id for one in results.actuals(db)] == [key]
     with pytest.raises(PlannerError, match="The result nothing is not in this workspace"):
-        results.delete_actual(db, "nothing")
+        saved_items.delete(db, "actuals", "nothing")
 
 
 def test_results_go_and_come_with_their_plan(db: Database) -> None:
     plan = planned(db)
     results.save_actual(db, plan, Actual(2.3))
-    results.delete_plan(db, plan)
+    saved_items.delete(db, "plans", plan)
     assert results.actuals(db) == []
-    results.restore_plan(db, plan)
+    saved_items.restore(db, "plans", plan)
     assert len(results.actuals(db)) == 1
     with pytest.raises(PlannerError, match="Plan unknown is not in this workspace"):
         results.save_actual(db, "unknown", Actual(2.3))

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database import archive, migration
@@ -244,3 +245,14 @@ def test_damage_anywhere_is_found(tmp_path: Path) -> None:
         except PlannerError:
             refused += 1
     assert refused > 300
+
+
+def test_a_manifest_that_was_checked_cannot_be_changed(tmp_path: Path) -> None:
+    with archive.opened(made(tmp_path / "a.zip")) as (_, manifest):
+        for record, field in (
+            (manifest, "files"),
+            (manifest.files[FILE], "sha256"),
+            (manifest.contents, "tables"),
+        ):
+            with pytest.raises(ValidationError, match="frozen"):
+                setattr(record, field, None)

@@ -163,11 +163,10 @@ def test_what_is_not_there_is_said(db: Database) -> None:
 
 def test_demo_tables_stay_as_they_are(db: Database) -> None:
     info = tables.add(db, GRID.encode(), "Demo (simulated)", read_only=True, provenance="a script")
-    rows = pd.DataFrame({"N": [1.0]})
     changes: list[Callable[[], object]] = [
         lambda: tables.rename(db, info.id, "x"),
         lambda: tables.delete(db, info.id),
-        lambda: tables.append(db, info.id, rows),
+        lambda: tables.bring_back(db, info.id, [0]),
         lambda: tables.withdraw(db, info.id, [0], "no"),
     ]
     for change in changes:

@@ -17,6 +17,7 @@ from isoplan.engine.schema import Metric, Roles
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.cell_index import CellRow, Indexed
 from isoplan.engine.store.database.database import Database, memory, open_workspace
+from isoplan.engine.store.files.text import MAX_COLUMNS
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import cell_tables, snapshots, tables
 
@@ -209,7 +210,7 @@ def test_all_or_nothing(db: Database) -> None:
 def test_a_metric_too_many_is_left_out_and_the_table_says_so(db: Database) -> None:
     many = {"loss": 1.0, **{f"m{i:04}": float(i) for i in range(1200)}}
     assert grow(db, cell(0, metrics=many)) == 1
-    assert len(tables.columns(db, KEY)) == tables.MAX_COLUMNS
+    assert len(tables.columns(db, KEY)) == MAX_COLUMNS
     assert tables.get(db, KEY).notes == ("The table is full: columns beyond 1,000 are left out.",)
     assert snapshots.runs(db, snapshots.take(db, KEY))["loss"].tolist() == [1.0]
 

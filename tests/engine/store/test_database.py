@@ -17,10 +17,20 @@ import duckdb
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.store.database import migration
-from isoplan.engine.store.database.database import FILE, Database, memory, open_workspace
-from isoplan.engine.store.database.owner import OWNER_FILE, Owner, owner, process_start, this_process
-from isoplan.engine.store.saved import results
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database import cell_index, migration
+from isoplan.engine.store.database.database import (
+    FILE,
+    OWNER_FILE,
+    Database,
+    Owner,
+    memory,
+    open_workspace,
+    owner,
+    process_start,
+    this_process,
+)
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
@@ -154,6 +164,58 @@ def test_an_older_layout_is_migrated_and_a_copy_is_kept(tmp_path: Path, monkeypa
         open_workspace(tmp_path)
     assert (tmp_path / FILE).read_bytes() == before
     assert owner(tmp_path) is None
+
+
+# Layout -> SQL that changes a database of the next layout back to it.
+EARLIER = {
+    5: ("DROP TABLE cells",),
+    4: ("DROP TABLE answers",),
+    3: ("DROP TABLE actuals",),
+    2: ("ALTER TABLE fits DROP COLUMN note",),
+    1: ("ALTER TABLE tables DROP COLUMN kind", "ALTER TABLE tables DROP COLUMN runs_id"),
+}
+
+
+@pytest.mark.parametrize("layout", EARLIER)
+def test_a_workspace_of_any_earlier_layout_opens_with_all_its_content(tmp_path: Path, layout: int) -> None:
+    with open_workspace(tmp_path) as db:
+        table = tables.add(db, GRID.encode(), "runs.csv")
+        tables.withdraw(db, table.id, [3], "diverged")
+        made = fit(FitSpec(objective="ols-log", bootstrap=0), snapshots.runs(db, snapshots.take(db, table.id)))
+        results.save_fit(db, made, name="mine", table_id=table.id)
+        view = results.save_view(db, {"page": "fit"})
+        before = tables.frame(db, table.id)
+    with duckdb.connect(str(tmp_path / FILE)) as connection:
+        for number in range(migration.SCHEMA - 1, layout - 1, -1):
+            for statement in EARLIER[number]:
+                connection.execute(statement)
+        connection.execute(f"UPDATE meta SET value = '{layout}' WHERE key = 'schema'")
+    with open_workspace(tmp_path) as db:
+        with db.read() as cursor:
+            assert migration.schema_of(cursor) == migration.SCHEMA
+        assert [(t.name, t.rows, t.kind, t.runs_id) for t in tables.all(db)] == [("runs.csv", 16, "runs", "")]
+        assert tables.frame(db, table.id).equals(before)
+        (saved,) = results.fits(db)
+        assert (saved.name, saved.note, saved.table_id) == ("mine", "", table.id)
+        assert results.fit(db, saved.hash).theta.tolist() == made.theta.tolist()
+        assert results.view(db, view) == {"page": "fit"}
+        saved_items.rename(db, "fits", saved.hash, "after the migration")
+        results.note_fit(db, saved.hash, "a note")
+        key = results.save_answer(db, "smaller", {"a": 1}, "Said.", {})
+        assert results.answer(db, key) == {"a": 1}
+        assert results.actuals(db) == []
+        assert cell_index.index(db) == {}
+    assert (tmp_path / f"isoplan.layout{layout}.duckdb").exists()
+
+
+def test_tables_of_an_earlier_version_are_retired_and_the_others_stay() -> None:
+    with memory() as db:
+        old, kept = (tables.add(db, f"N,loss\n{n},2\n".encode(), f"{n}.csv", read_only=True) for n in (1, 2))
+        own = tables.add(db, b"N,loss\n3,2\n", "own.csv")
+        tables.retire(db, [kept.id])
+        assert {t.id for t in tables.all(db)} == {kept.id, own.id}
+        assert [t.id for t in tables.all(db, deleted=True)] == [old.id]
+        assert tables.frame(db, old.id)["N"].tolist() == [1]
 
 
 def test_a_migration_that_fails_leaves_the_old_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,7 @@ def test_pages_of_rows_have_ids_and_whole_numbers(db: Database, add: Add) -> Non
     assert shown["N"].dtype == "Int64"
     chosen = tables.frame(db, info.id, where="N > 1e7 AND run LIKE 'r3%'", limit=2, offset=1)
     assert chosen["row id"].tolist() == [13, 14]
-    assert tables.column_values(db, info.id, "N") == ("1000000", "16000000", "4000000", "64000000")
+    assert sorted(set(tables.frame(db, info.id)["N"])) == [1_000_000, 4_000_000, 16_000_000, 64_000_000]
 
 
 def test_a_key_twice_with_one_value_is_one_column_and_with_two_a_sentence(db: Database, add: Add) -> None:

@@ -128,8 +128,8 @@ def test_tables_whose_names_read_alike_are_told_apart(db: Database, tmp_path: Pa
         sent.execute('CREATE SCHEMA s; CREATE TABLE s.runs AS SELECT 1 AS N; CREATE TABLE "s.runs" AS SELECT 2 AS N')
     found = tables.parts(file, "dots.duckdb")
     assert len(set(found)) == 2
-    values = {tables.column_values(db, tables.add(db, file, "dots.duckdb", inner=part).id, "N")[0] for part in found}
-    assert values == {"1", "2"}
+    values = {tables.frame(db, tables.add(db, file, "dots.duckdb", inner=part).id)["N"][0] for part in found}
+    assert values == {1, 2}
 
 
 @pytest.mark.parametrize("rows", [3, 6000])
@@ -150,7 +150,7 @@ def test_a_list_of_numbers_beside_the_runs_is_text(db: Database, tmp_path: Path)
     duckdb.sql(f"COPY ({query}) TO '{file}'")
     info = tables.add(db, file, "lists.parquet")
     assert [column.kind for column in tables.columns(db, info.id)] == ["number"] * 3 + ["text"] * 2
-    assert tables.column_values(db, info.id, "parts")[0] == "[1.5, 1.0]"
+    assert tables.frame(db, info.id)["parts"][0] == "[1.5, 1.0]"
 
 
 def test_underscores_between_thousands_are_proposed(db: Database, add: Add) -> None:

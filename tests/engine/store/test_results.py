@@ -14,10 +14,11 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.planning.plan.budget import plan_budget
 from isoplan.engine.store.database.database import Database, open_workspace
-from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
 from tests.engine.store.conftest import GRID
+from tests.stored import add_rows
 
 
 def fitted(db: Database, seed: int = 0, bootstrap: int = 20) -> tuple[TableInfo, Fit]:
@@ -29,7 +30,7 @@ def fitted(db: Database, seed: int = 0, bootstrap: int = 20) -> tuple[TableInfo,
 
 def test_a_fit_comes_back_as_it_was(db: Database) -> None:
     table, made = fitted(db)
-    key = results.save_fit(db, made, table_id=table.id, snapshot=made.data.snapshot)
+    key = results.save_fit(db, made, table_id=table.id)
     assert key == made.hash == made.spec.hash(made.data.snapshot)
     again = results.fit(db, key)
     assert again.spec == made.spec
@@ -47,9 +48,9 @@ def test_a_fit_comes_back_as_it_was(db: Database) -> None:
 def test_a_fit_is_made_again_after_rows_were_appended(db: Database) -> None:
     table, made = fitted(db)
     key = results.save_fit(db, made, table_id=table.id)
-    grown = tables.append(db, table.id, tables.frame(db, table.id, limit=10).drop(columns="row id"))
+    add_rows(db, table.id, tables.frame(db, table.id, limit=10).drop(columns="row id"))
     tables.withdraw(db, table.id, [0], "diverged")
-    assert grown.rows == 26
+    assert tables.get(db, table.id).rows == 26
     assert results.rebuild(db, key) == (
         "Made again from its specification and 16 runs: the same parameters and intervals to the last digit."
     )
@@ -65,18 +66,18 @@ def test_a_fit_without_its_runs_says_so(db: Database) -> None:
 def test_fits_are_renamed_deleted_and_restored(db: Database) -> None:
     _, made = fitted(db)
     key = results.save_fit(db, made)
-    results.rename_fit(db, key, "mine")
-    results.delete_fit(db, key)
+    saved_items.rename(db, "fits", key, "mine")
+    saved_items.delete(db, "fits", key)
     assert results.fits(db) == []
     assert [f.name for f in results.fits(db, deleted=True)] == ["mine"]
     assert results.fit(db, key).n == 16
-    results.restore_fit(db, key)
+    saved_items.restore(db, "fits", key)
     assert [f.name for f in results.fits(db)] == ["mine"]
-    results.delete_fit(db, key)
+    saved_items.delete(db, "fits", key)
     results.save_fit(db, made)
     assert [f.name for f in results.fits(db)] == ["mine"]
     with pytest.raises(PlannerError, match="needs a name"):
-        results.rename_fit(db, key, " ")
+        saved_items.rename(db, "fits", key, " ")
 
 
 def test_plans_and_views_come_back(db: Database) -> None:
@@ -87,10 +88,10 @@ def test_plans_and_views_come_back(db: Database) -> None:
     (saved,) = results.plans(db)
     assert (saved.name, saved.fit_hash) == ("for the talk", made.hash)
     assert results.plan(db, key).sentence == answer.sentence
-    results.rename_plan(db, key, "x")
-    results.delete_plan(db, key)
+    saved_items.rename(db, "plans", key, "x")
+    saved_items.delete(db, "plans", key)
     assert results.plans(db) == []
-    results.restore_plan(db, key)
+    saved_items.restore(db, "plans", key)
     assert [p.name for p in results.plans(db)] == ["x"]
     view = {"page": "fit", "where": "N > 1", "list": [1, 2.5, None]}
     assert results.view(db, results.save_view(db, view)) == view
@@ -102,7 +103,7 @@ def test_what_is_not_there_is_said(db: Database) -> None:
         (results.fit, "Fit"),
         (results.plan, "Plan"),
         (results.view, "View"),
-        (results.delete_fit, "Fit"),
+        (lambda db, hash: saved_items.delete(db, "fits", hash), "Fit"),
     ):
         with pytest.raises(PlannerError, match=f"{what} nowhere is not in this workspace"):
             ask(db, "nowhere")

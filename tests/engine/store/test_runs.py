@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.runs import build, repeat_spread, with_target
 from isoplan.engine.store.tables.snapshots import Filter, compress, expand
+from tests.stored import add_rows
 
 
 def runs_of(text: str, roles: Roles | None = None) -> Runs:
@@ -226,8 +226,8 @@ def test_a_snapshot_stays_while_the_table_changes(db: Database) -> None:
     runs = snapshots.runs(db, first)
     assert snapshots.take(db, info.id).hash == first.hash
     tables.withdraw(db, info.id, [2, 3], "diverged")
-    grown = tables.append(db, info.id, tables.frame(db, info.id).drop(columns=["row id", "withdrawn"]).tail(4))
-    assert grown.rows == 13
+    add_rows(db, info.id, tables.frame(db, info.id).drop(columns=["row id", "withdrawn"]).tail(4))
+    assert tables.get(db, info.id).rows == 13
     again = snapshots.runs(db, snapshots.get(db, first.hash))
     for role in runs.values:
         np.testing.assert_array_equal(again[role], runs[role])
@@ -257,23 +257,8 @@ def test_filters_hold_together(db: Database) -> None:
     assert snapshots.take(db, info.id, None, Filter(where="N > 0")).hash != everything.hash
 
 
-def test_rows_are_added_by_name(db: Database) -> None:
-    info = tables.add(db, b"N,loss,kind,flag,day\n1,2.5,a,true,2024-01-01\n", "runs.csv")
-    grown = tables.append(db, info.id, pd.DataFrame({"loss": [1.5, None], "N": [2, 10**20], "kind": ["b", None]}))
-    assert grown.rows == 3
-    shown = tables.frame(db, info.id)
-    assert shown["N"].tolist() == [1, 2, 1e20]
-    assert shown["loss"].tolist()[:2] == [2.5, 1.5]
-    assert shown["kind"].tolist()[:2] == ["a", "b"]
-    assert tables.columns(db, info.id)[1].missing == 1
-    for rows, text in (
-        (pd.DataFrame({"M": [1]}), "Column 'M' of the new rows is not in the table"),
-        (pd.DataFrame({"N": ["many"]}), "Column 'N' holds numbers"),
-        (pd.DataFrame([[1, 2]], columns=["N", "N"]), "name a column twice"),
-    ):
-        with pytest.raises(PlannerError, match=text):
-            tables.append(db, info.id, rows)
-    assert tables.get(db, info.id).rows == 3
+def test_rows_are_withdrawn_with_a_reason_and_only_if_they_are_there(db: Database) -> None:
+    info = tables.add(db, b"N,loss\n1,2.5\n2,2.4\n3,2.3\n", "runs.csv")
     for ids, reason, text in (([0], " ", "needs a reason"), ([3], "x", "Row 3 is not in runs.csv")):
         with pytest.raises(PlannerError, match=text):
             tables.withdraw(db, info.id, ids, reason)

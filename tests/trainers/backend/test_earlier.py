@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from isoplan.app.earlier import bundled_cells
+from isoplan.app.sweep_costs import bundled_cells
 from isoplan.trainers.backend.estimate.calibration import Earlier, seconds_of
 
 

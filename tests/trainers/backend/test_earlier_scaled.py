@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isoplan.app.earlier import bundled_cells
+from isoplan.app.sweep_costs import bundled_cells
 from isoplan.data.files import path, records
 from isoplan.trainers.backend.cluster.machine import Machine, devices
 from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, seconds_of

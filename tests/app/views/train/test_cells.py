@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.ingest import ingest, queue_of
+from isoplan.app.cell_service import ingest, queue_of
 from isoplan.app.views.training import standing
 from isoplan.app.views.training import table as rows
 from isoplan.app.views.training.lines import curves, spans

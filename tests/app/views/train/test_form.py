@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isoplan.app import workspace
-from isoplan.app.earlier import bundled_cells
+from isoplan.app.sweep_costs import bundled_cells
 from isoplan.app.views.training import form
 from isoplan.app.workspace import Settings
 from isoplan.engine.store.database.database import Database

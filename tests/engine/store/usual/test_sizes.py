@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.store.files.table_files import read_runs
+from isoplan.engine.schema import Role
+from isoplan.engine.store.files.table_files import open_table, read_runs
 from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
 
 C = 6 * RUNS.N * RUNS.D
@@ -73,3 +75,34 @@ def test_small_models_whose_compute_agrees_are_no_millions(write: Write) -> None
     assert not read_runs(write(**small, C=6 * small["N"] * small["D"])).notes
     assert not read_runs(write(**small), agreed=("N:as-is", "D:as-is")).notes[2:]
     assert not read_runs(write(**{**small, "loss": RUNS.loss / 10})).notes
+
+
+@pytest.mark.parametrize(
+    ("N", "D", "unit"),
+    [
+        ([0.5, 6, 30, 200], [1e10, 1e11, 4e11, 2e12], "billions"),  # a fraction of a million is no model
+        ([1, 7, 13, 40], [1e10, 1e11, 4e11, 2e12], "billions"),
+        ([0, 7, 70, 200], [1.5, 20.5, 300.5, 1000.5], "billions"),  # 0 is a rounded fraction
+        ([70, 125, 350, 1300], [1e10, 1e11, 4e11, 2e12], "millions"),
+        ([70, 125, 350, 1300], [1.5, 20.5, 300.5, 1000.5], "millions"),
+    ],
+)
+def test_small_sizes_beside_many_samples_are_in_billions(
+    N: list[float], D: list[float], unit: str, write: Write
+) -> None:
+    path = write(params=N, tokens=D, loss=[3.1, 2.7, 2.4, 2.1])
+    with open_table(path) as table:
+        (column,) = (c for c in table.columns if c.name == "params")
+        assert column.conversion is not None
+        assert (column.guess, column.conversion.kind) == (Role.N, unit)
+        assert "params" in table.waiting({})["N"]
+
+
+def test_a_model_without_parameters_does_not_make_the_samples_unknown(write: Write) -> None:
+    """A run with N = 0 is left out. The samples of the others still follow from a formula with a constant part."""
+    N, D = np.array([0.0, 1e6, 2e6, 4e6, 8e6]), np.full(5, 2e7)
+    path = write(N=N, compute=6 * N * D + 2e6 * D, loss=[3.5, 3.1, 2.7, 2.4, 2.1])
+    runs = read_runs(path, {"C": "compute"}, compute=ComputeRule(rule="formula", formula="6*N*D + 2e6*D"))
+    assert runs["D"] == pytest.approx(D[1:])
+    assert "D" not in runs.withheld
+    assert "1 row with N at or below zero was left out." in runs.notes

@@ -1,15 +1,21 @@
-"""Compute caps of a sweep as typed: 50 EUR at 2 EUR an hour, or 20 h."""
+"""Cost of a sweep: its cap as typed (50 EUR at 2 EUR an hour, or 20 h), and training times of bundled cells."""
 
 from __future__ import annotations
 
+from functools import cache
+
+from isoplan.data.files import listed, records
 from isoplan.engine.amounts import AN_HOUR, HOURS, MONEY, money, parse_amount
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number
+from isoplan.trainers.backend.estimate.calibration import Earlier
 from isoplan.trainers.backend.queue.sweep import Cap
 
 ON_PAGES = ("cap of the sweep", "price of a device hour")
 """Names of the two fields of a page in messages."""
 DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
+BUNDLED = ("grids", "grids/games")
+"""Folders of bundled cells."""
 
 
 def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
@@ -57,3 +63,20 @@ def _positive(value: float, what: str) -> float:
     if value <= 0:
         raise PlannerError(f"The {what} must be above 0.")
     return value
+
+
+@cache
+def bundled_cells(family: str) -> tuple[Earlier, ...]:
+    """Return N, C and the training time in seconds of the bundled cells of a family; empty if there are none."""
+    prefix = f"{family.replace('-', '_')}_"
+    rows = [row for folder in BUNDLED for name in listed(folder, prefix, ".csv") for row in records(name)]
+    found = [[_number(row.get(key)) for key in ("N", "C", "seconds")] for row in rows]
+    return tuple(Earlier(*values) for values in found if all(value > 0 for value in values))
+
+
+def _number(text: object) -> float:
+    """Return a table cell as a number; 0 if it is empty or not a number."""
+    try:
+        return float(str(text))
+    except ValueError:
+        return 0.0

@@ -1,13 +1,17 @@
-"""Write a backup of a workspace, check it, and then move it to its final path."""
+"""Write a backup of a workspace, and restore a workspace from one.
+
+Each is checked under a temporary name and moved to its final path if it is valid.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -43,10 +47,10 @@ def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
     Raises PlannerError if that fails. No partial file remains, also after KeyboardInterrupt.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
-    check_workspace(root)
+    _check_workspace(root)
     _check_place(root, file)
     part = file.with_name(f".{file.name}.{secrets.token_hex(6)}.part")
-    with file_errors(file.parent), tempfile.TemporaryDirectory(prefix=".isoplan-", dir=file.parent) as name:
+    with _file_errors(file.parent), tempfile.TemporaryDirectory(prefix=".isoplan-", dir=file.parent) as name:
         scratch = Path(name)
         try:
             with database_copy(root, scratch) as (database, contents):
@@ -76,7 +80,7 @@ def _check_place(root: Path, file: Path) -> None:
         raise PlannerError(f"{file} is among the cells of the workspace: name a file in another folder.")
 
 
-def check_workspace(root: Path) -> None:
+def _check_workspace(root: Path) -> None:
     """Check that ``root`` is the folder of a workspace. Raises PlannerError otherwise."""
     if not root.is_dir():
         raise PlannerError(f"There is no folder {root}: name the folder of a workspace with --workspace.")
@@ -149,8 +153,104 @@ def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
         yield f"Not in the backup: {', '.join(manifest.left_out[:3])}{more}."
 
 
-@contextlib.contextmanager
-def file_errors(folder: Path) -> Iterator[None]:
+def restore_from(file: Path, root: Path, tell: Tell, origin: Path | None) -> Backup:
+    """Restore the workspace ``root`` from the backup ``file``; ``root`` must be a new or empty folder.
+
+    The workspace records ``origin``, the path of the backup, for later restores; None if the backup is not kept. Raises
+    PlannerError if the archive is damaged or not a backup, or if the folder is in use; no files remain then.
+    """
+    file, root = file.expanduser().absolute(), root.expanduser().resolve()
+    with _file_errors(root), archive.opened(file) as (source, manifest):
+        _check_target(root)
+        with _new_folder(root) as fresh:
+            _check_room(fresh, manifest)
+            archive.unpack(source, manifest, manifest.files, fresh, tell)
+            _check_database(file, fresh, manifest)
+            if origin is not None:
+                note_backup(fresh, LastBackup(path=str(origin), created=manifest.created))
+            _make_durable(fresh)
+            _settle(fresh, root)
+    return Backup(file, file.stat().st_size, manifest)
+
+
+def _check_database(file: Path, fresh: Path, manifest: Manifest) -> None:
+    """Raise PlannerError if the database does not open or its rows differ from the manifest."""
+    try:
+        check_rows(fresh, manifest)
+    except PlannerError as error:
+        if str(fresh) not in str(error):
+            raise
+        raise PlannerError(f"{file} is damaged (its database cannot be opened): restore another backup.") from error
+
+
+def _check_target(root: Path) -> None:
+    if root.exists() and not root.is_dir():
+        raise PlannerError(f"{root} is a file: name a folder with --workspace.")
+    if (root / FILE).exists():
+        raise PlannerError(f"{root} has a workspace: rename that folder, or name another one with --workspace.")
+    if root.exists() and any(root.iterdir()):
+        raise PlannerError(f"The folder {root} is not empty: name another one with --workspace.")
+
+
+@contextmanager
+def _new_folder(root: Path) -> Iterator[Path]:
+    """Yield a temporary folder on the disk of ``root``, in the same parent or inside an existing ``root``.
+
+    An existing ``root`` can be a mount point. At the end of the block the folder is removed if it still exists, and so
+    are the created parents of ``root``.
+    """
+    home = root if root.exists() else root.parent
+    missing = [place for place in (home, *home.parents) if not place.exists()]
+    home.mkdir(parents=True, exist_ok=True)
+    fresh = home / f".isoplan-restore-{secrets.token_hex(6)}"
+    try:
+        fresh.mkdir()
+        yield fresh
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        for place in missing:
+            with suppress(OSError):
+                place.rmdir()
+
+
+def _check_room(fresh: Path, manifest: Manifest) -> None:
+    needed, free = sum(one.size for one in manifest.files.values()), shutil.disk_usage(fresh).free
+    if needed > free:
+        raise PlannerError(
+            f"The backup needs {needed / 1e6:,.0f} MB and the disk of {fresh.parent} has {free / 1e6:,.0f} MB free: "
+            "free some of it, or name a folder on another disk with --workspace."
+        )
+
+
+def _make_durable(fresh: Path) -> None:
+    """Sync the folder to disk with one call, which is faster than one per file."""
+    if hasattr(os, "sync"):
+        os.sync()
+    sync_folder(fresh)
+
+
+def _settle(fresh: Path, root: Path) -> None:
+    """Rename the finished workspace to ``root``, or move its parts into an existing ``root``, the database last."""
+    if fresh.parent != root:
+        if root.exists():
+            raise PlannerError(f"The folder {root} was made meanwhile: name another one with --workspace.")
+        fresh.rename(root)
+        sync_folder(root.parent)
+        return
+    moved: list[Path] = []
+    try:
+        for place in sorted(fresh.iterdir(), key=lambda place: place.name == FILE):
+            place.rename(root / place.name)
+            moved.append(root / place.name)
+    except BaseException:
+        for place in moved:
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+        raise
+    sync_folder(root)
+
+
+@contextmanager
+def _file_errors(folder: Path) -> Iterator[None]:
     """Convert file system errors into one sentence; ``folder`` is the folder that is written to."""
     try:
         yield
