@@ -164,7 +164,7 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
     """Return the table at a path given in the terminal, and its name in sentences.
 
     ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError if the path
-    does not exist.
+    does not exist or is a folder.
     """
     if isinstance(path, TableBytes):
         return path.content, path.name

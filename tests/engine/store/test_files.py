@@ -69,9 +69,10 @@ def test_bad_options_are_one_sentence(file: Path, mapping: dict[str, str], where
 
 
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.csv", tmp_path):
-        with pytest.raises(PlannerError, match="There is no file"):
-            read_runs(path)
+    with pytest.raises(PlannerError, match="There is no file"):
+        read_runs(tmp_path / "none.csv")
+    with pytest.raises(PlannerError, match="is a folder: name a table file in it"):
+        read_runs(tmp_path)
 
 
 def test_an_unsure_conversion_is_not_made_silently(tmp_path: Path) -> None:
@@ -147,5 +148,5 @@ def test_a_table_comes_from_standard_input_or_a_pipe(tmp_path: Path, monkeypatch
     writer.start()
     assert len(read_runs(pipe)) == 16
     writer.join()
-    with pytest.raises(PlannerError, match="There is no file"):
+    with pytest.raises(PlannerError, match="is a folder: name a table file in it"):
         read_runs(tmp_path)
