@@ -25,7 +25,10 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """Pattern of the name of data, which is a folder or a file of the workspace."""
 PROCESS = 0.6e9
 """Memory in bytes of a process that has imported torch and trains nothing."""
-Device = Annotated[Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")]
+Device = Annotated[
+    Literal["auto", "cpu"],
+    Field(title="Device", description="auto: a GPU if there is one, otherwise the CPU; cpu: never a GPU."),
+]
 
 
 class Cell(BaseModel):
@@ -39,7 +42,7 @@ class Cell(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**31, title="Seed", description="Of everything random in the cell.")] = 0
     threads: Annotated[int, Field(ge=1, le=256, title="Threads", description="CPU threads of the cell.")] = 1
     deterministic: Annotated[
-        bool, Field(title="Deterministic", description="Only operations that give the same digits every time.")
+        bool, Field(title="Deterministic", description="Use only operations that give the same result each time.")
     ] = True
 
     @field_validator("*")

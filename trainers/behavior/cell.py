@@ -49,14 +49,29 @@ class BehaviorCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="synthetic makes a log up; any other name is a folder in behavior/ of the workspace, with "
-            "events and perhaps items as CSV, Parquet or lines of user and item.",
+            description="Name of the event log: synthetic generates one, any other name is a folder in behavior/ "
+            "of the workspace. The folder has a file of events and optionally one of items, as CSV or "
+            "Parquet; events can also be lines of user and item.",
         ),
     ] = SYNTHETIC
     items: Annotated[
-        int, Field(ge=40, le=10**8, title="Items", description="Of a synthetic log; others hold what they hold.")
+        int,
+        Field(
+            ge=40,
+            le=10**8,
+            title="Items",
+            description="Number of items of a synthetic log. Not used for an uploaded log.",
+        ),
     ] = 2_000
-    users: Annotated[int, Field(ge=20, le=10**8, title="Users", description="Of a synthetic log.")] = 2_000
+    users: Annotated[
+        int,
+        Field(
+            ge=20,
+            le=10**8,
+            title="Users",
+            description="Number of users of a synthetic log. Not used for an uploaded log.",
+        ),
+    ] = 2_000
     user_events: Annotated[
         float, Field(ge=3, le=200, title="Events a user", description="Of a synthetic log, in the mean.")
     ] = 20.0
@@ -64,8 +79,9 @@ class BehaviorCell(Cell):
         Cut,
         Field(
             title="Split",
-            description="The last two events of each user are held out, or the last one and nothing to validate on, or "
-            "the last tenths of all time.",
+            description="Held-out events. last: the last event of each user for the test, the one before for the "
+            "validation; last-one: only the last event, for the test; time: the last 10 % of all "
+            "events for the test, the 10 % before for the validation.",
         ),
     ] = "last"
     judge: Annotated[
@@ -73,76 +89,154 @@ class BehaviorCell(Cell):
     ] = "validation"
     stage: Annotated[
         int,
-        Field(ge=1, le=2, title="Stage", description="2 freezes the embedder of the same cell of stage 1 and goes on."),
+        Field(
+            ge=1,
+            le=2,
+            title="Stage",
+            description="1 trains the whole model. 2 then freezes the embedder and continues to train the "
+            "contextualiser.",
+        ),
     ] = 1
     negatives: Annotated[
         int,
         Field(
             ge=0, le=10**9, title="Negatives K",
-            description="Items drawn uniformly beside the batch's targets; the paper does so in stage 2 alone.",
+            description="Number of items drawn uniformly in each step as negatives, in addition to the targets of "
+            "the batch. The paper draws them only in stage 2.",
         ),
     ] = 0  # fmt: skip
     softmax: Annotated[
         Literal["mean", "joint"],
-        Field(title="Softmax", description="With negatives: the mean of in-batch and extra losses, or one over both."),
+        Field(
+            title="Softmax",
+            description="Used if K > 0. mean: the mean of the losses over the batch's targets and over the drawn "
+            "items; joint: one loss over both.",
+        ),
     ] = "mean"
-    log_q: Annotated[bool, Field(title="log q", description="Correct scores for how often an item is a candidate.")] = (
-        False
-    )
+    log_q: Annotated[
+        bool,
+        Field(
+            title="log q",
+            description="Subtract from each score the log of the probability that the item is a candidate.",
+        ),
+    ] = False
     budget: Annotated[
         float,
-        Field(ge=0, le=1e24, title="Budget", description="FLOPs of a stage by the step formula; 0 takes the steps."),
+        Field(
+            ge=0,
+            le=1e24,
+            title="Budget",
+            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. 0: the "
+            "field steps is used.",
+        ),
     ] = 0.0
     ratio: Annotated[
-        float, Field(gt=0, le=1e6, title="D / N", description="With a budget and width 0: events per parameter.")
+        float,
+        Field(
+            gt=0,
+            le=1e6,
+            title="D / N",
+            description="Training events per parameter. Used if there is a budget and the width d is 0.",
+        ),
     ] = 15.0
     share: Annotated[
-        float, Field(gt=0, lt=1, title="Share s", description="Of the embedder in the parameters, where h is 0.")
+        float,
+        Field(
+            gt=0,
+            lt=1,
+            title="Share s",
+            description="Share of the embedder in the parameters N. Used if the width h is 0.",
+        ),
     ] = 0.02
-    h: Annotated[int, Field(ge=0, le=4096, title="Width h", description="Of embeddings; 0 takes it by the share.")] = 0
+    h: Annotated[
+        int, Field(ge=0, le=4096, title="Width h", description="Width of the embeddings. 0: set by the share s.")
+    ] = 0
     width: Annotated[
-        int, Field(ge=0, le=16_384, title="Width d", description="Of the contextualiser; 0 takes it by the budget.")
+        int,
+        Field(
+            ge=0, le=16_384, title="Width d", description="Width of the contextualiser. 0: set by the budget and D / N."
+        ),
     ] = 64
     layers: Annotated[
-        int, Field(ge=0, le=256, title="Layers", description="Of the contextualiser; 0 takes d / 32.")
+        int, Field(ge=0, le=256, title="Layers", description="Number of layers of the contextualiser. 0: about d / 32.")
     ] = 2
     text_layers: Annotated[int, Field(ge=1, le=64, title="Text layers", description="Of the text encoder.")] = 1
     length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
-    batch: Annotated[int, Field(ge=1, le=65_536, title="Batch B", description="Sequences of an update.")] = 64
+    batch: Annotated[
+        int, Field(ge=1, le=65_536, title="Batch B", description="Number of sequences per training step.")
+    ] = 64
     steps: Annotated[
         int, Field(ge=1, le=10**8, title="Steps", description="Training steps of a stage (used if the budget is 0).")
     ] = 300
     rate: Annotated[
-        float, Field(ge=0, le=1, title="Learning rate", description="Of AdamW; 0 takes 0.002 sqrt(B / 512).")
+        float,
+        Field(
+            ge=0,
+            le=1,
+            title="Learning rate",
+            description="Peak learning rate of AdamW. 0: 0.002 sqrt(B / 512), at most 0.01.",
+        ),
     ] = 0.0
     rates: Annotated[
         int,
         Field(
             ge=1, le=9, title="Rates tried",
-            description="Learning rates around that one, a factor of 2 apart; the least training loss is kept.",
+            description="Number of learning rates, a factor of 2 apart and centred on the learning rate. The run "
+            "with the smallest training loss is kept.",
         ),
     ] = 1  # fmt: skip
     schedule: Annotated[
-        Literal["cosine", "constant"], Field(title="Schedule", description="Of the rate; the batch sweep is constant.")
+        Literal["cosine", "constant"],
+        Field(
+            title="Schedule",
+            description="Schedule of the learning rate: warm-up and cosine to 0, or constant, as in the preset "
+            "batch-sweep.",
+        ),
     ] = "cosine"
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW, on matrices.")] = 0.1
     dropout: Annotated[
-        float, Field(ge=0, lt=1, title="Dropout", description="In the contextualiser, and of the vectors of items.")
+        float,
+        Field(
+            ge=0, lt=1, title="Dropout", description="Dropout rate in the contextualiser and of the item embeddings."
+        ),
     ] = 0.0
     buckets: Annotated[
         int,
-        Field(ge=0, le=10**8, title="Buckets", description="For ids; 0 reads ids only where nothing else is known."),
+        Field(
+            ge=0,
+            le=10**8,
+            title="Buckets",
+            description="Number of rows of the table for item ids. 0: ids are used only if items have no other "
+            "features.",
+        ),
     ] = 0
     pool: Annotated[
         int,
-        Field(ge=2, le=65_536, title="Pool", description="Sequences whose targets are the candidates when judged."),
+        Field(
+            ge=2,
+            le=65_536,
+            title="Pool",
+            description="Number of sequences whose targets are the candidates in a batch-local evaluation.",
+        ),
     ] = 256
     looks: Annotated[
-        int, Field(ge=0, le=1000, title="Looks", description="Times that some of what is judged is scored on the way.")
+        int,
+        Field(
+            ge=0,
+            le=1000,
+            title="Looks",
+            description="Number of evaluations during the last stage of training, on a part of the held-out events.",
+        ),
     ] = 10
     rivals: Annotated[
         int,
-        Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
+        Field(
+            ge=0,
+            le=10_000,
+            title="Rivals",
+            description="Number of unseen items drawn per user, among which each true item is ranked for "
+            "hit@10/rivals. 0: no such metrics.",
+        ),
     ] = 0
     device: Device = "auto"
 
@@ -259,9 +353,9 @@ def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
 def check(root: Path, cell: BehaviorCell) -> None:
     """Check that the fields of a cell are compatible and that its log exists. Raises PlannerError if not."""
     if not cell.budget and not cell.width:
-        raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
+        raise PlannerError("Width 0 needs a budget, which then sets the width: give a budget or a width.")
     if cell.split == "last-one" and cell.judge == "validation":
-        raise PlannerError("The split last-one leaves nothing to validate on: judge on test, or split by last or time.")
+        raise PlannerError("The split last-one has no validation set: judge on test, or use the split last or time.")
     if cell.negatives and cell.stage == 1 and cell.budget:
         raise PlannerError(
             f"The step formula of stage 1 has no K = {cell.negatives:,} extra negatives: give steps and no budget, or "

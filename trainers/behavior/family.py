@@ -35,7 +35,7 @@ PRESETS = {
     ),
     "batch-sweep": Preset(
         {**LOG, "budget": "3e12", "width": "64", "batch": "16..512 x 6", "schedule": "constant", "looks": "120"},
-        "How many training steps each batch needs to the same metric: the critical batch (behavioural, Sec. 4).",
+        "How many training steps each batch needs to reach the same metric: the critical batch (behavioural, Sec. 4).",
     ),
     "allocation-sweep": Preset(
         {**LOG, **TRIED, "budget": BUDGETS, "width": "24, 32, 48, 64, 96, 128", "layers": "0"},

@@ -127,8 +127,9 @@ class JetCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="simulated makes what is missing with Pythia; toy makes up numbers to try things out; any "
-            "other name is a folder in jets/ of the workspace, with JetClass files in train, validation and test.",
+            description="Name of the jets: simulated generates missing jets with Pythia, toy generates random "
+            "numbers for tests. Any other name is a folder in jets/ of the workspace with JetClass "
+            "files in its subfolders train, validation and test.",
         ),
     ] = SIMULATED
     inputs: Annotated[
@@ -139,11 +140,22 @@ class JetCell(Cell):
     jets: Annotated[int, Field(ge=10, le=10**8, title="Jets U", description="Different jets to train on.")] = 10_000
     epochs: Annotated[
         int,
-        Field(ge=1, le=10_000, title="Epochs", description="Passes at most; above 1 the best of them is kept."),
+        Field(
+            ge=1,
+            le=10_000,
+            title="Epochs",
+            description="Maximum number of passes over the jets. If it is above 1, the best pass is kept.",
+        ),
     ] = 1
     patience: Annotated[
         float,
-        Field(gt=0, le=10, title="Patience", description="Passes without a better loss, as a share of those before."),
+        Field(
+            gt=0,
+            le=10,
+            title="Patience",
+            description="Training ends after this many passes without a better loss, as a fraction of the passes "
+            "up to the best one.",
+        ),
     ] = 0.5
     batch: Annotated[
         int,
@@ -151,30 +163,42 @@ class JetCell(Cell):
             ge=0,
             le=65_536,
             title="Batch",
-            description="Jets of an update; 0: √U / 8 (√U / 1.5 for several passes) up to 128.",
+            description="Number of jets per training step. 0: √U / 8 for one pass, √U / 1.5 for several, at most 128.",
         ),
     ] = 0
     rate: Annotated[
         float,
-        Field(ge=0, le=1, title="Learning rate", description="Of AdamW, 0.0001 in the paper; 0 takes one by width."),
+        Field(
+            ge=0,
+            le=1,
+            title="Learning rate",
+            description="Peak learning rate of AdamW; the paper has 0.0001. 0: 0.064 / d, at most 0.02.",
+        ),
     ] = 0.0
     schedule: Annotated[
         Literal["constant", "cosine"],
-        Field(title="Schedule", description="Of the rate: as in the paper, or warmed up and then to zero by a cosine."),
+        Field(
+            title="Schedule",
+            description="Schedule of the learning rate: constant as in the paper, or warm-up and cosine to 0.",
+        ),
     ] = "constant"
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW.")] = 0.01
-    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Share of numbers left out.")] = 0.01
+    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Dropout rate in the Transformer.")] = 0.01
     layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Of the Transformer.")] = 4
     heads: Annotated[int, Field(ge=0, le=64, title="Heads", description="Of attention; 0 is max(1, d // 64).")] = 0
     hidden: Annotated[int, Field(ge=0, le=65_536, title="Hidden", description="Of the feed-forward; 0 is 4 d.")] = 0
     validation: Annotated[
-        int, Field(ge=100, le=5_000_000, title="Validation jets", description="On which the loss is taken.")
+        int,
+        Field(
+            ge=100, le=5_000_000, title="Validation jets", description="Number of jets on which the loss is measured."
+        ),
     ] = 20_000
     tests: Annotated[
         int,
         Field(
             ge=0, le=20_000_000, title="Test jets of QCD",
-            description="For rejections, with a hundredth as many of each signal; 0 takes the validation jets.",
+            description="Number of QCD jets for the rejections, with 1 % as many jets of each signal. 0: the "
+            "validation jets are used.",
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"
@@ -252,7 +276,9 @@ def check(root: Path, cell: JetCell) -> None:
     """Check that the fields of a cell are compatible and that its jets exist. Raises PlannerError if not."""
     _ = cell.shape
     if cell.schedule == "cosine" and cell.epochs > 1:
-        raise PlannerError("A cosine needs a known end: with more than one epoch use schedule constant.")
+        raise PlannerError(
+            "The schedule cosine needs a known number of steps: use constant if there is more than one epoch."
+        )
     if cell.data not in (SIMULATED, TOY) and not (root / FOLDER / cell.data / "train").is_dir():
         raise PlannerError(
             f"There are no jets {cell.data!r}: put JetClass files into {FOLDER}/{cell.data}/train and "

@@ -139,8 +139,8 @@ def describe_equal_items(known: Known) -> list[str]:
     if not (shared := int(counts[counts > 1].sum())):
         return []
     return [
-        f"{shared:,} of {len(known):,} items cannot be told apart by their features, of which there are "
-        f"{len(counts):,} different ones: buckets = {min(len(known), MOST_BUCKETS)} reads their ids too."
+        f"{shared:,} of {len(known):,} items have the same features as another item ({len(counts):,} distinct sets of "
+        f"features): use buckets = {min(len(known), MOST_BUCKETS)} to read their ids too."
     ]
 
 
@@ -158,7 +158,7 @@ def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) 
     if not len(cold):
         return []
     return [
-        f"{len(cold):,} of {len(scored):,} scored events are of items without an event to train on "
-        f"({len(np.unique(cold)):,} of {len(known):,} items), of which only ids are known: they are scored with "
-        f"vectors that were never fitted to an event."
+        f"{len(cold):,} of {len(scored):,} scored events have an item without a training event "
+        f"({len(np.unique(cold)):,} of {len(known):,} items). Only the ids of items are known, so these items are "
+        f"scored with untrained embeddings."
     ]

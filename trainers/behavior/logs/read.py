@@ -4,7 +4,8 @@ Ambiguous cases are resolved as follows:
 
 - Events are sorted by time within their user. Events of the same time stay in the order of the file.
 - Without a column of time, the order of the file is the order in time.
-- A user with one event stays in the log: the event counts for the popularity of its item, but it cannot be predicted.
+- A user with one event stays in the log: the event counts for the popularity of its item, but it is
+  never predicted.
 - Without an item table, the catalogue has the items of the events. A column whose value is the same in all events of
   each item becomes a feature of the items.
 
@@ -115,8 +116,9 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
         notes.append(f"{table.name} has no column of time: the events of a user are taken in the order of the file.")
     if late:
         notes.append(
-            f"{late:,} of {len(raw.users):,} events stand right after a later one of their user: each user's events "
-            f"are sorted by {role.time}, and those of one moment stay in the order of the file."
+            f"In {table.name}, {late:,} of {len(raw.users):,} events are earlier than the event before them of the "
+            f"same user: the events of each user are sorted by {role.time}, and events of the same time stay in the "
+            f"order of the file."
         )
     counts = np.bincount(raw.users)
     notes += _lonely(table, role, counts, raw.names)
@@ -212,7 +214,7 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
         return []
     return [
         f"{len(alone):,} of {len(counts):,} users have one event ({users[alone[0]]!r} in column {role.user} is the "
-        f"first): nothing is predicted of them, and they count for how often their items are seen."
+        f"first): nothing can be predicted for them, but their events count for the popularity of the items."
     ]
 
 

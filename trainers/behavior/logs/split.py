@@ -120,8 +120,8 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     ):
         if not found.any():
             raise PlannerError(
-                f"The {name} set has no event with one of the same user before it when the log, from {low:.10g} to "
-                f"{high:.10g}, is cut at {moment:.10g}: cut it {other}, or leave the last events of each user out."
+                f"The {name} set has no event with an earlier event of the same user if the log, from {low:.10g} to "
+                f"{high:.10g}, is cut at {moment:.10g}: cut it {other}, or hold out the last events of each user."
             )
     return split
 

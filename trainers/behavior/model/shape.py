@@ -4,9 +4,9 @@ A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``,
 forward pass, the gradient of the weights, and the gradient of the inputs if the inputs are trained. This module does
 not import torch.
 
-The column C of a run is this count. The column C_step is the C of behavioural eq. 1. The two differ in three ways: eq.
-1 omits attention, assumes t tokens in every text, and counts 18 B L h FLOPs per event for scoring. Scoring B L
-positions against B L candidates takes three matrix products, which are only 6 B L h FLOPs per event.
+The column C of a run is this count, and the column C_step is the C of behavioural eq. 1. They differ because eq. 1
+omits attention, assumes t tokens in every text, and counts 18 B L h FLOPs per event for scoring. Scoring against B L
+candidates takes three matrix products (the scores and two gradients), which are 6 B L h FLOPs per event.
 """
 
 from __future__ import annotations

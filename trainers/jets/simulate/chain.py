@@ -78,7 +78,7 @@ def _batch(wanted: int, jets: int, events: int) -> int:
 
 
 def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str, noise: detector.Noise) -> ak.Array:
-    """Return the jets of the class in these events, with all branches."""
+    """Return the jets of the class ``kind`` in these events, with all branches of JetClass."""
     seen, jets, parents = select(generator, events, process, noise)
     return branches(seen, jets, kind, parents)
 
@@ -201,7 +201,7 @@ class Jets:
 
 
 def find_jets(seen: Seen) -> Jets:
-    """Return the anti-kt jets within the window."""
+    """Return the anti-kt jets of all events in ``seen`` within the window of pT and pseudorapidity."""
     counts = np.bincount(seen.event, minlength=seen.events)
     full = np.flatnonzero(counts)  # FastJet gives no result for an event without particles
     starts = (np.cumsum(counts) - counts)[full]

@@ -85,7 +85,7 @@ class Noise:
 
     @classmethod
     def of(cls, seed: SeedSequence) -> Noise:
-        """Return the generators of a seed."""
+        """Return the generators that derive from one seed."""
         return cls(*(default_rng(child) for child in seed.spawn(8)))
 
 
