@@ -183,16 +183,14 @@ class Family(Generic[C]):
     - ``train(cell, context)`` trains a cell and returns its measured values by name.
     - ``sizes(cell)`` returns N, D, U and C, and ``needs(cell)`` the resources of a cell.
     - ``calibration_cell(cell)`` is a cell of about one second that measures the training speed of this machine. It is
-    None
-      if no shorter cell exists.
+      None if no shorter cell exists.
     - ``simulation(cells)`` is the core time in seconds of the simulations that must precede the training of ``cells``.
-    It is
-      None if this time was not measured.
+      It is None if this time was not measured.
     - ``check(cell)`` raises PlannerError if fields are incompatible.
     - ``loss`` is the name of the value that laws describe. ``metrics`` are the other values, each with the direction in
       which it is better.
     - ``presets`` are initial grids by name, in lower case with hyphens. The preset "example" trains within a minute or
-    two.
+      two.
     - ``version`` changes if the same cells give other results.
     - ``bundled`` are the columns of the tables that ``isoplan.trainers.bundle`` writes.
     """

@@ -43,8 +43,7 @@ class Evaluation:
 
     - ``R_survivors``: the number of QCD jets that pass the cut.
     - If ``R_survivors`` is at least ``FEWEST``: the rejection ``R``, the ends ``R_low`` and ``R_high`` of its 68 %
-    interval,
-      and its relative standard error ``R_error``.
+      interval, and its relative standard error ``R_error``.
     - Otherwise: ``R_above``, the lower limit of the rejection at 95 % confidence.
 
     A run table therefore has no value of R if only a limit is known, and fits of R omit this run.

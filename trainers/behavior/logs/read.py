@@ -4,8 +4,8 @@ Ambiguous cases are resolved as follows:
 
 - Events are sorted by time within their user. Events of the same time stay in the order of the file.
 - Without a column of time, the order of the file is the order in time.
-- A user with one event stays in the log: the event counts for the popularity of its item, but it is
-  never predicted.
+- A user with one event stays in the log: the event counts for the popularity of its item, but it is never
+  predicted.
 - Without an item table, the catalogue has the items of the events. A column whose value is the same in all events of
   each item becomes a feature of the items.
 

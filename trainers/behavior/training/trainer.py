@@ -119,7 +119,7 @@ class Trainer:
 
     @property
     def regime(self) -> Regime:
-        """The candidates of the evaluation: of a batch (``local``) in stage 1, all (``full``) in stage 2."""
+        """The candidates of the evaluation: in stage 1 those of a batch (``local``), in stage 2 all (``full``)."""
         return "local" if self.cell.stage == 1 else "full"
 
     @property
