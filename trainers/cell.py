@@ -93,7 +93,7 @@ class Resources:
 class Stopped(Exception):
     """Raised by ``RunContext.step`` if the cell must end now.
 
-    A family saves a last checkpoint and does not catch it.
+    A family saves a last checkpoint and does not catch this exception.
     """
 
 

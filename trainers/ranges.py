@@ -55,10 +55,7 @@ class Range:
         return self.scale == "log" or (not self.scale and self.low > 0)
 
     def values(self, whole: bool) -> tuple[Value, ...]:
-        """Return the values in increasing order.
-
-        If ``whole`` is true, they are rounded, and equal values appear once.
-        """
+        """Return the distinct values in increasing order. They are rounded to whole numbers if ``whole`` is true."""
         inner = (self._at(i / (self.count - 1)) for i in range(1, self.count - 1))
         points = (self.low, *(min(max(x, self.low), self.high) for x in inner), self.high)
         return tuple(dict.fromkeys(round(x) for x in points) if whole else dict.fromkeys(points))

@@ -268,7 +268,8 @@ class BehaviorCell(Cell):
     def backbone(self) -> BehaviorCell:
         """The stage 1 cell whose embedder this stage 2 cell freezes.
 
-        Fields that only stage 2 uses have their defaults.
+        Fields that do not affect the training of stage 1 have fixed values. Cells that differ only in them share its
+        result.
         """
         alone = {"stage": 1, "negatives": 0, "softmax": "mean", "judge": "validation", "looks": 0, "rivals": 0}
         return self.model_copy(update={**alone, "pool": 2})

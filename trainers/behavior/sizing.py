@@ -126,9 +126,9 @@ def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -
 
 
 def steps_of(budget: float, step: float) -> int:
-    """Return the budget divided by the cost ``step`` of one step, both in FLOPs, rounded.
+    """Return the rounded number of steps that ``budget`` FLOPs pay for, where one step costs ``step`` FLOPs.
 
-    Raises PlannerError if it is 0.
+    Raises PlannerError if the result is 0.
     """
     steps = round(budget / step)
     if steps < 1:
@@ -221,7 +221,7 @@ def _width_of_context(asked: Asked, p: float, h: int, layers: int) -> float:
 
 
 def _root(a: float, b: float, c: float) -> float:
-    """Return the larger root of a x^2 + b x + c, or 0 if it is negative."""
+    """Return the larger root of a x^2 + b x + c, or 0 if this root is negative."""
     return max((math.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a), 0.0)
 
 

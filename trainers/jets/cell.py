@@ -59,7 +59,7 @@ VERSION = 1
 results.
 """
 AT_ONE = 0.064
-"""Default learning rate times embedding width. The rate is at most ``LARGEST``."""
+"""Default learning rate times embedding width d: the rate is 0.064 / d, but at most ``LARGEST``."""
 LARGEST = 0.02
 
 

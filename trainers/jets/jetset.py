@@ -296,7 +296,7 @@ def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | Non
 
 
 def _labels(path: Path, first: int, arrays: Any) -> NDArray[np.int64]:
-    """Return the class of each jet, (jets,): the index of the only one of its ten label branches that is 1."""
+    """Return the class of each jet, (jets,). Raises PlannerError unless exactly one of its ten label branches is 1."""
     try:
         marks = np.stack([np.asarray(arrays[name]).astype(np.float64) for name in LABELS], axis=1)
     except (TypeError, ValueError):

@@ -41,7 +41,7 @@ AT_ONCE = 512
 """Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
 TURNED = 0.01
-"""The loss counts as rising if the final loss exceeds the lowest loss by more than this fraction of it."""
+"""The loss counts as rising if the final loss exceeds the lowest loss by more than this fraction of the lowest loss."""
 SMOOTH, PART = 5, 3
 """The running median of n validation losses has a window of min(``SMOOTH``, ceil(n / ``PART``)) losses."""
 

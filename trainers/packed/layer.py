@@ -189,9 +189,7 @@ class _Add(Function):
 
 
 class Layer(nn.TransformerEncoderLayer):
-    """A pre-norm Transformer layer with torch's parameters and initialisation, applied to the rows of a packed
-    batch.
-    """
+    """A pre-norm Transformer layer with the parameters and initialisation of torch, for packed rows of tokens."""
 
     def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
         super().__init__(width, heads, hidden, dropout, "gelu", norm_first=True)

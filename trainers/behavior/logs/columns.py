@@ -176,7 +176,7 @@ def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoRet
 
 
 def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
-    """Raise the PlannerError for the first text in a column of numbers. ``instead`` is the advice in it."""
+    """Raise the PlannerError for the first text in a column of numbers. ``instead`` is the advice in the error."""
     _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
@@ -243,9 +243,9 @@ MOST_CATEGORIES = 2**16
 MOST_WORDS = 64
 """Maximum number of words of an item's text that are stored."""
 VOCABULARY = 2**15
-"""Upper limit of the numbers of words (exclusive). The rarest words, beyond this limit, share the number ``RARE``."""
+"""Word numbers are below this limit. The rarest words, whose numbers would exceed it, share the number ``RARE``."""
 RARE = 1
-"""Number that all words without a number of their own share."""
+"""Number of all words that have no number of their own."""
 
 
 class Column:

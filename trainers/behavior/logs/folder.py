@@ -140,7 +140,7 @@ def open_log(folder: Path) -> Log:
         shutil.rmtree(place, ignore_errors=True)
     catalogue = None if items is None else read_items(items, said.get(ITEMS, AUTO))
     log = save_arrays(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
-    for other in (folder / PREPARED).iterdir():  # of older files; processes that mapped them keep them
+    for other in (folder / PREPARED).iterdir():  # delete arrays of older files; processes keep those they mapped
         if other.is_dir() and other != place and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
     return log

@@ -49,16 +49,16 @@ def delimiter_of(line: str) -> str:
 
 
 def names_columns(line: str) -> bool:
-    """Return whether a line is a header with two cells: a column name for the user, then one for the item.
+    """Return whether a line of two cells is a header.
 
-    One of the two names is sufficient.
+    It is one if the first cell is a column name for the user or the second cell is one for the item.
     """
     cells = _cells(line)
     return len(cells) == 2 and (cells[0] in USER or cells[1] in ITEM)
 
 
 def names_item_first(line: str) -> bool:
-    """Return whether a line is a header with two cells: a column name for the item, then one for the user."""
+    """Return whether a line is a header in the wrong order: the item column comes before the user column."""
     cells = _cells(line)
     return len(cells) == 2 and cells[0] in ITEM and cells[1] in USER
 

@@ -35,7 +35,7 @@ class Groups:
 
     @classmethod
     def apart(cls, items: int) -> Groups:
-        """Return groups of one item each."""
+        """Return the groups of ``items`` different items, with one item in each group."""
         return cls(np.arange(items), np.arange(items))
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from isoplan.engine.errors import PlannerError
 
 HEAD_WIDTH = 64
 TEXT = 24
-"""Maximum number of tokens of a text that the model reads. Behavioural eq. 1 has the number of tokens as t."""
+"""Maximum number of tokens of a text that the model reads. The number of tokens is t in behavioural eq. 1."""
 
 
 @dataclass(frozen=True)

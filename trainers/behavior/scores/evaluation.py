@@ -73,7 +73,7 @@ def check_sampled_negatives(data: Data, rivals: int) -> None:
 def sample_windows(windows: Windows, seed: int) -> Windows:
     """Return a random choice of ``windows`` with about ``LOOKED`` scored events.
 
-    It is the same for the same ``seed``.
+    The same ``seed`` gives the same choice.
     """
     order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
     scored = (windows.stop - windows.scored)[order]

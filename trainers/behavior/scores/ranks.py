@@ -57,8 +57,8 @@ class Ranked:
 class _Softmax:
     """Sums over the candidates that are processed so far, (Q,) each.
 
-    ``most`` is the largest score so far, ``total`` the sum of e^(z - most), and ``slope`` that of (z - most) e^(z -
-    most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
+    ``most`` is the largest score so far. ``total`` is the sum of e^(z - most), and ``slope`` the sum of (z - most) e^(z
+    - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
     """
 
     most: Floats
@@ -160,7 +160,7 @@ def rank_catalogue(
 
 
 def level(scores: Scores, groups: Ints) -> Scores:
-    """Return the scores (Q, C), in which all candidates of one group have the score of the first of them.
+    """Return the scores (Q, C), changed so that all candidates of one group have the score of the first of them.
 
     ``groups`` (Q, C) is the group of each candidate.
     """

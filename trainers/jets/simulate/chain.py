@@ -127,7 +127,10 @@ def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> a
 
 
 def _parts(seen: Seen, jets: Jets, rows: Ints, many: Ints) -> dict[str, Floats]:
-    """Return the branches of all particles of all jets as flat arrays."""
+    """Return the branches ``part_*`` for the particles ``rows`` of all jets, as flat arrays.
+
+    ``many`` (jets,) is the number of particles of each jet.
+    """
     eta = np.arcsinh(seen.pz[rows] / np.hypot(seen.px[rows], seen.py[rows]))
     phi = np.arctan2(seen.py[rows], seen.px[rows])
     side = np.where(jets.eta >= 0, 1.0, -1.0)

@@ -1,4 +1,4 @@
-"""Pythia with a seed, and its events as flat columns in which the particles of one event follow those of the last."""
+"""Pythia with a seed, and its events as flat columns: the particles of all events, one event after the other."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ GLUON, W, Z, H, TOP = 21, 24, 23, 25, 6
 
 
 SCALE = 30.0
-"""Scale of the shower evolution in GeV at which an event is checked. It is rejected there if it cannot give a jet."""
+"""Scale of the shower evolution in GeV at which an event is checked. An event that cannot give a jet is rejected."""
 
 
 Hope: TypeAlias = tuple[float, float]
