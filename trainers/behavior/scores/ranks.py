@@ -57,8 +57,8 @@ class Ranked:
 class _Softmax:
     """Sums over the candidates that are processed so far, (Q,) each.
 
-    ``most`` is the largest score so far. ``total`` is the sum of e^(z - most), and ``slope`` the sum of (z - most) e^(z
-    - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
+    ``most`` is the largest score so far. ``total`` is the sum of e^(z - most), and ``slope`` the sum of
+    (z - most) e^(z - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
     """
 
     most: Floats
