@@ -1,9 +1,10 @@
-"""Finished cells of a workspace as bundled tables: ``python -m isoplan.trainers.bundle FAMILY SPACE GRIDS``.
+"""Bundled tables of the finished cells of a workspace: ``python -m isoplan.trainers.bundle FAMILY SPACE GRIDS``.
 
-Writes a table next to each grid ``GRIDS/FAMILY_*.toml`` (a cell may be in several of them). Grids that differ after a
-hyphen have one table (``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``). Writes also
+FAMILY is the name of a family, SPACE a workspace and GRIDS a folder of grids. A table is written next to each grid
+``GRIDS/FAMILY_*.toml``; a cell can be in several tables. Grids whose names differ only after a hyphen have one table:
+``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` give ``FAMILY_data.csv``. The curves of all cells are written to
 ``FAMILY_curves.csv``, with at most ``POINTS`` points per cell. Tables can be written while a grid is trained: an
-unfinished cell keeps its existing row or is omitted. The same cells give the same bytes.
+unfinished cell keeps the row that it has in an existing table, or is omitted. The same cells give the same bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Row = dict[str, Any]
 
 
 def rows(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[str, Row]:
-    """Return the row of each finished cell among ``names``."""
+    """Return the rows of the finished cells among ``names``, by the name of the cell."""
     found = queue.scan()
     return {name: _row(found[name], columns) for name in names if name in found and found[name].state == "done"}
 
@@ -45,7 +46,10 @@ def _row(record: Record, columns: TableColumns) -> Row:
 
 
 def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[str, list[Row]]:
-    """Return the curve of each finished cell: steps, samples and measured values, evenly spaced in the logarithm."""
+    """Return the curves of the finished cells among ``names``, by the name of the cell.
+
+    A curve has the steps, the samples and the measured values at points that are evenly spaced in the logarithm.
+    """
     found = queue.scan()
     out: dict[str, list[Row]] = {}
     for name in names:
@@ -64,14 +68,14 @@ def points(queue: Queue, names: Iterable[str], columns: TableColumns) -> dict[st
 
 
 def _short(value: float | None) -> str:
-    """Format a number with at most seven digits, a whole number in full, and None as ""."""
+    """Return a number as text: whole numbers in full, others with seven significant digits, and "" for None."""
     if value is None:
         return ""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
 
 
 def there(path: Path) -> dict[str, list[Row]]:
-    """Return the rows of each run in an existing table; empty if there is none."""
+    """Return the rows of an existing table by the name of the run. Empty if the table does not exist."""
     found: dict[str, list[Row]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
@@ -81,7 +85,7 @@ def there(path: Path) -> dict[str, list[Row]]:
 
 
 def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
-    """Write a table atomically, without empty columns."""
+    """Write a table atomically with those of the ``columns`` that are not empty."""
     kept = [name for name in columns if any(row.get(name) not in ("", None) for row in found)]
     text = io.StringIO()
     out = csv.DictWriter(text, kept, restval="", extrasaction="ignore", lineterminator="\n")
@@ -95,12 +99,12 @@ def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
 
 
 def table_of(grid: Path) -> Path:
-    """Return the path of the table of a grid. Grids whose names differ after a hyphen share it."""
+    """Return the path of the table of a grid. Grids whose names differ only after a hyphen share one table."""
     return grid.with_name(f"{grid.stem.partition('-')[0]}.csv")
 
 
 def main(name: str, space: Path, grids: Path) -> None:
-    """Write the tables of all grids of the family ``name`` that have a finished cell."""
+    """Write the tables of the family ``name`` for all grids in the folder ``grids`` that have a finished cell."""
     family, queue = find_family(name, space), Queue(space)
     columns = family.bundled
     every: dict[str, None] = {}

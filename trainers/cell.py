@@ -1,6 +1,7 @@
-"""The interface of a family of trainers: the cell, its result, and its events while it runs.
+"""The interface of a family of trainers: the cell, its result, and its progress reports.
 
-A family is a folder of ``trainers`` whose package has ``families(workspace)``. No other code changes to add one.
+A family is a subpackage of ``trainers`` that has a function ``families(workspace)``. To add a family, no other code
+needs to change.
 """
 
 from __future__ import annotations
@@ -17,34 +18,37 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from isoplan.engine.errors import PlannerError
 
 CELL_DIGITS = 20
-"""Hexadecimal digits of a cell's name: two of a million cells share one with probability 1e-12."""
+"""Number of hexadecimal digits of a cell's name. Among a million cells, two share a name with probability 1e-12."""
 
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-"""Pattern of the name of data: a folder or a file of the workspace."""
+"""Pattern of the name of data, which is a folder or a file of the workspace."""
 PROCESS = 0.6e9
 """Memory in bytes of a process that has imported torch and trains nothing."""
-Device = Annotated[Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")]
+Device = Annotated[
+    Literal["auto", "cpu"],
+    Field(title="Device", description="auto: a GPU if there is one, otherwise the CPU; cpu: never a GPU."),
+]
 
 
 class Cell(BaseModel):
-    """One point of a grid, with every number that affects the training: the same cell gives the same run.
+    """One point of a grid, with every value that affects the training. Equal cells give equal runs.
 
-    A family adds fields with title, description and bounds. The grid editor shows them, and they are columns of the run
-    table. Their values are plain: numbers, words, or booleans.
+    A family adds fields with a title, a description and bounds. The grid editor shows the fields, and they become
+    columns of the run table. The values are numbers, texts or booleans.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     seed: Annotated[int, Field(ge=0, lt=2**31, title="Seed", description="Of everything random in the cell.")] = 0
     threads: Annotated[int, Field(ge=1, le=256, title="Threads", description="CPU threads of the cell.")] = 1
     deterministic: Annotated[
-        bool, Field(title="Deterministic", description="Only operations that give the same digits every time.")
+        bool, Field(title="Deterministic", description="Use only operations that give the same result each time.")
     ] = True
 
     @field_validator("*")
     @classmethod
     def _is_text(cls, value: object) -> object:
-        """Check that a text can be encoded. Half of a surrogate pair cannot be written to a file."""
+        """Check that a text can be encoded in UTF-8. Half of a surrogate pair cannot be written to a file."""
         if isinstance(value, str) and not value.isascii():
             try:
                 value.encode()
@@ -58,10 +62,11 @@ C = TypeVar("C", bound=Cell)
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a cell for a law: parameters N, samples D, unique samples U, and C in FLOPs by analytic count.
+    """Sizes of a cell for a scaling law: parameters N, samples D, unique samples U, and compute C in FLOPs.
 
-    A value is None if it is unknown before the cell has run; the result of the cell then has it. ``seen`` are the
-    samples that pass through the model if D counts something else (training points in the amplitudes paper).
+    C is an analytic count. A value is None if it is unknown before the cell has run; the result of the cell then
+    contains it. ``seen`` is the number of samples that pass through the model, if D counts something else (in the
+    amplitudes paper, D counts training points).
     """
 
     N: float | None = None
@@ -72,13 +77,13 @@ class Sizes:
 
     @property
     def passed(self) -> float | None:
-        """The number of samples that pass through the model until the cell ends."""
+        """The number of samples that pass through the model before the cell ends, or None if it is unknown."""
         return self.D if self.seen is None else self.seen
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources of a cell: CPU cores, bytes of memory, bytes of GPU memory (0: no GPU)."""
+    """Resources that a cell needs: CPU cores, bytes of memory, and bytes of GPU memory (0: no GPU)."""
 
     cores: int = 1
     memory: float = 0.0
@@ -86,21 +91,25 @@ class Resources:
 
 
 class Stopped(Exception):
-    """Raised by ``RunContext.step`` if the cell must end now. A family saves a last checkpoint and lets it
-    propagate.
+    """Raised by ``RunContext.step`` if the cell must end now.
+
+    A family saves a last checkpoint and does not catch this exception.
     """
 
 
 class Died(Exception):
-    """Raised if a process of the training crashed or was killed: the cell gets up to three attempts."""
+    """Raised if a process of the training crashed or was killed.
+
+    The cell is then tried again, up to three times in total.
+    """
 
 
 class CellError(PlannerError):
-    """A cell that cannot be trained, with one sentence for the user. A retry would not help."""
+    """Raised if a cell cannot be trained, with one sentence for the user. The cell is not tried again."""
 
 
 class RunContext(Protocol):
-    """Interface between a running cell and the backend: device, checkpoint, and progress reports."""
+    """Interface of a running cell to the backend: its device, its checkpoints, and its progress reports."""
 
     @property
     def number(self) -> int:
@@ -112,7 +121,7 @@ class RunContext(Protocol):
 
     @property
     def folder(self) -> Path:
-        """The folder of the cell, for its files and checkpoints."""
+        """The folder of the cell for its files and checkpoints."""
 
     @property
     def resume(self) -> Path | None:
@@ -120,12 +129,12 @@ class RunContext(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the cell was asked to stop. If so, save a checkpoint and raise ``Stopped``."""
+        """Whether the cell was asked to stop. If it was, save a checkpoint and raise ``Stopped``."""
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
-        """Report the progress of the cell (``step`` of ``total``) and measured values by name, such as the loss.
+        """Report that ``step`` of ``total`` steps are completed, and measured ``values`` by name, such as the loss.
 
-        Call it at every step: only some of the points are stored. Raises Stopped if the cell was asked to stop.
+        Call it at every step; only some of the points are stored. Raises Stopped if the cell was asked to stop.
         """
 
     @property
@@ -133,12 +142,12 @@ class RunContext(Protocol):
         """Whether a new checkpoint is due."""
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Save a checkpoint: ``write`` fills a temporary file, which then replaces the last checkpoint."""
+        """Save a checkpoint: ``write`` writes a temporary file, which then replaces the last checkpoint."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset grid: ``fields`` as typed into a form, and its purpose ``about`` in one line."""
+    """A preset grid: ``fields`` by name, as they are typed into a form, and its purpose ``about`` in one line."""
 
     fields: Mapping[str, str]
     about: str = ""
@@ -146,7 +155,11 @@ class Preset:
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The columns of the bundled tables of a family: fields of a cell, and measured values of cells and curves."""
+    """The columns of the bundled tables of a family.
+
+    ``fields`` are fields of a cell and ``measured`` its measured values. ``curve`` are the measured values at each
+    point of a curve.
+    """
 
     fields: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
@@ -154,26 +167,32 @@ class TableColumns:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The columns of a table of cells."""
+        """The columns of a table with one row per cell."""
         return ("run", *self.fields, *self.measured, "seconds", "version")
 
     @property
     def points(self) -> tuple[str, ...]:
-        """The columns of the table of curves."""
+        """The columns of the table of curves, with one row per point."""
         return ("run", "update", "samples", *self.curve)
 
 
 @dataclass(frozen=True, eq=False)
 class Family(Generic[C]):
-    """A kind of training.
+    """A kind of training, with the functions and texts that the backend and the pages need.
 
-    ``train(cell, stream)`` trains and returns the measured values by name. ``loss`` names the value that laws describe,
-    and ``metrics`` the other values with the direction that is better. ``sizes(cell)`` gives N, D, U and C.
-    ``calibration_cell(cell)`` is a cell of about a second whose time gives the training speed of this machine; None if
-    no shorter cell exists. ``simulation(cells)`` is the core time in seconds of simulations before the training of
-    cells, None if no time was measured. ``check(cell)`` raises CellError for incompatible fields. ``presets`` are
-    initial grids by name, in words with hyphens; the preset "example" trains within a minute or two. ``version``
-    changes when results change. ``bundled`` are the columns of ``isoplan.trainers.bundle``.
+    - ``train(cell, context)`` trains a cell and returns its measured values by name.
+    - ``sizes(cell)`` returns N, D, U and C, and ``needs(cell)`` the resources of a cell.
+    - ``calibration_cell(cell)`` is a cell of about one second that measures the training speed of this machine. It is
+      None if no shorter cell exists.
+    - ``simulation(cells)`` is the core time in seconds of the simulations that must precede the training of ``cells``.
+      It is None if this time was not measured.
+    - ``check(cell)`` raises PlannerError if fields are incompatible.
+    - ``loss`` is the name of the value that laws describe. ``metrics`` are the other values, each with the direction in
+      which it is better.
+    - ``presets`` are initial grids by name, in lower case with hyphens. The preset "example" trains within a minute or
+      two.
+    - ``version`` changes if the same cells give other results.
+    - ``bundled`` are the columns of the tables that ``isoplan.trainers.bundle`` writes.
     """
 
     name: str
@@ -193,11 +212,14 @@ class Family(Generic[C]):
 
 
 def cell_name(family: Family[Any], cell: Cell) -> str:
-    """Return the name of a cell: a hash of its family and all its fields, so that an equal cell runs only once."""
+    """Return the name of a cell, a hash of its family and all its fields.
+
+    Equal cells have one name and run only once.
+    """
     whole = {"family": family.name, "version": family.version, "cell": cell.model_dump(mode="json")}
     return hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
 
 
 def canonical(value: Any) -> bytes:
-    """Return JSON that is unique for a value: sorted, without spaces."""
+    """Return the JSON text of ``value``, which is unique: keys are sorted, and there are no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()

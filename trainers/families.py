@@ -1,4 +1,4 @@
-"""The families of a workspace: those of every folder of this package with ``families(workspace)``."""
+"""The families of a workspace, from all subpackages of ``trainers`` that have a function ``families(workspace)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.trainers.cell import Cell, Family
 
 FUNCTION = "families"
 OWN = "command"
-"""The folder for programs of users, which comes first."""
+"""The subpackage for families that run programs of the user. Its families come first."""
 
 
 @cache
@@ -29,7 +29,7 @@ def _folders() -> tuple[ModuleType, ...]:
 
 
 def families(root: Path) -> dict[str, Family[Any]]:
-    """Return all families of the workspace ``root`` by name. Imports no training code.
+    """Return all families of the workspace ``root`` by name, without importing training code.
 
     Raises PlannerError if a file that describes families cannot be read.
     """
@@ -38,7 +38,7 @@ def families(root: Path) -> dict[str, Family[Any]]:
 
 
 def find_family(name: str, root: Path) -> Family[Any]:
-    """Return the family called ``name``. Raises PlannerError if it does not exist."""
+    """Return the family called ``name``. Raises PlannerError if the workspace has no such family."""
     known = families(root)
     if name not in known:
         raise PlannerError(f"There is no family {name!r} of cells: use {', '.join(known)}.")
@@ -46,7 +46,10 @@ def find_family(name: str, root: Path) -> Family[Any]:
 
 
 def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
-    """Return the cell in a JSON object. Raises PlannerError with the invalid field and its allowed values."""
+    """Return the cell that a JSON object describes.
+
+    Raises PlannerError with the invalid field and its allowed values.
+    """
     try:
         cell: Cell = family.cell.model_validate(raw)
     except ValidationError as error:
@@ -56,7 +59,7 @@ def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
 
 
 def check_value(family: Family[Any], field: str, value: object) -> None:
-    """Check ``value`` for ``field``, independent of the other fields. Raises PlannerError if it is invalid."""
+    """Check one ``value`` for a ``field``, whatever the other fields are. Raises PlannerError if it is invalid."""
     try:
         family.cell.model_validate({field: value})
     except ValidationError as error:
@@ -66,7 +69,7 @@ def check_value(family: Family[Any], field: str, value: object) -> None:
 
 
 def why(first: Any, family: Family[Any]) -> str:
-    """Return the error of a cell as a sentence about the field in the first pydantic error."""
+    """Return a sentence about the field that the first error of pydantic is about."""
     where = ".".join(str(part) for part in first["loc"]) or "cell"
     if first["type"] == "extra_forbidden":
         return f"The family {family.name} has no field {where!r}: use {', '.join(family.cell.model_fields)}."

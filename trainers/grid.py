@@ -1,7 +1,8 @@
 """A grid of cells: read from ``GRID.toml`` or from a form, and written to a file.
 
-The file has ``family = "teacher-student"``, an optional ``name``, and ``[cell]`` whose fields are a value, a list, or a
-range: ``width = "8..512 x 7"``. Every combination of the values is a cell. The last field of the file varies fastest.
+The file has ``family = "teacher-student"``, an optional ``name``, and a section ``[cell]``. A field of this section is
+a value, a list, or a range such as ``width = "8..512 x 7"``. Every combination of the values is a cell. The last field
+of the file varies fastest.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid: values and ranges of fields of ``family``, in order. Other fields have their default."""
+    """A grid: the values and ranges ``asked`` for fields of the ``family``, in order.
+
+    Other fields have their default.
+    """
 
     family: str
     asked: Mapping[str, Asked]
@@ -38,9 +42,9 @@ class Grid:
 
 
 def read_grid(path: Path, root: Path) -> Grid:
-    """Read the grid in the file ``path``, or on standard input for ``-``, of a family of the workspace ``root``.
+    """Return the grid in the file ``path``, or on standard input if ``path`` is "-".
 
-    Raises PlannerError if it cannot be read.
+    Its family is one of the workspace ``root``. Raises PlannerError if the grid cannot be read.
     """
     shown = "Standard input" if str(path) == "-" else str(path)
     try:
@@ -75,7 +79,10 @@ def title_of(preset: str) -> str:
 
 
 def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
-    """Parse the grid in ``text``, TOML. Raises PlannerError, in which ``what`` names it, if it is invalid."""
+    """Return the grid that the TOML in ``text`` describes.
+
+    Raises PlannerError if it is invalid. ``what`` is the name of the grid in the error.
+    """
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -92,14 +99,20 @@ def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
 
 
 def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = "") -> Grid:
-    """Return a grid from values, lists and ranges by field. Raises PlannerError with the invalid field."""
+    """Return a grid from its ``entries``: a value, a list or a range for each field.
+
+    Raises PlannerError with the invalid field.
+    """
     _known(family, entries)
     asked = {field: read_entry(raw, _kind(family, field), where(family, field)) for field, raw in entries.items()}
     return Grid(family.name, asked, _name(name))
 
 
 def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") -> Grid:
-    """Return a grid from the texts of a form. Empty fields have their default. Raises PlannerError."""
+    """Return a grid from the ``texts`` that are typed into a form, by field. An empty field has its default.
+
+    Raises PlannerError with the invalid field.
+    """
     _known(family, texts)
     typed = {field: text for field, text in texts.items() if text.strip()}
     asked = {field: read_typed(text, _kind(family, field), where(family, field)) for field, text in typed.items()}
@@ -107,19 +120,22 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
 
 
 def check_typed(family: Family[Any], field: str, text: str) -> None:
-    """Check the text of one field of a form, independent of the others. Raises PlannerError if it is invalid."""
+    """Check the text of one field of a form, whatever the other fields are. Raises PlannerError if it is invalid."""
     for values in axes(typed_grid(family, {field: text}), family).values():
         for value in values:
             check_value(family, field, value)
 
 
 def with_value(grid: Grid, field: str, value: Value) -> Grid:
-    """Return the grid with a single value for a field."""
+    """Return the grid with a single ``value`` for ``field``."""
     return replace(grid, asked={**grid.asked, field: (value,)})
 
 
 def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
-    """Return the grid with the values of ``text``, FIELD=VALUES, for that field. Raises PlannerError."""
+    """Return the grid with other values for one field, given as ``text`` FIELD=VALUES.
+
+    Raises PlannerError if it is invalid.
+    """
     field, _, values = text.partition("=")
     if not values.strip():
         raise PlannerError(f"Write a field with its values as FIELD=VALUES, width=8,16 for example: {text!r} is not.")
@@ -127,19 +143,20 @@ def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
 
 
 def rename(grid: Grid, name: str) -> Grid:
-    """Return the grid with another name. Raises PlannerError if it is too long."""
+    """Return the grid with another name. Raises PlannerError if the name is too long."""
     return replace(grid, name=_name(name))
 
 
 def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
-    """Return the distinct values of every given field."""
+    """Return the distinct values of every field that the grid sets."""
     return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}
 
 
 def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
     """Return the cells of the grid. The last field varies fastest.
 
-    Raises PlannerError for more cells than a workspace may have, before any is created, and for invalid values.
+    Raises PlannerError for invalid values, or if the grid has more cells than a workspace can contain. In the second
+    case, no cell is created.
     """
     found = axes(grid, family)
     many = math.prod(len(values) for values in found.values())
@@ -158,19 +175,19 @@ def _made(family: Family[Any], found: Mapping[str, tuple[Value, ...]]) -> Iterat
 
 
 def write_grid(grid: Grid) -> str:
-    """Return the grid as the text of a ``GRID.toml`` file, from which the same grid can be read."""
+    """Return the text of a ``GRID.toml`` file from which the same grid can be read."""
     head = [f"family = {_toml(grid.family)}", *([f"name = {_toml(grid.name)}"] if grid.name else [])]
     fields = [f"{_key(field)} = {_entry(asked)}" for field, asked in grid.asked.items()]
     return "\n".join([*head, "", "[cell]", *fields]) + "\n"
 
 
 def type_field(asked: Asked) -> str:
-    """Return the values of a field as typed into a form."""
+    """Return the values of a field as a user types them into a form."""
     return ", ".join(_as_typed(part) for part in asked)
 
 
 def where(family: Family[Any], field: str) -> str:
-    """Return the name of a field for messages."""
+    """Return the name of a field for messages, such as "The field width of the family jets"."""
     return f"The field {field} of the family {family.name}"
 
 

@@ -1,4 +1,7 @@
-"""State of PyTorch: installed, importable, with a GPU. ``python -m isoplan.trainers.pytorch`` prints one line."""
+"""State of PyTorch: whether it is installed, can be imported, and can use a GPU.
+
+``python -m isoplan.trainers.pytorch`` prints it in one line.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ BUILD = "Install the build of PyTorch for this GPU and its driver"
 def check_torch(what: str, device: str = "cpu") -> None:
     """Check that PyTorch can be imported and can use ``device``. Raises CellError if not.
 
-    ``what`` names the cells that need it, in the plural.
+    ``what`` names the cells that need PyTorch, in the plural.
     """
     if reason := why_missing():
         raise CellError(f"{what} need PyTorch. {reason}")
@@ -34,9 +37,9 @@ def check_torch(what: str, device: str = "cpu") -> None:
 
 
 def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: RunContext) -> Mapping[str, float]:
-    """Train a cell of the workspace ``root`` with ``train`` of ``module``, which is imported only now.
+    """Train a cell of the workspace ``root`` with the function ``train`` of ``module``.
 
-    Raises CellError as ``check_torch`` and as that function.
+    The module is imported only when this function is called. Raises CellError as ``check_torch`` and ``train`` do.
     """
     check_torch(what, stream.device)
     metrics: Mapping[str, float] = import_module(f"isoplan.trainers.{module}").train(root, cell, stream)
@@ -44,7 +47,7 @@ def train_with_torch(what: str, module: str, root: Path, cell: Cell, stream: Run
 
 
 def why_missing() -> str:
-    """Return a sentence about why PyTorch cannot be imported and what to do, or "" if it can."""
+    """Return why PyTorch cannot be imported and what to do about it, in one sentence or two. Returns "" if it can."""
     if find_spec("torch") is None:
         return f"PyTorch is not installed. {INSTALL}."
     if not (cause := _failure()):
@@ -53,9 +56,9 @@ def why_missing() -> str:
     return f"PyTorch is installed, but it cannot be imported ({cause}). Install it again with its libraries: {again}."
 
 
-@cache  # a second import after a failed one raises another error
+@cache  # after a failed import, a second import raises another error
 def _failure() -> str:
-    """Return the reason why PyTorch cannot be imported, or "" if it can."""
+    """Return the error with which the import of PyTorch fails, or "" if it succeeds."""
     try:
         import_module("torch")
     except Exception as error:  # a missing library raises ImportError or OSError, a wrong one any error
@@ -65,7 +68,7 @@ def _failure() -> str:
 
 
 def _pin() -> str:
-    """Return the installed version as a pip requirement, or "" if it is unknown."""
+    """Return the version of the installed PyTorch as a pip requirement such as "==2.5.1", or "" if it is unknown."""
     try:
         return "==" + version("torch").partition("+")[0]
     except PackageNotFoundError:
@@ -73,7 +76,10 @@ def _pin() -> str:
 
 
 def describe(gpus: int) -> str:
-    """Return one line about the device of the bundled families. ``gpus`` is the number of GPUs of the driver."""
+    """Return one line about the device on which bundled families train.
+
+    ``gpus`` is the number of GPUs of this machine.
+    """
     if reason := why_missing():
         return f"Training: {reason}"
     torch: Any = import_module("torch")

@@ -1,4 +1,4 @@
-"""Values of one field of a grid: single values, and ranges such as ``8..512 x 7``, from a file or typed."""
+"""Values of one field of a grid: single values, and ranges such as ``8..512 x 7``, from a file or typed into a form."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ Kind = Literal["integer", "number", "boolean", "text"]
 Scale = Literal["", "log", "linear"]
 
 MOST_VALUES = 20_000
-"""Maximum number of values of a range. A workspace cannot hold a grid with more."""
+"""Maximum number of values of a range, because a workspace cannot contain a grid with more cells."""
 DIGITS = 10
-"""Significant digits of the values between the ends, so that 0.001..1 x 4 contains exactly 0.01."""
+"""Number of significant digits of the values between the ends of a range. With it, 0.001..1 x 4 contains exactly
+0.01.
+"""
 EXAMPLE = "8..512 x 7"
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)\s*[x×*]\s*(?P<count>\d{1,9})\s*(?P<scale>log|linear)?")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -31,9 +33,10 @@ _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 @dataclass(frozen=True)
 class Range:
-    """``count`` values from ``low`` to ``high``, evenly spaced in the logarithm.
+    """``count`` values from ``low`` to ``high``.
 
-    The spacing is linear if ``scale`` is "linear", or by default if ``low`` is not positive.
+    They are evenly spaced in the logarithm if ``scale`` is "log", or if it is empty and ``low`` is positive. Otherwise
+    they are evenly spaced.
     """
 
     low: float
@@ -43,7 +46,7 @@ class Range:
 
     @property
     def text(self) -> str:
-        """The range as typed text, which can be read back."""
+        """The range as a user types it. The same range can be read from this text."""
         return " ".join(f"{as_typed(self.low)}..{as_typed(self.high)} x {self.count} {self.scale}".split())
 
     @property
@@ -52,7 +55,7 @@ class Range:
         return self.scale == "log" or (not self.scale and self.low > 0)
 
     def values(self, whole: bool) -> tuple[Value, ...]:
-        """Return the values in increasing order, rounded and made unique if ``whole``."""
+        """Return the distinct values in increasing order. They are rounded to whole numbers if ``whole`` is true."""
         inner = (self._at(i / (self.count - 1)) for i in range(1, self.count - 1))
         points = (self.low, *(min(max(x, self.low), self.high) for x in inner), self.high)
         return tuple(dict.fromkeys(round(x) for x in points) if whole else dict.fromkeys(points))
@@ -66,11 +69,11 @@ class Range:
 
 
 Asked = tuple[Value | Range, ...]
-"""Input of a field: one value, or the values and ranges of an axis of the grid."""
+"""Input of a field: one value if all cells of the grid share it, or several values and ranges."""
 
 
 def kind_of(field: FieldInfo) -> Kind:
-    """Return the kind of values that a field of a cell accepts."""
+    """Return the kind of values that a field of a cell accepts: integer, number, boolean or text."""
     kinds: dict[object, Kind] = {bool: "boolean", int: "integer", float: "number"}
     found = field.annotation
     if get_origin(found) is Literal and all(type(choice) is int for choice in get_args(found)):
@@ -85,9 +88,9 @@ def expand(asked: Asked, kind: Kind) -> tuple[Value, ...]:
 
 
 def read_entry(raw: object, kind: Kind, where: str) -> Asked:
-    """Read a field of a file: a value, a list, a table of a range, or the text of any of them.
+    """Return the input of a field from a file: a value, a list, a table of a range, or the text of any of them.
 
-    Raises PlannerError, with the field's name ``where``, for anything else.
+    Raises PlannerError for anything else. ``where`` names the field in the error.
     """
     if isinstance(raw, list | tuple):
         if not raw:
@@ -109,10 +112,10 @@ def _one(raw: object, kind: Kind, where: str) -> Asked:
 
 
 def read_typed(text: str, kind: Kind, where: str) -> Asked:
-    """Read the typed text of a field: values, ``8, 16, 32``, and ranges, ``8..512 x 7``.
+    """Return the input of a field from typed text: values such as ``8, 16, 32``, and ranges such as ``8..512 x 7``.
 
-    Values are separated by commas or semicolons. Numbers may be written as 2k or 10^6, and a text with a comma in
-    double quotes. Raises PlannerError with the field's name ``where``.
+    Values are separated by commas or semicolons. Numbers can be written as 2k or 10^6. A text that contains a comma
+    must be in double quotes. Raises PlannerError if the text is invalid; ``where`` names the field in the error.
     """
     if kind == "text":
         try:
@@ -167,7 +170,7 @@ def _number(text: str, where: str) -> int | float:
 
 
 def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
-    """Read a range from a table, such as ``{ from = 8, to = 512, count = 7, scale = "linear" }``."""
+    """Return the range that a table describes, such as ``{ from = 8, to = 512, count = 7, scale = "linear" }``."""
     wrong = PlannerError(f'{where} cannot read its range: write {{ from = 8, to = 512, count = 7 }} or "{EXAMPLE}".')
     low, high, count, scale = raw.get("from"), raw.get("to"), raw.get("count"), raw.get("scale", "")
     if set(raw) - {"from", "to", "count", "scale"} or scale not in ("", "log", "linear"):
@@ -181,7 +184,7 @@ def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
 
 
 def _checked(found: Range, kind: Kind, where: str) -> Range:
-    """Return the range unchanged. Raises PlannerError if its values are not of the field's kind."""
+    """Return the range unchanged. Raises PlannerError if it is invalid or if the field does not accept its values."""
     if kind not in ("integer", "number"):
         raise PlannerError(f"{where} takes no range: give it {_examples(kind)}.")
     low, high = found.low, found.high

@@ -20,10 +20,10 @@ from isoplan.trainers.cell import Cell, CellError, RunContext
 
 
 class Resumable(Protocol):
-    """A trainer that continues from its own checkpoint."""
+    """A trainer that can continue from a checkpoint that it saved."""
 
     def load(self, place: Path) -> None:
-        """Continue from a checkpoint. Raises CellError if it cannot be read."""
+        """Load the checkpoint ``place``. Raises CellError if it cannot be read."""
         ...
 
 
@@ -31,13 +31,13 @@ T = TypeVar("T", bound=Resumable)
 
 
 def save_checkpoint(place: Path, device: torch.device, **parts: Any) -> None:
-    """Write ``parts`` by name, and the state of the random number generators on the CPU and on ``device``."""
+    """Write ``parts`` by name, and the state of the random number generators of the CPU and of ``device``."""
     with place.open("wb") as file:  # If torch gets the path, it rejects a file name that begins with a dot.
         torch.save({**parts, "rng": random_state(device)}, file)
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """Return the state of the random number generators on the CPU and on ``device``."""
+    """Return the state of the random number generators of the CPU and of ``device``."""
     rng = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         rng["cuda"] = torch.cuda.get_rng_state(device)
@@ -45,7 +45,7 @@ def random_state(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
-    """Set the random number generators to a state returned by ``random_state``."""
+    """Set the random number generators to a state that ``random_state`` returned."""
     torch.set_rng_state(rng["cpu"].cpu())
     if device.type == "cuda" and "cuda" in rng:
         torch.cuda.set_rng_state(rng["cuda"].cpu(), device)
@@ -53,9 +53,10 @@ def set_random_state(rng: Mapping[str, Tensor], device: torch.device) -> None:
 
 @contextmanager
 def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
-    """Yield the parts written by ``save_checkpoint``, and set the random number generators after the context.
+    """Yield the parts that ``save_checkpoint`` wrote. After the context, the random number generators are set.
 
-    Raises CellError if the file cannot be read, or if the context raises because the parts are from another cell.
+    Raises CellError if the file cannot be read, or if the context raises an error because the parts do not fit the
+    cell.
     """
     try:
         parts = torch.load(place, map_location=device, weights_only=True)
@@ -66,7 +67,7 @@ def read_checkpoint(place: Path, device: torch.device) -> Iterator[dict[str, Any
 
 
 def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
-    """Make a trainer and continue from the checkpoint of the stream, if it exists and can be read."""
+    """Return a trainer. It continues from the checkpoint ``stream.resume`` if there is one that can be read."""
     if stream.resume is not None:
         try:
             made = make()
@@ -78,28 +79,32 @@ def make_or_resume(make: Callable[[], T], stream: RunContext) -> T:
 
 
 WARM = 0.05
-"""Share of the training steps for warm-up to the peak of a cosine."""
+"""Fraction of the training steps in which the learning rate rises linearly to its peak, before it falls as a cosine."""
 
 
 def warm_cosine(peak: float, update: int, total: int) -> float:
-    """Return the learning rate of step ``update``, from 0, of ``total``: linear warm-up to ``peak``, then a cosine to
-    zero.
+    """Return the learning rate of step ``update`` (from 0) of ``total`` steps.
+
+    It is the smaller of two values: a linear rise to ``peak`` in the first 5 % of the steps, and a cosine from ``peak``
+    to 0.
     """
     return peak * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
 
 
 def cosine(peak: float, update: int, total: int, least: float = 0.0) -> float:
-    """Return the learning rate of step ``update`` of ``total``: a cosine from ``peak`` to ``least`` (amplitudes, eq.
-    22).
+    """Return the learning rate of step ``update`` of ``total``: a cosine from ``peak`` to ``least``.
+
+    The formula is eq. 22 of the amplitudes paper.
     """
     return least + 0.5 * (peak - least) * (1 + math.cos(math.pi * update / total))
 
 
 def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, total: int) -> Iterator[Ints]:
-    """Yield indices (batch,) of the samples of training steps ``first`` to ``total``.
+    """Yield the indices (batch,) of the samples of each training step from step ``first`` up to ``total``.
 
-    ``samples`` is at least ``batch``. ``seed`` and the number of a pass determine its order. The last batch of a pass
-    is filled from the next pass, so that every batch is complete.
+    ``samples`` is the number of samples, at least ``batch``. In each pass they are in a random order, which ``seed``
+    and the number of the pass determine. The last batch of a pass is filled with samples of the next pass, so every
+    batch is full.
     """
 
     @lru_cache(maxsize=2)
@@ -114,16 +119,19 @@ def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, t
 
 
 def memory_of(device: str) -> float:
-    """Return the memory in bytes of the GPU, or for ``cpu`` of the machine or container; infinite if unknown."""
+    """Return the memory of ``device`` in bytes.
+
+    For a GPU it is the memory of the GPU, for ``cpu`` that of the machine or container, or infinity if it is unknown.
+    """
     if device.startswith("cuda"):
         return float(torch.cuda.get_device_properties(device).total_memory)
     return usable_memory() or math.inf
 
 
 def check_memory(takes: float, device: str, advice: str) -> None:
-    """Check that a cell that needs ``takes`` bytes fits into memory.
+    """Check that ``device`` has the memory for a cell that needs ``takes`` bytes.
 
-    Raises CellError otherwise, with ``advice`` on what to make smaller.
+    Raises CellError if not. ``advice`` in the error is what to make smaller.
     """
     there = memory_of(device)
     if takes > there:
@@ -133,7 +141,7 @@ def check_memory(takes: float, device: str, advice: str) -> None:
 
 
 def set_determinism(cell: Cell) -> None:
-    """Set the number of threads of the cell and, if it requires them, deterministic algorithms."""
+    """Set torch's number of threads to that of the cell, and deterministic algorithms if the cell requires them."""
     torch.set_num_threads(cell.threads)
     if cell.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

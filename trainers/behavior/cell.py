@@ -1,4 +1,4 @@
-"""Cells of the behavior family: their fields, and the values that follow from them before training."""
+"""Cells of the behavior family: their fields, and the values that are computed from the fields before training."""
 
 from __future__ import annotations
 
@@ -31,29 +31,47 @@ from isoplan.trainers.cell import NAME, PROCESS, Cell, CellError, Device, Resour
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
-"""Size of a cell that takes about one second."""
+"""Users, items and steps of a calibration cell, which takes about one second."""
 UNREAD = Facts(
     items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
 )
-"""Assumed facts of a log that no cell has read yet."""
+"""Facts that are assumed for a log that no cell has read yet."""
 
 
 class BehaviorCell(Cell):
-    """A two-part model trained on an event log. A zero means that the budget or a rule sets the value."""
+    """One training run of a two-part recommender on an event log.
+
+    A field that is 0 is set by the budget or by a default.
+    """
 
     data: Annotated[
         str,
         Field(
             pattern=NAME,
             title="Data",
-            description="synthetic makes a log up; any other name is a folder in behavior/ of the workspace, with "
-            "events and perhaps items as CSV, Parquet or lines of user and item.",
+            description="Name of the event log: synthetic generates one, any other name is a folder in behavior/ "
+            "of the workspace. The folder has a file of events and optionally one of items, as CSV or "
+            "Parquet; events can also be lines of user and item.",
         ),
     ] = SYNTHETIC
     items: Annotated[
-        int, Field(ge=40, le=10**8, title="Items", description="Of a synthetic log; others hold what they hold.")
+        int,
+        Field(
+            ge=40,
+            le=10**8,
+            title="Items",
+            description="Number of items of a synthetic log. Not used for an uploaded log.",
+        ),
     ] = 2_000
-    users: Annotated[int, Field(ge=20, le=10**8, title="Users", description="Of a synthetic log.")] = 2_000
+    users: Annotated[
+        int,
+        Field(
+            ge=20,
+            le=10**8,
+            title="Users",
+            description="Number of users of a synthetic log. Not used for an uploaded log.",
+        ),
+    ] = 2_000
     user_events: Annotated[
         float, Field(ge=3, le=200, title="Events a user", description="Of a synthetic log, in the mean.")
     ] = 20.0
@@ -61,8 +79,9 @@ class BehaviorCell(Cell):
         Cut,
         Field(
             title="Split",
-            description="The last two events of each user are held out, or the last one and nothing to validate on, or "
-            "the last tenths of all time.",
+            description="Held-out events. last: the last event of each user for the test, the one before for the "
+            "validation; last-one: only the last event, for the test; time: the last 10 % of all "
+            "events for the test, the 10 % before for the validation.",
         ),
     ] = "last"
     judge: Annotated[
@@ -70,102 +89,193 @@ class BehaviorCell(Cell):
     ] = "validation"
     stage: Annotated[
         int,
-        Field(ge=1, le=2, title="Stage", description="2 freezes the embedder of the same cell of stage 1 and goes on."),
+        Field(
+            ge=1,
+            le=2,
+            title="Stage",
+            description="1 trains the whole model. 2 then freezes the embedder and continues to train the "
+            "contextualiser.",
+        ),
     ] = 1
     negatives: Annotated[
         int,
         Field(
             ge=0, le=10**9, title="Negatives K",
-            description="Items drawn uniformly beside the batch's targets; the paper does so in stage 2 alone.",
+            description="Number of items drawn uniformly in each step as negatives, in addition to the targets of "
+            "the batch. The paper draws them only in stage 2.",
         ),
     ] = 0  # fmt: skip
     softmax: Annotated[
         Literal["mean", "joint"],
-        Field(title="Softmax", description="With negatives: the mean of in-batch and extra losses, or one over both."),
+        Field(
+            title="Softmax",
+            description="Used if K > 0. mean: the mean of the losses over the batch's targets and over the drawn "
+            "items; joint: one loss over both.",
+        ),
     ] = "mean"
-    log_q: Annotated[bool, Field(title="log q", description="Correct scores for how often an item is a candidate.")] = (
-        False
-    )
+    log_q: Annotated[
+        bool,
+        Field(
+            title="log q",
+            description="Subtract from each score the log of the probability that the item is a candidate.",
+        ),
+    ] = False
     budget: Annotated[
         float,
-        Field(ge=0, le=1e24, title="Budget", description="FLOPs of a stage by the step formula; 0 takes the steps."),
+        Field(
+            ge=0,
+            le=1e24,
+            title="Budget",
+            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. 0: the "
+            "field steps is used.",
+        ),
     ] = 0.0
     ratio: Annotated[
-        float, Field(gt=0, le=1e6, title="D / N", description="With a budget and width 0: events per parameter.")
+        float,
+        Field(
+            gt=0,
+            le=1e6,
+            title="D / N",
+            description="Training events per parameter. Used if there is a budget and the width d is 0.",
+        ),
     ] = 15.0
     share: Annotated[
-        float, Field(gt=0, lt=1, title="Share s", description="Of the embedder in the parameters, where h is 0.")
+        float,
+        Field(
+            gt=0,
+            lt=1,
+            title="Share s",
+            description="Share of the embedder in the parameters N. Used if the width h is 0.",
+        ),
     ] = 0.02
-    h: Annotated[int, Field(ge=0, le=4096, title="Width h", description="Of embeddings; 0 takes it by the share.")] = 0
+    h: Annotated[
+        int, Field(ge=0, le=4096, title="Width h", description="Width of the embeddings. 0: set by the share s.")
+    ] = 0
     width: Annotated[
-        int, Field(ge=0, le=16_384, title="Width d", description="Of the contextualiser; 0 takes it by the budget.")
+        int,
+        Field(
+            ge=0, le=16_384, title="Width d", description="Width of the contextualiser. 0: set by the budget and D / N."
+        ),
     ] = 64
     layers: Annotated[
-        int, Field(ge=0, le=256, title="Layers", description="Of the contextualiser; 0 takes d / 32.")
+        int, Field(ge=0, le=256, title="Layers", description="Number of layers of the contextualiser. 0: about d / 32.")
     ] = 2
     text_layers: Annotated[int, Field(ge=1, le=64, title="Text layers", description="Of the text encoder.")] = 1
     length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
-    batch: Annotated[int, Field(ge=1, le=65_536, title="Batch B", description="Sequences of an update.")] = 64
+    batch: Annotated[
+        int, Field(ge=1, le=65_536, title="Batch B", description="Number of sequences per training step.")
+    ] = 64
     steps: Annotated[
         int, Field(ge=1, le=10**8, title="Steps", description="Training steps of a stage (used if the budget is 0).")
     ] = 300
     rate: Annotated[
-        float, Field(ge=0, le=1, title="Learning rate", description="Of AdamW; 0 takes 0.002 sqrt(B / 512).")
+        float,
+        Field(
+            ge=0,
+            le=1,
+            title="Learning rate",
+            description="Peak learning rate of AdamW. 0: 0.002 sqrt(B / 512), at most 0.01.",
+        ),
     ] = 0.0
     rates: Annotated[
         int,
         Field(
             ge=1, le=9, title="Rates tried",
-            description="Learning rates around that one, a factor of 2 apart; the least training loss is kept.",
+            description="Number of learning rates, a factor of 2 apart and centred on the learning rate. The run "
+            "with the smallest training loss is kept.",
         ),
     ] = 1  # fmt: skip
     schedule: Annotated[
-        Literal["cosine", "constant"], Field(title="Schedule", description="Of the rate; the batch sweep is constant.")
+        Literal["cosine", "constant"],
+        Field(
+            title="Schedule",
+            description="Schedule of the learning rate: warm-up and cosine to 0, or constant, as in the preset "
+            "batch-sweep.",
+        ),
     ] = "cosine"
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW, on matrices.")] = 0.1
     dropout: Annotated[
-        float, Field(ge=0, lt=1, title="Dropout", description="In the contextualiser, and of the vectors of items.")
+        float,
+        Field(
+            ge=0, lt=1, title="Dropout", description="Dropout rate in the contextualiser and of the item embeddings."
+        ),
     ] = 0.0
     buckets: Annotated[
         int,
-        Field(ge=0, le=10**8, title="Buckets", description="For ids; 0 reads ids only where nothing else is known."),
+        Field(
+            ge=0,
+            le=10**8,
+            title="Buckets",
+            description="Number of rows of the table for item ids. 0: ids are used only if items have no other "
+            "features.",
+        ),
     ] = 0
     pool: Annotated[
         int,
-        Field(ge=2, le=65_536, title="Pool", description="Sequences whose targets are the candidates when judged."),
+        Field(
+            ge=2,
+            le=65_536,
+            title="Pool",
+            description="Number of sequences whose targets are the candidates in a batch-local evaluation.",
+        ),
     ] = 256
     looks: Annotated[
-        int, Field(ge=0, le=1000, title="Looks", description="Times that some of what is judged is scored on the way.")
+        int,
+        Field(
+            ge=0,
+            le=1000,
+            title="Looks",
+            description="Number of evaluations during the last stage of training, on a part of the held-out events.",
+        ),
     ] = 10
     rivals: Annotated[
         int,
-        Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
+        Field(
+            ge=0,
+            le=10_000,
+            title="Rivals",
+            description="Number of unseen items drawn per user, among which each true item is ranked for "
+            "hit@10/rivals. 0: no such metrics.",
+        ),
     ] = 0
     device: Device = "auto"
 
     @property
     def world(self) -> World:
-        """The synthetic log. It is the same for all cells of a grid with equal items, users and events per user."""
+        """The description of the synthetic log.
+
+        Cells with equal ``items``, ``users`` and ``user_events`` share one log.
+        """
         return World(users=self.users, items=self.items, mean_length=self.user_events)
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate of the cell, or the default for its batch if it is 0."""
+        """The learning rate at the peak of the schedule.
+
+        It is the field ``rate``, or the default for the batch if ``rate`` is 0.
+        """
         return self.rate or learning_rate(self.batch)
 
     @property
     def tried_rates(self) -> tuple[float, ...]:
-        """The learning rates that each stage tries, in rising order."""
+        """The learning rates that are tried in each stage, in rising order.
+
+        They are a factor of 2 apart, and their geometric mean is ``peak_rate``.
+        """
         return tuple(self.peak_rate * 2.0 ** (k - (self.rates - 1) / 2) for k in range(self.rates))
 
     @property
     def backbone(self) -> BehaviorCell:
-        """The cell of stage 1 whose embedder is frozen in this one. Fields that only stage 2 uses are reset."""
+        """The stage 1 cell whose embedder this stage 2 cell freezes.
+
+        Fields that do not affect the training of stage 1 have fixed values. Cells that differ only in them share its
+        result.
+        """
         alone = {"stage": 1, "negatives": 0, "softmax": "mean", "judge": "validation", "looks": 0, "rivals": 0}
         return self.model_copy(update={**alone, "pool": 2})
 
     def asked(self, facts: Facts) -> Asked:
-        """Return the inputs of the sizing."""
+        """Return the inputs of ``sizing``: the fields of the cell, and the facts of its log that determine the cost."""
         return Asked(
             budget=self.budget, fields=facts.fields, batch=self.batch, t=facts.t, ratio=self.ratio,
             share=0.0 if self.h else self.share, h=self.h, width=self.width, layers=self.layers,
@@ -173,13 +283,16 @@ class BehaviorCell(Cell):
         )  # fmt: skip
 
     def sized(self, facts: Facts) -> Sized:
-        """Return the model and the steps of stage 1. Raises PlannerError if the budget is too small."""
+        """Return the model and the number of steps of stage 1. Raises PlannerError if the budget is too small."""
         asked = self.asked(facts)
         found = size(asked) if self.budget else Sized(given(asked), self.batch, self.steps, facts.t, asked.reads)
         return replace(found, shape=replace(found.shape, dropout=self.dropout))
 
     def more_steps(self, facts: Facts) -> int:
-        """Return the steps of stage 2: those of its budget, or the field ``steps`` without a budget."""
+        """Return the number of steps of stage 2.
+
+        They are those that the budget pays for, or the field ``steps`` if the budget is 0.
+        """
         if not self.budget:
             return self.steps
         sized = self.sized(facts)
@@ -187,13 +300,19 @@ class BehaviorCell(Cell):
 
 
 def name_of(cell: BehaviorCell, data: int) -> str:
-    """Return the name of the result of a stage 1 cell on data with the fingerprint ``data``."""
+    """Return the file name under which the result of a stage 1 cell is stored, a hash of 20 hexadecimal digits.
+
+    It depends on the fields of the cell and on ``data``, the checksum of its log.
+    """
     whole = [VERSION, cell.model_dump(mode="json", exclude={"threads", "device"}), data]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def sizes(root: Path, cell: BehaviorCell) -> Sizes:
-    """Return N, D, U and C for typical batches if the data are known. A finished cell reports exact values."""
+    """Return N, D, U and C, computed for batches of mean size. The result of a finished cell has the exact values.
+
+    If the log has not been read, only C is returned, and only if the cell has a budget.
+    """
     facts = facts_of(root, cell)
     if facts is None:
         return Sizes(C=cell.budget or None)
@@ -204,7 +323,7 @@ def sizes(root: Path, cell: BehaviorCell) -> Sizes:
 
 
 def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
-    """Return C of a typical step: sequences and texts of mean length, and distinct targets."""
+    """Return the FLOPs of a step with sequences and texts of mean length and as many distinct targets as possible."""
     lengths = np.full(cell.batch, facts.events)
     unique = min(lengths.sum(), facts.items)
     if cell.stage == 2:
@@ -214,12 +333,13 @@ def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
 
 
 def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
-    """Return the known facts of a cell's data, or None if the folder has not been read. Approximate for a synthetic
-    log.
+    """Return the facts of a cell's log, or None if no cell has read the log.
+
+    They are approximate for a synthetic log.
     """
     if cell.data == SYNTHETIC:
         world = cell.world
-        targets = round(cell.users * max(cell.user_events - 3, 1))  # two are held out, and the first is not predicted
+        targets = round(cell.users * max(cell.user_events - 3, 1))  # 2 events are held out, the first is not predicted
         windows = max(cell.users, -(-targets // cell.length))
         return Facts(
             items=cell.items, vocabulary=world.vocabulary, categories=(world.categories + 1,), numbers=1,
@@ -232,11 +352,11 @@ def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
 
 
 def check(root: Path, cell: BehaviorCell) -> None:
-    """Check the fields of a cell. Raises PlannerError if they are incompatible or the log does not exist."""
+    """Check that the fields of a cell are compatible and that its log exists. Raises PlannerError if not."""
     if not cell.budget and not cell.width:
-        raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
+        raise PlannerError("Width 0 needs a budget, which then sets the width: give a budget or a width.")
     if cell.split == "last-one" and cell.judge == "validation":
-        raise PlannerError("The split last-one leaves nothing to validate on: judge on test, or split by last or time.")
+        raise PlannerError("The split last-one has no validation set: judge on test, or use the split last or time.")
     if cell.negatives and cell.stage == 1 and cell.budget:
         raise PlannerError(
             f"The step formula of stage 1 has no K = {cell.negatives:,} extra negatives: give steps and no budget, or "
@@ -255,7 +375,7 @@ def check(root: Path, cell: BehaviorCell) -> None:
 
 
 def check_batch(cell: BehaviorCell, windows: int) -> None:
-    """Check the number of training sequences. Raises PlannerError if it is 0 or less than the batch."""
+    """Check that the log has at least one batch of training sequences (``windows``). Raises PlannerError if not."""
     if not windows:
         raise PlannerError(
             f"{cell.data} leaves nothing to train on: no user has two events beside those that the split {cell.split} "
@@ -269,7 +389,7 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
 
 
 def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
-    """Check the number of negatives. Raises PlannerError if it is larger than the number of items."""
+    """Check that the catalogue has at least as many items as the cell draws negatives. Raises PlannerError if not."""
     if cell.negatives > facts.items:
         raise PlannerError(
             f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: ask for "
@@ -278,7 +398,10 @@ def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
 
 
 def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
-    """Return a short cell: the same model on a small synthetic log, with few steps and a short evaluation."""
+    """Return a short cell that measures the training speed of this machine.
+
+    It trains the same model for a few steps on a small synthetic log, and its evaluation is short.
+    """
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)
     few = {
@@ -290,23 +413,26 @@ def calibration_cell(root: Path, cell: BehaviorCell) -> BehaviorCell:
 
 
 ADAM = 16
-"""Bytes of a parameter with its gradient and both moments."""
+"""Bytes per trainable parameter: the parameter, its gradient and the two moments of Adam, 4 bytes each."""
 FLOAT, PLACE = 4, 8
-"""Bytes of a number, and of an index of an item."""
+"""Bytes of a number in single precision, and bytes of the index of an item."""
 A_LAYER = 22 * FLOAT
-"""Bytes per token, layer and width during training, as measured."""
+"""Measured memory of the activations in bytes: per token, per layer and per unit of the layer's width."""
 EMBEDDED = 14 * FLOAT * 2048
-"""Bytes per word and width while a catalogue is embedded, for one block of items."""
+"""Memory in bytes while a catalogue is embedded: per word of a text and per unit of the width h. Items are embedded in
+blocks of 2048, so the factor 2048 is included.
+"""
 SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
-"""Bytes of the scores that are in memory at once, with the arrays derived from them."""
+"""Bytes of one block of scores and of the arrays computed from it, by type of device."""
 JUDGED = 4 * PLACE * 2**22
-"""Minimum bytes of an evaluation of a few sequences at a time, as measured."""
+"""Minimum memory of an evaluation in bytes, measured with few sequences per batch."""
 
 
 def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
-    """Return the bytes in addition to those of the process.
+    """Return the memory of a cell in bytes, without the memory of a process that has only imported torch.
 
-    They are weights with their moments, activations of a batch, scores, and embeddings of all items.
+    It is the sum of the parameters with their gradients and moments, the activations of a batch, a block of scores, the
+    evaluation, and the embeddings of all items.
     """
     shape = cell.sized(facts).shape
     rows = cell.batch * facts.events
@@ -326,7 +452,10 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
 
 
 def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
-    """Return the bytes of the evaluation of a pool: its queries with their best items, and a block of scores."""
+    """Return the memory of an evaluation in bytes.
+
+    It is that of the queries of one pool with their best items, and of a block of scores.
+    """
     queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
     at_once = min(queries, QUERIES)
     kept = queries * (FLOAT * h + 3 * PLACE * TOP)
@@ -334,19 +463,25 @@ def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
 
 
 def catalogue_bytes(items: int, h: int) -> float:
-    """Return the bytes of the embeddings of all items, for stage 2 and metrics over the full catalogue."""
+    """Return the bytes of the embeddings of all items, which stage 2 and full-catalogue metrics keep in memory."""
     return float(FLOAT * items * h)
 
 
 def needs(root: Path, cell: BehaviorCell) -> Resources:
-    """Return the cores and the memory of a cell. A log that no cell has read has the facts ``UNREAD``."""
+    """Return the cores and the memory that a cell needs.
+
+    If no cell has read its log, the facts ``UNREAD`` are assumed.
+    """
     facts = facts_of(root, cell) or UNREAD
     took = [PROCESS + memory(cell, facts, device) for device in ("cpu", "cuda")]
     return Resources(cell.threads, took[0], 0.0 if cell.device == "cpu" else took[1])
 
 
 def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:
-    """Check the catalogue. Raises CellError if its embeddings need more than ``there`` bytes of memory."""
+    """Check that the embeddings of the catalogue fit into ``there`` bytes of memory.
+
+    Raises CellError if they do not.
+    """
     h = cell.sized(facts).shape.h
     takes = catalogue_bytes(facts.items, h)
     if takes > there:

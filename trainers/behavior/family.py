@@ -1,7 +1,7 @@
-"""The family of recommender cells: fields, presets and trainer. Its import loads no training library.
+"""The family of recommender cells: fields, presets and trainer. Importing this module loads no training library.
 
-The budgets of the presets are for two cores and a synthetic log of a million events. Two fields set other budgets and
-the user's own log.
+The presets have budgets that two CPU cores can train on a synthetic log of a million events. To use another budget or
+an uploaded log, change the fields ``budget`` and ``data`` of a preset.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from isoplan.trainers.cell import Family, Preset, TableColumns
 from isoplan.trainers.pytorch import train_with_torch
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
-"""A synthetic log that is large enough for small models to see each event at most once."""
+"""Fields of a synthetic log. It has enough events that small models train on each event at most once."""
 BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
-"""Each cell tries three learning rates and keeps that with the best training loss (Secs. 3.1 and 5)."""
+"""Each cell tries three learning rates and keeps the run with the smallest training loss (behavioural, Secs. 3.1 and
+5).
+"""
 
 PRESETS = {
     "example": Preset(
@@ -33,7 +35,7 @@ PRESETS = {
     ),
     "batch-sweep": Preset(
         {**LOG, "budget": "3e12", "width": "64", "batch": "16..512 x 6", "schedule": "constant", "looks": "120"},
-        "How many training steps each batch needs to the same metric: the critical batch (behavioural, Sec. 4).",
+        "How many training steps each batch needs to reach the same metric: the critical batch (behavioural, Sec. 4).",
     ),
     "allocation-sweep": Preset(
         {**LOG, **TRIED, "budget": BUDGETS, "width": "24, 32, 48, 64, 96, 128", "layers": "0"},
@@ -47,9 +49,11 @@ PRESETS = {
 
 
 OWN = tuple(directions(histories=()))
-"""Metrics of the candidates by which a stage is judged."""
+"""Metrics of a stage over its own candidates: those of the batch in stage 1, the full catalogue in stage 2."""
 OTHER = ("loss", "entropy", "recall@10", "NDCG@10", "NDCG@100", "MRR@10", "coverage@10")
-"""Metrics of the other kind of candidates, for the rank correlations of the paper (Tables 15 to 17)."""
+"""Metrics that are reported for both kinds of candidates (batch-local and full catalogue), for the rank correlations of
+behavioural Tables 15 to 17.
+"""
 COLUMNS = TableColumns(
     fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),
     measured=(
@@ -64,7 +68,7 @@ COLUMNS = TableColumns(
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Return the families of two-part behavioural models on the event logs of the workspace ``root``."""
+    """Return the families of this package, which train two-part models on the event logs of the workspace ``root``."""
     return (
         Family(
             name="behavior",

@@ -1,8 +1,8 @@
-"""Sizing of a cell: model, events and steps from a budget, with the step formula (behavioural, eq. 1).
+"""Sizing of a cell: its model, events and steps from a budget in FLOPs, by the step formula (behavioural, eq. 1).
 
-For a given ratio D / N, one N spends the budget (Sec. 3.1). The share s then fixes h, and the layers or the width of
-the contextualiser follow. For a given contextualiser, the budget fixes D (Sec. 5). Widths are whole numbers, so the
-result differs slightly from the request; the actual values are reported.
+If the ratio D / N is given, the budget determines N (Sec. 3.1). The share s then determines h, and the layers and the
+width of the contextualiser follow. If the contextualiser is given, the budget determines D (Sec. 5). Widths are whole
+numbers, so the model differs slightly from the request; the run table contains the actual values.
 """
 
 from __future__ import annotations
@@ -25,23 +25,28 @@ from isoplan.trainers.behavior.model.shape import (
 )
 
 ASPECT = 32
-"""Width over layers if the layers are free. Table 8 has 16 to 51."""
+"""Ratio of width to layers of the contextualiser if the number of layers is free. Models of Table 8 have 16 to 51."""
 MOST_LAYERS = 64
 NARROWEST = 4
-"""Minimum h and d. The text encoder is never removed, so that a share of 0 becomes a small share (Sec. 3.1)."""
+"""Minimum of the widths h and d. The text encoder is never removed, so a share of 0 becomes a small share (Sec.
+3.1).
+"""
 STEP = 4
-"""Widths of the contextualiser are multiples of this number, so that heads divide them."""
+"""If the budget determines the width of the contextualiser, the width is a multiple of this number, so that it can be
+divided into attention heads.
+"""
 LEAST, MOST = 1e2, 1e14
-"""Range of parameters in which N is searched."""
+"""Smallest and largest number of parameters N that the search considers."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs of the sizing: ``budget`` FLOPs of stage 1, ``batch`` sequences a step, ``t`` tokens an event.
+    """Inputs of the sizing. A number that is 0 is free.
 
-    Zero means that a number is free. Either the ``share`` s = p_e / N or ``h`` fixes the embedder. Without ``width``
-    the ``ratio`` D / N fixes N. With it, the contextualiser is given and D follows from the budget. A sequence has
-    ``events`` on average, or ``length`` if that is 0.
+    ``budget`` is in FLOPs of stage 1, ``batch`` in sequences per step and ``t`` in tokens per event. Exactly one of the
+    ``share`` s = p_e / N and the width ``h`` determines the embedder. If ``width`` is 0, the ``ratio`` D / N determines
+    N. Otherwise the contextualiser is given, and D follows from the budget. A sequence has ``events`` events on
+    average, or ``length`` events if ``events`` is 0.
     """
 
     budget: float
@@ -59,13 +64,13 @@ class Asked:
 
     @property
     def reads(self) -> int:
-        """The number of events of a sequence, rounded."""
+        """The mean number of events per sequence, rounded, at least 1."""
         return max(round(self.events or self.length), 1)
 
 
 @dataclass(frozen=True)
 class Sized:
-    """A model and the length of its training. ``C`` is that of eq. 1, in FLOPs."""
+    """A model and its number of training steps. ``C`` is the compute of behavioural eq. 1 in FLOPs."""
 
     shape: Shape
     batch: int
@@ -75,29 +80,30 @@ class Sized:
 
     @property
     def parts(self) -> TwoPart:
-        """The model for eq. 1."""
+        """The arguments of behavioural eq. 1 for this model and batch."""
         return two_part(self.shape, self.batch, self.t, self.events)
 
     @property
     def N(self) -> int:
-        """The number of parameters without vocabulary."""
+        """The number of parameters without lookup tables."""
         return sum(parameters(self.shape))
 
     @property
     def D(self) -> float:
-        """The number of events T B L, with the mean number of events of a sequence as L."""
+        """The number of training events: steps T times batch B times mean events per sequence L."""
         return self.steps * self.parts.events
 
     @property
     def C(self) -> float:
-        """The compute T F_step of eq. 1."""
+        """The compute T F_step of behavioural eq. 1 in FLOPs."""
         return float(self.parts.stage1.flops(np.asarray(float(self.N)), np.asarray(self.D)))
 
 
 def size(asked: Asked) -> Sized:
-    """Return the cell whose steps spend the budget to within half a step.
+    """Return a model and the number of steps whose compute differs from the budget by at most half a step.
 
-    Raises PlannerError if both or none of share and h are given, or if the budget is too small for a model or a step.
+    Raises PlannerError unless exactly one of share and h is set, or if the budget is too small for a model or for one
+    step.
     """
     if (asked.share > 0) == (asked.h > 0):
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
@@ -109,9 +115,10 @@ def size(asked: Asked) -> Sized:
 
 
 def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -> int:
-    """Return the steps of stage 2 for ``budget`` FLOPs and ``batch`` sequences with ``K`` extra negatives.
+    """Return the number of steps of stage 2 that cost ``budget`` FLOPs.
 
-    A sequence has ``events`` events. Raises PlannerError if the budget is less than half a step.
+    A step has ``batch`` sequences of ``events`` events each and ``K`` extra negatives. Raises PlannerError if the
+    budget is less than half a step.
     """
     parts = two_part(shape, batch, 1, events, K)
     N = np.asarray(float(sum(parameters(shape))))
@@ -119,7 +126,10 @@ def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -
 
 
 def steps_of(budget: float, step: float) -> int:
-    """Return the number of steps of ``step`` FLOPs nearest to ``budget``. Raises PlannerError if it is 0."""
+    """Return the rounded number of steps that ``budget`` FLOPs pay for, where one step costs ``step`` FLOPs.
+
+    Raises PlannerError if the result is 0.
+    """
     steps = round(budget / step)
     if steps < 1:
         raise PlannerError(
@@ -130,7 +140,11 @@ def steps_of(budget: float, step: float) -> int:
 
 
 def given(asked: Asked) -> Shape:
-    """Return the contextualiser of ``width`` with an embedder of width ``h``, or of the share: p_e (1 - s) = s p."""
+    """Return the shape with a contextualiser of the given ``width``.
+
+    The embedder has the width ``h`` if it is set. Otherwise its width is that whole number for which its share of the
+    parameters is closest to s, that is p_e (1 - s) = s p.
+    """
     layers = asked.layers or max(round(asked.width / ASPECT), 1)
     if asked.h:
         return _shape(asked, asked.h, asked.width, layers)
@@ -147,7 +161,7 @@ def given(asked: Asked) -> Shape:
 
 
 def _at_ratio(asked: Asked) -> Shape:
-    """Return the model whose N spends the budget at D = ratio N."""
+    """Return the shape whose N spends the budget if D = ratio * N."""
     p_e = float(embedder_parameters(asked.fields, asked.h, asked.text_layers)) if asked.h else 0.0
 
     def excess(log_N: Floats, log_C: Floats) -> Floats:
@@ -189,29 +203,29 @@ def _shape(asked: Asked, h: int, width: int, layers: int) -> Shape:
 
 
 def _of_h(asked: Asked) -> tuple[float, float]:
-    """Return (a, b) of p_e = a h^2 + b h."""
+    """Return the coefficients (a, b) of p_e = a h^2 + b h, the parameters of an embedder of width h."""
     one, two = (embedder_parameters(asked.fields, h, asked.text_layers) for h in (1, 2))
     a = (two - 2 * one) / 2
     return a, one - a
 
 
 def _width_of_embedder(asked: Asked, p_e: Floats) -> Floats:
-    """Return h of an embedder with ``p_e`` parameters, before rounding."""
+    """Return the width h at which an embedder has ``p_e`` parameters, before rounding."""
     a, b = _of_h(asked)
     return (np.sqrt(b * b + 4 * a * p_e) - b) / (2 * a)
 
 
 def _width_of_context(asked: Asked, p: float, h: int, layers: int) -> float:
-    """Return d of a contextualiser with ``p`` parameters, before rounding."""
+    """Return the width d at which a contextualiser has ``p`` parameters, before rounding."""
     return _root(12 * layers, 13 * layers + 2 * h + asked.length + 3, h - p)
 
 
 def _root(a: float, b: float, c: float) -> float:
-    """Return the positive root of a x^2 + b x + c, or 0 if there is none."""
+    """Return the larger root of a x^2 + b x + c, or 0 if this root is negative."""
     return max((math.sqrt(max(b * b - 4 * a * c, 0.0)) - b) / (2 * a), 0.0)
 
 
 def _around(x: float) -> tuple[int, int]:
-    """Return the next whole widths below and above."""
+    """Return the whole widths just below and just above ``x``, at least ``NARROWEST``."""
     low = max(math.floor(x), NARROWEST)
     return low, low + 1

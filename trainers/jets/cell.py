@@ -1,9 +1,10 @@
-"""Cells of the jets family: their fields, the size of their set Transformer, and what else follows before training.
+"""Cells of the jets family: their fields, and the parameters, FLOPs and memory of their set Transformer.
 
-A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted:
-forward, gradient of the weights, gradient of the inputs (not for the particles, which are data). Torch is not needed.
+A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted: the
+forward pass, the gradient of the weights, and the gradient of the inputs. The particles are data, so the first product
+has no gradient of its inputs. This module does not import torch.
 
-The learning rate is inversely proportional to the width, according to the study of data/grids/jets_rates.toml
+The default learning rate is inversely proportional to the width, as measured with the grid data/grids/jets_rates.toml
 (docs/jets_laws.md).
 """
 
@@ -27,9 +28,10 @@ HEAD_WIDTH = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """The set Transformer of the jet paper (jets, Sec. 2): ``features`` per particle, embedding ``width`` d.
+    """The set Transformer of the jet paper (jets, Sec. 2), with ``features`` per particle and embedding ``width`` d.
 
-    ``heads`` 0 means the paper's max(1, d // 64) and ``hidden`` 0 its 4 d. Raises PlannerError for invalid numbers.
+    If ``heads`` is 0, it becomes max(1, d // 64) as in the paper. If ``hidden``, the width of the feed-forward layers,
+    is 0, it becomes 4 d. Raises PlannerError for invalid numbers.
     """
 
     features: int
@@ -53,14 +55,16 @@ class Shape:
 
 
 VERSION = 1
-"""Part of the name of a cell. Increase it if the numbers below change."""
+"""Version of the model and its training, part of the name of a cell. Increase it if the same cell gives other
+results.
+"""
 AT_ONE = 0.064
-"""Learning rate at width 1."""
+"""Default learning rate times embedding width d: the rate is 0.064 / d, but at most ``LARGEST``."""
 LARGEST = 0.02
 
 
 def learning_rate(width: int) -> float:
-    """Return the rate of AdamW at embedding ``width``, for the default batches."""
+    """Return the default learning rate of AdamW for the embedding ``width``, for batches of the default size."""
     return min(AT_ONE / width, LARGEST)
 
 
@@ -69,9 +73,9 @@ ON_DATA = 2 * 2
 
 
 def parameters(shape: Shape) -> int:
-    """Return the trainable parameters N.
+    """Return the number N of trainable parameters.
 
-    With 21 features, 4 layers and 10 classes N is 48 d^2 + 87 d + 10 (jets, Sec. 2).
+    With 21 features, 4 layers and 10 classes, N is 48 d^2 + 87 d + 10 (jets, Sec. 2).
     """
     d, h = shape.width, shape.hidden
     attention = 4 * d * d + 4 * d
@@ -82,10 +86,11 @@ def parameters(shape: Shape) -> int:
 
 
 def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
-    """Return C of one pass over each jet of ``lengths`` (jets,) particles, in FLOPs (jets,).
+    """Return C of one pass over each jet in FLOPs, (jets,), where a jet has ``lengths`` (jets,) particles.
 
-    All laws and plans use this C. It is that of the paper's model: each token, including [CLS], passes through every
-    layer and attends to every token of its jet. Padding is not counted.
+    All laws and plans use this C. It counts the model of the paper: each token, including [CLS], passes through every
+    layer and attends to every token of its jet. Padding is not counted. The code itself computes less in the last
+    layer.
     """
     d, n = shape.width, np.asarray(lengths, np.float64)
     tokens = n + 1
@@ -97,32 +102,34 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
 ONCE, AGAIN = 8.0, 1.5
-"""Divisors of the square root of the number of jets that give the batch, for one pass and for several passes.
+"""The default batch is the square root of the number of jets divided by ``ONCE`` for one pass, or by ``AGAIN`` for
+several.
 
-In one pass, more jets allow more steps and larger batches. With repeated jets there are many steps, and larger batches,
-which are less noisy, reach a smaller loss.
+In one pass, more jets give more steps and allow larger batches. If the jets are repeated there are many steps, so
+larger batches are affordable; their gradients have less noise, and they reach a smaller loss.
 """
 SHORT = 2_560
-"""Number of jets of a cell of about one second."""
+"""Number of jets of a calibration cell, which takes about one second."""
 TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
-"""Typical numbers of particles by the maximum that is read, one per quarter of simulated jets.
+"""Typical numbers of particles of a jet, by the maximum number that is read. They are used if the lengths are unknown.
 
-They are used for jets whose lengths are unknown.
+Each of the four numbers stands for a quarter of the simulated jets. With at most 10 particles, all have 10.
 """
 BYTES_A_TOKEN = 34 * 4
-"""Bytes per token, layer and width during training."""
+"""Memory of training in bytes: per token, per layer and per unit of the embedding width."""
 
 
 class JetCell(Cell):
-    """A set Transformer of one size, trained on ``jets`` jets. Defaults are those of the jet paper (Sec. 2)."""
+    """One training run of a set Transformer on ``jets`` jets. Defaults are those of the jet paper (Sec. 2)."""
 
     data: Annotated[
         str,
         Field(
             pattern=NAME,
             title="Data",
-            description="simulated makes what is missing with Pythia; toy makes up numbers to try things out; any "
-            "other name is a folder in jets/ of the workspace, with JetClass files in train, validation and test.",
+            description="Name of the jets: simulated generates missing jets with Pythia, toy generates random "
+            "numbers for tests. Any other name is a folder in jets/ of the workspace with JetClass "
+            "files in its subfolders train, validation and test.",
         ),
     ] = SIMULATED
     inputs: Annotated[
@@ -133,11 +140,22 @@ class JetCell(Cell):
     jets: Annotated[int, Field(ge=10, le=10**8, title="Jets U", description="Different jets to train on.")] = 10_000
     epochs: Annotated[
         int,
-        Field(ge=1, le=10_000, title="Epochs", description="Passes at most; above 1 the best of them is kept."),
+        Field(
+            ge=1,
+            le=10_000,
+            title="Epochs",
+            description="Maximum number of passes over the jets. If it is above 1, the best pass is kept.",
+        ),
     ] = 1
     patience: Annotated[
         float,
-        Field(gt=0, le=10, title="Patience", description="Passes without a better loss, as a share of those before."),
+        Field(
+            gt=0,
+            le=10,
+            title="Patience",
+            description="Training ends after this many passes without a better loss, as a fraction of the passes "
+            "up to the best one.",
+        ),
     ] = 0.5
     batch: Annotated[
         int,
@@ -145,30 +163,42 @@ class JetCell(Cell):
             ge=0,
             le=65_536,
             title="Batch",
-            description="Jets of an update; 0: √U / 8 (√U / 1.5 for several passes) up to 128.",
+            description="Number of jets per training step. 0: √U / 8 for one pass, √U / 1.5 for several, at most 128.",
         ),
     ] = 0
     rate: Annotated[
         float,
-        Field(ge=0, le=1, title="Learning rate", description="Of AdamW, 0.0001 in the paper; 0 takes one by width."),
+        Field(
+            ge=0,
+            le=1,
+            title="Learning rate",
+            description="Peak learning rate of AdamW; the paper has 0.0001. 0: 0.064 / d, at most 0.02.",
+        ),
     ] = 0.0
     schedule: Annotated[
         Literal["constant", "cosine"],
-        Field(title="Schedule", description="Of the rate: as in the paper, or warmed up and then to zero by a cosine."),
+        Field(
+            title="Schedule",
+            description="Schedule of the learning rate: constant as in the paper, or warm-up and cosine to 0.",
+        ),
     ] = "constant"
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW.")] = 0.01
-    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Share of numbers left out.")] = 0.01
+    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Dropout rate in the Transformer.")] = 0.01
     layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Of the Transformer.")] = 4
     heads: Annotated[int, Field(ge=0, le=64, title="Heads", description="Of attention; 0 is max(1, d // 64).")] = 0
     hidden: Annotated[int, Field(ge=0, le=65_536, title="Hidden", description="Of the feed-forward; 0 is 4 d.")] = 0
     validation: Annotated[
-        int, Field(ge=100, le=5_000_000, title="Validation jets", description="On which the loss is taken.")
+        int,
+        Field(
+            ge=100, le=5_000_000, title="Validation jets", description="Number of jets on which the loss is measured."
+        ),
     ] = 20_000
     tests: Annotated[
         int,
         Field(
             ge=0, le=20_000_000, title="Test jets of QCD",
-            description="For rejections, with a hundredth as many of each signal; 0 takes the validation jets.",
+            description="Number of QCD jets for the rejections, with 1 % as many jets of each signal. 0: the "
+            "validation jets are used.",
         ),
     ] = 0  # fmt: skip
     device: Device = "auto"
@@ -176,7 +206,7 @@ class JetCell(Cell):
 
     @property
     def configuration(self) -> Configuration:
-        """The features and particles of a jet that are read."""
+        """The features and the maximum number of particles that the model reads of a jet."""
         return CONFIGURATIONS[self.inputs]
 
     @property
@@ -187,25 +217,31 @@ class JetCell(Cell):
 
     @property
     def jets_a_batch(self) -> int:
-        """The batch: proportional to the root of the jets, at most 128 as in the paper, and small enough for 250
-        steps.
+        """The number of jets of a batch: the field ``batch``, or a default if it is 0.
+
+        The default is proportional to the square root of the number of jets. It is at most 128 as in the paper, and
+        small enough for 250 training steps.
         """
         enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
         return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)
 
     @property
     def updates_a_pass(self) -> int:
-        """The number of steps of one pass. The last one may have fewer jets."""
+        """The number of training steps of one pass. The last batch of a pass can have fewer jets."""
         return -(-self.jets // self.jets_a_batch)
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate of the cell, or the default for its width if it is 0."""
+        """The learning rate at the peak of the schedule: the field ``rate``, or a default by width if it is 0."""
         return self.rate or learning_rate(self.width)
 
 
 def sizes(cell: JetCell) -> Sizes:
-    """Return N (exact), U, D of one pass, and C for typical jets. A finished cell reports exact values."""
+    """Return N, U, D and C before training. N and U are exact, and C is for jets with typical numbers of particles.
+
+    D is None if there can be several passes, because the best pass is not known. C is then that of all epochs. The
+    result of a finished cell has the exact values.
+    """
     flops = float(training_flops(cell.shape, TYPICAL[cell.configuration.particles]).mean())
     seen = cell.jets * cell.epochs
     return Sizes(
@@ -214,13 +250,16 @@ def sizes(cell: JetCell) -> Sizes:
 
 
 def needs(cell: JetCell) -> Resources:
-    """Return the cores, and the memory for the weights, their moments, and the largest batch."""
+    """Return the cores and the memory that a cell needs: the process, the weights with their moments, and one batch."""
     took = memory(cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(cell: JetCell) -> float:
-    """Return the bytes of training in addition to the process: four copies of N and the activations of a batch."""
+    """Return the memory of training in bytes, without the memory of a process that has only imported torch.
+
+    It is that of four copies of the weights in single precision and of the activations of one batch.
+    """
     shape, tokens = cell.shape, cell.configuration.particles + 1
     rows = cell.jets_a_batch * tokens
     attention = 3 * 4 * rows * tokens * shape.heads
@@ -228,16 +267,18 @@ def memory(cell: JetCell) -> float:
 
 
 def calibration_cell(cell: JetCell) -> JetCell:
-    """Return a short cell: the same model on a few jets without simulation."""
+    """Return a short cell that measures the training speed: the same model on a few random jets, without simulation."""
     few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
     return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})
 
 
 def check(root: Path, cell: JetCell) -> None:
-    """Check the fields of a cell. Raises PlannerError if they are incompatible or the jets do not exist."""
+    """Check that the fields of a cell are compatible and that its jets exist. Raises PlannerError if not."""
     _ = cell.shape
     if cell.schedule == "cosine" and cell.epochs > 1:
-        raise PlannerError("A cosine needs a known end: with more than one epoch use schedule constant.")
+        raise PlannerError(
+            "The schedule cosine needs a known number of steps: use constant if there is more than one epoch."
+        )
     if cell.data not in (SIMULATED, TOY) and not (root / FOLDER / cell.data / "train").is_dir():
         raise PlannerError(
             f"There are no jets {cell.data!r}: put JetClass files into {FOLDER}/{cell.data}/train and "

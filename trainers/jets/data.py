@@ -1,6 +1,6 @@
-"""Jets of a cell: a set on disk, the selected jets, and the inputs of the model.
+"""Jets of a cell: the sets on disk, the selection of jets from them, and the inputs of the model.
 
-Every jet is stored once with all features. Smaller inputs read a part of the same set.
+Every jet is stored once with all features. Cells with fewer features or particles read a part of the same set.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
 
 WHOLE = CONFIGURATIONS["21x128"]
 STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
-"""Seeds of the disjoint sets of jets. Users are unlikely to choose these values."""
+"""Seeds of the three sets of jets, which share no jets. Users are unlikely to choose these values as seeds."""
 PREPARED = "prepared"
 SIGNALS = 100
-"""Ratio of QCD to signal jets, for each signal, in the test set."""
+"""Number of QCD jets per jet of each signal class in the test set."""
 
 
 @dataclass(frozen=True, eq=False)
 class Jets:
-    """Jet i is jet ``order[i]`` of the set ``whole``, with the inputs of ``configuration``."""
+    """Selected jets of a set: jet i is jet ``order[i]`` of the set ``whole``, with the inputs of ``configuration``."""
 
     whole: JetSet
     order: Ints
@@ -41,27 +41,27 @@ class Jets:
 
     @cached_property
     def labels(self) -> Ints:
-        """The indices of the classes, (jets,)."""
+        """The index of the class of each jet, (jets,)."""
         return np.asarray(self.whole.labels[self.order])
 
     @cached_property
     def lengths(self) -> Ints:
-        """The number of particles that are read of each jet, (jets,)."""
+        """The number of particles that the model reads of each jet, (jets,)."""
         return np.minimum(self.whole.lengths[self.order], self.configuration.particles)
 
     @cached_property
     def fingerprint(self) -> int:
-        """A checksum of the labels and lengths of the jets in order."""
+        """A checksum of the labels and lengths of the jets, in order."""
         return zlib.crc32(self.lengths.tobytes(), zlib.crc32(self.labels.astype(np.int64).tobytes()))
 
     def gather(self, chosen: Ints) -> tuple[Singles, Ints, Ints]:
-        """Return particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,)."""
+        """Return the particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,)."""
         particles, lengths, labels = gather(self.whole, self.order[chosen], self.configuration.particles)
         return (particles if self._columns is None else particles[:, self._columns]), lengths, labels
 
     @cached_property
     def _columns(self) -> Ints | None:
-        """The indices of the features that are read, or None for all."""
+        """The columns of the stored features that the model reads, or None for all."""
         names = [feature.name for feature in ALL]
         found = np.array([names.index(feature.name) for feature in self.configuration.features])
         return None if len(found) == len(names) else found
@@ -69,7 +69,7 @@ class Jets:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Jets for training and validation, and separate jets for rejections if ``test`` is given."""
+    """The jets of a cell for training, for validation and, if ``test`` is given, for the rejections."""
 
     train: Jets
     validation: Jets
@@ -77,9 +77,11 @@ class Data:
 
 
 def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
-    """Return the jets of a cell of the workspace ``root``. Missing jets of the set ``simulated`` are simulated.
+    """Return the jets of a cell of the workspace ``root``.
 
-    Raises CellError if there are fewer jets than requested, and PlannerError if files have none.
+    Jets of the data ``simulated`` that are missing are simulated.
+
+    Raises CellError if a set has fewer jets than the cell needs, and PlannerError if files contain no jets.
     """
     asked = _asked(cell)
     found = {name: _open(root, cell, name, counts, stream) for name, counts in asked.items()}
@@ -92,7 +94,7 @@ def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
 
 
 def _asked(cell: JetCell) -> dict[str, dict[str, int]]:
-    """Return the number of jets of each class that a cell needs, by set."""
+    """Return the number of jets of each class that a cell needs, by the name of the set and of the class."""
     asked = {"train": _each(cell.jets), "validation": _each(cell.validation)}
     if cell.tests:
         few = max(cell.tests // SIGNALS, 1)
@@ -101,7 +103,10 @@ def _asked(cell: JetCell) -> dict[str, dict[str, int]]:
 
 
 def missing(root: Path, cells: Iterable[JetCell]) -> int:
-    """Count the distinct jets that ``cells`` of the workspace ``root`` must simulate before they train."""
+    """Return the number of distinct jets that must be simulated before all ``cells`` can train.
+
+    ``root`` is the workspace. Jets that several cells share are counted once.
+    """
     wanted = {
         (root / FOLDER / cell.data / name / chunk.name, chunk.jets)
         for cell in cells
@@ -113,15 +118,15 @@ def missing(root: Path, cells: Iterable[JetCell]) -> int:
 
 
 def in_turn(labels: Ints) -> Ints:
-    """Return the order of jets (jets,) in which the classes alternate, so that the first n are balanced.
+    """Return the order of the jets, (jets,), in which the classes alternate, so that the first n jets are balanced.
 
-    Within a class, the order is that of the set.
+    Jets of the same class keep their order.
     """
     return np.lexsort((labels, ranks(labels)))
 
 
 def ranks(labels: Ints) -> Ints:
-    """Return the number of earlier jets of the same class for each jet, (jets,)."""
+    """Return, for each jet, the number of earlier jets of the same class, (jets,)."""
     order = np.argsort(labels, kind="stable")
     counts = np.bincount(labels, minlength=len(KINDS))
     found = np.empty(len(labels), np.int64)
@@ -130,7 +135,10 @@ def ranks(labels: Ints) -> Ints:
 
 
 def toy(counts: Sequence[int], seed: int) -> JetSet:
-    """Return random jets, ``counts`` of each class, with realistic lengths and slightly different means by class."""
+    """Return random jets, ``counts`` of each class, for tests of the training without simulation.
+
+    They have realistic numbers of particles. The means of the features differ slightly between the classes.
+    """
     labels = np.repeat(np.arange(len(KINDS)), counts)
     rng = np.random.default_rng([seed, len(labels)])
     lengths = np.clip(rng.gamma(7.0, 40 / 7.0, len(labels)), 1, WHOLE.particles).astype(np.int64)
@@ -155,7 +163,10 @@ def _open(root: Path, cell: JetCell, name: str, counts: Mapping[str, int], strea
 
 
 def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
-    """Return the parts with at least ``counts`` jets of each class. Smaller sets are the beginning of larger ones."""
+    """Return the parts of a set that contain at least ``counts`` jets of each class.
+
+    The parts for a smaller number are also the first parts for a larger number.
+    """
     most = max(counts.values())
     rungs = list(itertools.takewhile(lambda rung: rung[1] < most, _ladder()))
     return [
@@ -167,7 +178,10 @@ def chunks(counts: Mapping[str, int], seed: int) -> list[Chunk]:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Yield index, earlier jets and jets of each part of a class. Small parts come first, for small cells."""
+    """Yield, for each part of a class, its index, the number of jets in earlier parts, and its number of jets.
+
+    The first parts are small, so that small cells simulate few jets.
+    """
     before = 0
     for index in itertools.count():
         jets = min(50 * 2**index, CHUNK)
@@ -176,7 +190,7 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
 
 
 def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
-    """Simulate missing parts. Other cells that need the same parts share the work."""
+    """Simulate the parts in ``wanted`` that are missing. Cells that need the same parts share the work."""
     if all((folder / chunk.name).exists() for chunk in wanted):
         return
     need_extra()
@@ -187,7 +201,7 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
     def said(_: int) -> None:
         nonlocal shown
         done = sum(chunk.jets for chunk in wanted if (folder / chunk.name).exists())
-        if done > 1.05 * shown:  # few points, so that the curve keeps them all
+        if done > 1.05 * shown:  # few points, so that the stored curve keeps all of them
             shown = float(done)
             stream.step(0, None, simulated=shown, to_simulate=whole)
         else:
@@ -197,7 +211,10 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
 
 
 def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
-    """Return the jets of the files as features. The first cell creates them. Raises Stopped if the cell must end."""
+    """Return the jets of the files as features, which the first cell computes and stores.
+
+    Waits while another cell computes them. Raises Stopped if the cell must end.
+    """
     while True:
         with hold_lock(folder / ".lock", patience=0.5) as mine:
             if mine:
@@ -207,7 +224,7 @@ def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
 
 
 def _each(jets: int) -> dict[str, int]:
-    """Return an equal number of each class with at least ``jets`` in total."""
+    """Return an equal number of jets for each class, with at least ``jets`` in total."""
     return dict.fromkeys(NAMES, -(-jets // len(NAMES)))
 
 

@@ -1,7 +1,8 @@
-"""Evaluation of a tagger: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signals.
+"""Evaluation of a tagger: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signal classes.
 
-The score of signal s is p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). Rejection is 1 over the
-share of QCD jets that survive the cut at the signal efficiency of the jet paper (Sec. 4 and Fig. 5).
+The score of signal s is p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). The rejection is 1 / the
+fraction of QCD jets that pass a cut on this score. The cut is set to the signal efficiency of the jet paper (Sec. 4 and
+Fig. 5).
 """
 
 from __future__ import annotations
@@ -22,26 +23,30 @@ from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.jets.features import KINDS
 
 FEWEST = 20
-"""Number of surviving QCD jets below which only a limit is reported."""
+"""If fewer QCD jets than this pass the cut, only a lower limit of the rejection is reported."""
 INTERVAL, LIMIT = 0.68, 0.95
-"""Confidence of the two-sided interval of a rejection, and of its one-sided limit."""
+"""Confidence levels of the two-sided interval of a rejection, and of its one-sided limit."""
 METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: "max" for kind in KINDS if kind.metric}}
-"""Metrics of a cell in addition to its loss, with the direction that is better."""
+"""Metrics of a cell in addition to its loss, each with the direction in which it is better."""
 EFFICIENCIES = np.union1d(np.arange(0.01, 1.0, 0.01), 1 - np.logspace(-1, -4, 101)).round(6)
-"""Signal efficiencies of stored ROC curves: in steps of 0.01, and with decreasing steps towards 1."""
+"""Signal efficiencies of the stored ROC curves: in steps of 0.01, and in ever smaller steps towards 1."""
 BLOCK = 100_000
 """Number of jets whose probabilities are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """``metrics`` are finite numbers by name; ``curves`` are ROC curves (points, 2) by the name of the signal.
+    """``metrics`` are finite numbers by name; ``curves`` are ROC curves (points, 2) by the name of the signal class.
 
-    A point of a curve is the signal efficiency and the QCD efficiency of one cut. The metrics of each class with jets
-    of it and of QCD, where R is its metric, are: ``R_survivors``, the number of QCD jets that pass; if this is at least
-    ``FEWEST``, also ``R``, its 68 % interval ``R_low`` and ``R_high``, and its relative standard error ``R_error``; if
-    it is smaller, ``R_above``, the lower limit at 95 %. A table has therefore no R if only a limit is known, and fits
-    of R omit that row.
+    A point of a curve is the signal efficiency and the QCD efficiency of one cut. A signal class has metrics if there
+    are jets of this class and of QCD. With R as the name of its rejection, they are:
+
+    - ``R_survivors``: the number of QCD jets that pass the cut.
+    - If ``R_survivors`` is at least ``FEWEST``: the rejection ``R``, the ends ``R_low`` and ``R_high`` of its 68 %
+      interval, and its relative standard error ``R_error``.
+    - Otherwise: ``R_above``, the lower limit of the rejection at 95 % confidence.
+
+    A run table therefore has no value of R if only a limit is known, and fits of R omit this run.
     """
 
     metrics: dict[str, float]
@@ -49,10 +54,10 @@ class Evaluation:
 
 
 def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
-    """Evaluate a tagger with ``logits`` (jets, 10) on jets of ``labels`` (jets,), by class.
+    """Return the metrics of a tagger from its ``logits`` (jets, 10) for jets of the classes ``labels`` (jets,).
 
-    ``loss`` is the mean cross-entropy in nats, ``accuracy`` the share of jets whose own class has the largest logit.
-    Raises PlannerError if there are no jets or a logit is not finite.
+    ``loss`` is the mean cross-entropy in nats. ``accuracy`` is the fraction of jets for which the true class has the
+    largest logit. Raises PlannerError if there are no jets or if a logit is not finite.
     """
     if logits.shape != (len(labels), len(KINDS)):
         raise ValueError(f"logits {logits.shape} for {len(labels)} jets")
@@ -82,17 +87,19 @@ def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
 
 
 def score(logits: NDArray[np.floating], signal: int) -> Floats:
-    """Return the log odds of p_s / (p_s + p_QCD), (jets,).
+    """Return the log of p_s / p_QCD for the signal s, (jets,).
 
-    The order is that of the probability, without ties from rounding to 1.
+    It orders jets as p_s / (p_s + p_QCD) does, but two jets are never equal because both probabilities are rounded to
+    1.
     """
     return logits[:, signal].astype(np.float64) - logits[:, 0].astype(np.float64)
 
 
 def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple[Ints, Ints]:
-    """Return the numbers of ``signal`` and ``background`` jets above the highest cut at each signal efficiency.
+    """Return the numbers of ``signal`` and of ``background`` jets that pass a cut, (efficiencies,) each.
 
-    Jets of equal score pass together, as in ``sklearn.metrics.roc_curve``. (efficiencies,) each.
+    For each of the ``efficiencies``, the cut is the highest one that at least this fraction of the signal jets passes.
+    Jets of equal score pass together, as in ``sklearn.metrics.roc_curve``.
     """
     up, below = np.sort(signal), np.sort(background)
     wanted = np.ceil(efficiencies * len(up) - 1e-9).astype(np.int64).clip(1, len(up))
@@ -101,9 +108,10 @@ def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple
 
 
 def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
-    """Return the relative standard error of a rejection from the cut, which the signal jets determine.
+    """Return the relative standard error of a rejection that is due to the uncertainty of the cut.
 
-    It is half of the change between efficiencies one standard error below and above.
+    The cut is determined by a finite number of signal jets. The error is half of the change of the log rejection
+    between the efficiencies that are one standard error lower and higher.
     """
     sigma = np.sqrt(efficiency * (1 - efficiency) / len(signal))
     around = np.clip(np.array([efficiency - sigma, efficiency + sigma]), 0.5 / len(signal), 1)
@@ -112,11 +120,11 @@ def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
 
 
 def rejection(name: str, passed: int, total: int, cut: float = 0.0) -> dict[str, float]:
-    """Return the metrics of a rejection called ``name`` if ``passed`` of ``total`` QCD jets survive.
+    """Return the metrics of the rejection ``name`` if ``passed`` of ``total`` QCD jets pass the cut.
 
-    ``cut`` is the relative error of the cut, added in quadrature to that of the count. Interval and limit are those of
-    Clopper and Pearson (Biometrika 26 (1934) 404) for the share of surviving QCD jets, without the uncertainty of the
-    cut.
+    ``cut`` is the relative error due to the cut. It is added in quadrature to the error of the count. The interval and
+    the limit are those of Clopper and Pearson (Biometrika 26 (1934) 404) for the fraction of QCD jets that pass; they
+    do not include the uncertainty of the cut.
     """
     from scipy.stats import binomtest
 
@@ -134,7 +142,7 @@ def rejection(name: str, passed: int, total: int, cut: float = 0.0) -> dict[str,
 
 
 def write_roc(path: Path, curves: Mapping[str, Floats]) -> None:
-    """Write ROC curves atomically as CSV: class, signal efficiency, QCD efficiency."""
+    """Write ROC curves atomically as CSV with the columns class, signal efficiency and QCD efficiency."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(("class", "signal_efficiency", "qcd_efficiency"))

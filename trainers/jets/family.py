@@ -1,4 +1,7 @@
-"""The family of jets for the backend. Code for training and simulation is imported only when a cell runs."""
+"""The family of jet cells: fields, presets and trainer.
+
+Code for training and simulation is imported when a cell runs.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ PRESETS = {
 }  # fmt: skip
 
 JETS_A_SECOND = 35.0
-"""Number of jets that a core simulates per second, averaged over the classes (docs/jets.md)."""
+"""Number of jets that one core simulates per second, averaged over the classes (docs/jets.md)."""
 
 
 COLUMNS = TableColumns(
@@ -49,7 +52,7 @@ COLUMNS = TableColumns(
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Return the family of jet tagging on the jets of the workspace ``root``."""
+    """Return the families of this package, which train jet taggers on the jets of the workspace ``root``."""
     return (
         Family(
             name="jets",
@@ -70,7 +73,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def simulation(root: Path, cells: Sequence[JetCell]) -> float:
-    """Return the core seconds to simulate the missing jets of ``cells``."""
+    """Return the core time in seconds for the simulation of all jets that ``cells`` need and the workspace lacks."""
     from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND

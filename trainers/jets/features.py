@@ -3,10 +3,10 @@
 JetClass: H. Qu, C. Li, S. Qian, a large-scale dataset for deep learning in jet physics (2022), and arXiv:2202.03772.
 
 The first 17 features and their constants are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
-S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). The variables
-that it standardises are shifted, scaled, and cut at -5 and 5; the others are not changed. The jet paper adds momentum
-and energy without their unit. Here they are in units of 100 GeV and not cut, so that they are small for most particles
-and of order one for the hardest.
+S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml). Variables that
+Particle Transformer standardises are shifted, scaled, and clipped at -5 and 5. Its other variables are not changed. The
+jet paper adds momentum and energy but does not give their unit. Here they are in units of 100 GeV and not clipped, so
+they are small for most particles and of order one for the hardest particles.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MOST_PARTICLES = 128
 
 @dataclass(frozen=True)
 class JetKind:
-    """A class of jets: its ``name``, the branch of its label, its ``title`` in figures, and its rejection metric.
+    """A class of jets: its ``name``, the branch of its ``label``, its ``title`` in figures, and its rejection metric.
 
     ``metric`` is the name of the rejection of QCD jets at the signal ``efficiency`` of the jet paper (Sec. 4 and Fig.
-    5); empty for QCD itself.
+    5). It is empty for QCD.
     """
 
     name: str
@@ -55,19 +55,24 @@ LABELS = tuple(kind.label for kind in KINDS)
 PARTICLE_FLAGS = (
     "part_isChargedHadron", "part_isNeutralHadron", "part_isPhoton", "part_isElectron", "part_isMuon",
 )  # fmt: skip
-"""Branches of the type of the particle. One of the five is true."""
+"""Branches of the type of a particle. Exactly one of the five is true for each particle."""
 
 
 Columns = Mapping[str, Singles]
-"""Branches by name, one number per particle. Numbers of a jet are repeated for its particles."""
+"""Branches by name, with one number per particle. A number that belongs to a jet is repeated for each of its
+particles.
+"""
 
 MOMENTUM_UNIT = 100.0
-"""Value in GeV."""
+"""Unit of momentum and energy in GeV."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of a particle: ``value`` of its ``branches``, minus ``centre``, times ``scale``, clipped."""
+    """A feature of a particle: (value - ``centre``) * ``scale``, clipped to ``low`` and ``high``.
+
+    ``value`` is a function that returns the value from the ``branches`` of the particle.
+    """
 
     name: str
     branches: tuple[str, ...]
@@ -78,8 +83,8 @@ class Feature:
     high: float = np.inf
 
     def of(self, columns: Columns) -> Singles:
-        """Return the feature of each particle, (particles,)."""
-        with np.errstate(divide="ignore"):  # the log of a momentum of zero is clipped below
+        """Return the feature of each particle, (particles,), from its branches."""
+        with np.errstate(divide="ignore"):  # the log of a momentum of 0 is -inf, which is clipped
             value = self.value(columns)
         scaled = (value - np.float32(self.centre)) * np.float32(self.scale)
         return np.clip(scaled, np.float32(self.low), np.float32(self.high))
@@ -98,7 +103,7 @@ def _log(name: str, branches: tuple[str, ...], value: Callable[[Columns], Single
 
 
 def _impact(way: str) -> tuple[Feature, Feature]:
-    """Return the impact parameter in one direction, in mm, and its error."""
+    """Return two features for one direction ("d0" or "dz"): tanh of the impact parameter in mm, and its error in mm."""
     value, error = f"part_{way}val", f"part_{way}err"
     return (
         Feature(f"part_{way}", (value,), lambda c: np.tanh(c[value])),
@@ -131,7 +136,7 @@ KINEMATIC = (*DIRECTION, LOG_PT)
 
 @dataclass(frozen=True)
 class Configuration:
-    """Inputs of a jet: ``features`` of its ``particles`` hardest particles."""
+    """Inputs of the model for a jet: ``features`` of its hardest particles, at most ``particles`` of them."""
 
     name: str
     features: tuple[Feature, ...]
@@ -139,7 +144,10 @@ class Configuration:
 
     @property
     def branches(self) -> tuple[str, ...]:
-        """The distinct branches that it needs, with those of the transverse momentum, which orders particles."""
+        """The distinct branches from which the inputs are computed.
+
+        They include the branches of pT, by which particles are ordered.
+        """
         return tuple(dict.fromkeys((*_PT, *(branch for feature in self.features for branch in feature.branches))))
 
     def compute(self, columns: Columns) -> Singles:
@@ -159,14 +167,14 @@ CONFIGURATIONS = {
         Configuration("21x128", ALL, MOST_PARTICLES),
     )
 }
-"""The inputs of the jet paper (Sec. 3.3 and Table 2) by name: features x hardest particles."""
+"""The inputs of the jet paper (Sec. 3.3 and Table 2). A name such as "21x40" is features x hardest particles."""
 
 
 def hardest(pt: Singles, starts: Ints, most: int) -> tuple[Ints, Ints]:
-    """Return the indices of the ``most`` hardest particles of each jet by falling ``pt`` (particles,).
+    """Return the indices of at most ``most`` hardest particles of each jet, and the new offsets of the jets.
 
-    Returns also the new starts. Particles of equal pT keep their order. ``starts`` (jets + 1,) are the offsets of the
-    jets.
+    Particles are in the order of falling ``pt`` (particles,), and those of equal pT keep their order. ``starts`` (jets
+    + 1,) are the offsets of the jets in ``pt``.
     """
     lengths = np.diff(starts)
     jet = np.repeat(np.arange(len(lengths)), lengths)

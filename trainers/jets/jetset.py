@@ -1,8 +1,8 @@
-"""Sets of jets: features of all particles in one array, on disk, and read from ROOT files with JetClass's branches.
+"""Sets of jets: features of all particles in one array, stored on disk, from ROOT files with JetClass's branches.
 
-A set of jets is a folder of plain .npy files on disk. They are mapped into memory and never loaded completely. ROOT
-files are public ones, or those that Isoplan simulated. A file is read some thousand jets at a time. Memory also
-contains one basket of each branch, the unit of compression in ROOT, but never a whole file or set.
+A set of jets is a folder of plain .npy files. They are mapped into memory and never loaded completely. ROOT files are
+those of JetClass, or those that Isoplan simulated. A file is read in steps of some thousand jets. In addition to one
+step, memory contains one basket of each branch (the unit of compression in ROOT), but never a whole file or set.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from isoplan.trainers.jets.features import LABELS, MOST_PARTICLES, TREE, Configu
 from isoplan.trainers.packed.rectangles import runs
 
 TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
-"""Data types of the arrays of a set. Each array is in a file of its name."""
+"""Data types of the arrays of a set. Each array is stored in a file with its name, such as ``labels.npy``."""
 
 
 @dataclass(frozen=True, eq=False)
 class JetSet:
     """Jets with any number of particles.
 
-    ``features`` (particles, F) contains the particles of the first jet by decreasing pT, then those of the second, and
-    so on. ``starts`` (jets + 1,) is the index of the first particle of each jet, from 0, and last the number of
-    particles. ``labels`` (jets,) is the index of the jet's class in ``isoplan.trainers.jets.features.KINDS``.
+    ``features`` (particles, F) contains the particles of the first jet by falling pT, then those of the second jet, and
+    so on. ``starts`` (jets + 1,) are the offsets of the jets in ``features``: the first is 0, the last the number of
+    particles. ``labels`` (jets,) is the index of each jet's class in ``isoplan.trainers.jets.features.KINDS``.
     """
 
     features: Singles
@@ -59,9 +59,9 @@ class JetSet:
 
     @classmethod
     def open(cls, folder: Path) -> JetSet:
-        """Open the jets in ``folder``, mapped for reading.
+        """Return the jets in ``folder``, mapped into memory for reading.
 
-        Raises PlannerError if a file is missing, damaged, or of another type.
+        Raises PlannerError if a file is missing, damaged, or has another data type.
         """
         found = {}
         for name, kind in TYPES.items():
@@ -81,9 +81,9 @@ class JetSet:
 
 
 def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
-    """Write the jets of all ``pieces`` in order to ``folder`` and return them mapped from there.
+    """Write the jets of all ``pieces``, in order, to ``folder`` and return them mapped from there.
 
-    One piece is in memory at a time. The write is atomic. Raises PlannerError if there are no jets, DiskFull if the
+    One piece at a time is in memory. The write is atomic. Raises PlannerError if there are no jets, DiskFull if the
     disk is full, and OSError if the folder exists.
     """
     place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
@@ -100,7 +100,11 @@ def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
 
 
 def _fill(pieces: Iterable[JetSet], place: Path) -> None:
-    """Append the pieces to growing .npy files. The headers, padded by numpy for this, are corrected at the end."""
+    """Write the pieces to .npy files, one after the other.
+
+    The final number of jets is not known at the beginning. The header of each file, which numpy pads for this purpose,
+    is therefore written again at the end.
+    """
     jets = particles = width = 0
     with ExitStack() as files:
         out = {name: files.enter_context((place / f"{name}.npy").open("wb+")) for name in TYPES}
@@ -137,7 +141,7 @@ def _header(file: BinaryIO, name: str, shape: tuple[int, ...]) -> None:
 def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Singles, Ints, Ints]:
     """Return the particles (P, F) of the ``chosen`` jets (B,), jet after jet, with lengths (B,) and labels (B,).
 
-    The first ``most`` particles of each jet are read, which are its hardest.
+    At most the first ``most`` particles of each jet are read, which are its hardest ones.
     """
     starts = jets.starts[chosen]
     lengths = np.minimum(jets.starts[chosen + 1] - starts, most)
@@ -145,17 +149,18 @@ def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Sing
 
 
 STEP = 5_000
-"""Number of jets that are read at a time."""
+"""Number of jets that are read in one step."""
 POSITIVE = ("jet_pt", "jet_energy")
 VERSION = 1
-"""Version of the features. Increase it if the same files give other features."""
+"""Version of the stored features. Increase it if the same files give other features."""
 
 
 def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[JetSet]:
-    """Yield the jets of some files, a few thousand at a time, in the order of the files.
+    """Yield the jets of ``files`` in order, a few thousand at a time.
 
-    Jets without particles are kept, since a tagger must classify them too. Every file is opened once before the first
-    jet is read. Raises PlannerError, with file and branch, for invalid data.
+    Jets without particles are included, because a tagger must classify them too. Every file is opened once before the
+    first jet is read, so invalid files are found early. Raises PlannerError with the file and the branch for invalid
+    data.
     """
     branches = (*configuration.branches, *LABELS)
     for path in files:
@@ -169,10 +174,10 @@ def read_jets(files: Sequence[Path], configuration: Configuration) -> Iterator[J
 
 
 def prepare(files: Sequence[Path], configuration: Configuration, folder: Path) -> JetSet:
-    """Return the jets of ``read_jets``, mapped from a folder inside ``folder``. They are read only once.
+    """Return the jets of ``read_jets``, mapped from a subfolder of ``folder``. The first call reads and stores them.
 
-    The folder's name is a hash of the files (name, size, modification time) and ``configuration``, so that other jets
-    never replace these. A feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write``.
+    The name of the subfolder is a hash of the files (name, size, modification time) and of ``configuration``, so other
+    jets never replace these jets. Each feature of a particle takes 4 bytes. Raises as ``read_jets`` and ``write`` do.
     """
     features = [(f.name, f.branches, f.centre, f.scale, f.low, f.high) for f in configuration.features]
     states = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in files]
@@ -181,13 +186,13 @@ def prepare(files: Sequence[Path], configuration: Configuration, folder: Path) -
     if place.is_dir():
         try:
             return JetSet.open(place)
-        except PlannerError:  # damaged: write it again
+        except PlannerError:  # damaged: written again below
             shutil.rmtree(place, ignore_errors=True)
     return write(read_jets(files, configuration), place)
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Return the ROOT files of a folder by name. Raises PlannerError if there are none."""
+    """Return the ROOT files of a folder, sorted by name. Raises PlannerError if there are none."""
     files = sorted(path for path in folder.glob("*.root") if not path.name.startswith("."))
     if not files:
         raise PlannerError(f"{folder} names no ROOT file: give a folder of *.root files.")
@@ -196,7 +201,7 @@ def find_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _tree(path: Path) -> Iterator[Any]:
-    """Open the tree of a file. Errors of uproot become a PlannerError with one sentence."""
+    """Yield the open tree of a ROOT file. Any error of uproot becomes a PlannerError with one sentence."""
     try:
         import uproot
     except ImportError:
@@ -224,7 +229,7 @@ def _tree(path: Path) -> Iterator[Any]:
 
 
 def _check_tree(path: Path, branches: Sequence[str]) -> None:
-    """Check that a file has jets and all branches. Raises PlannerError if not."""
+    """Check that a file has jets and the given branches. Raises PlannerError if not."""
     with _tree(path) as tree:
         if missing := [name for name in branches if name not in tree]:
             some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
@@ -234,7 +239,7 @@ def _check_tree(path: Path, branches: Sequence[str]) -> None:
 
 
 def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:
-    """Return the jets of one step as features. ``first`` is the index of its first jet in the file."""
+    """Return the jets of one step as features. ``first`` is the number of its first jet in the file."""
     lengths, flat = _flat(path, first, arrays, configuration.branches)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     order, new = hardest(np.hypot(flat["part_px"], flat["part_py"]), starts, configuration.particles)
@@ -244,7 +249,7 @@ def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> 
 
 
 def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple[Ints, dict[str, Singles]]:
-    """Return the number of particles of each jet, and every branch as a flat array of finite numbers."""
+    """Return the number of particles of each jet, (jets,), and every branch as a flat array of finite numbers."""
     import awkward as ak
 
     lengths, flat = None, {}
@@ -269,9 +274,9 @@ def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple
 
 
 def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | None) -> Singles:
-    """Check one branch and return it as float32.
+    """Return the values of one branch as float32. Raises PlannerError if a value is invalid.
 
-    ``lengths`` are the particles of each jet if the branch has one value per particle, else None.
+    ``lengths`` is the number of particles of each jet if the branch has one value per particle, and None otherwise.
     """
     try:
         with np.errstate(over="ignore"):
@@ -291,7 +296,7 @@ def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | Non
 
 
 def _labels(path: Path, first: int, arrays: Any) -> NDArray[np.int64]:
-    """Return the class of each jet, (jets,): the only one of the ten branches that is 1."""
+    """Return the class of each jet, (jets,). Raises PlannerError unless exactly one of its ten label branches is 1."""
     try:
         marks = np.stack([np.asarray(arrays[name]).astype(np.float64) for name in LABELS], axis=1)
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
 """The set Transformer of the jet paper (jets, Sec. 2), computed on rectangles of jets with little padding.
 
-Logits, losses and gradients are equal to those of ``torch.nn.TransformerEncoder`` with padding and a key-padding mask,
-up to rounding, and the weights have its names and shapes. This saves the padding, all parts of the last layer that
-[CLS] does not need, and most random numbers of dropout.
+Logits, losses and gradients are equal, up to rounding, to those of ``torch.nn.TransformerEncoder`` with padding and a
+key-padding mask. The weights have the same names and shapes. This module needs less time because it computes almost no
+padding, in the last layer only what [CLS] needs, and few random numbers for dropout.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from isoplan.trainers.packed.layer import Block, Layer, add_dropped, blocks_of, 
 from isoplan.trainers.packed.rectangles import lay_out, runs
 
 CLS_SPREAD = 0.02
-"""Standard deviation of the initial [CLS]. The paper gives none; BERT and vision Transformers use this value."""
+"""Standard deviation of the initial [CLS] token. The paper gives none; BERT and vision Transformers use this value."""
 
 
 class SetTransformer(nn.Module):
-    """Logits of jets from their particles. Without positions, so the order of the particles has no effect."""
+    """Transformer from the particles of a jet to its logits.
+
+    It has no positions, so the order of particles has no effect.
+    """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -35,9 +38,10 @@ class SetTransformer(nn.Module):
         self.head = nn.Linear(shape.width, shape.classes)
 
     def forward(self, particles: Tensor, lengths: Tensor) -> Tensor:
-        """Return logits (B, classes) of jets with concatenated ``particles`` (P, F).
+        """Return the logits (B, classes) of jets. ``particles`` (P, F) are those of all jets, one jet after the other.
 
-        ``lengths`` (B,) int64, on the CPU, are the numbers of particles. A jet without particles has only its [CLS].
+        ``lengths`` (B,) int64, on the CPU, is the number of particles of each jet. A jet without particles has only its
+        [CLS] token.
         """
         counts = lengths.numpy()
         layout = lay_out(counts + 1)  # [CLS] comes before the particles of its jet
@@ -53,32 +57,33 @@ class SetTransformer(nn.Module):
         return self.head(self.norm(x)).index_select(0, place)
 
     def _tokens(self, particles: Tensor, at: Tensor, cls: Tensor, rows: int) -> Tensor:
-        """Return embedded particles and [CLS] in their rows, (rows, d). Padding is zero."""
+        """Return the tokens (rows, d): particles in the rows ``at``, [CLS] in the rows ``cls``, and 0 as padding."""
         embedded = self.embed(particles).to(self.cls.dtype)
         tokens = torch.cat([embedded, self.cls.expand(len(cls), -1)])
         return tokens.new_zeros(rows, self.shape.width).index_copy(0, torch.cat([at, cls]), tokens)
 
 
 def loss_of(model: SetTransformer, particles: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean cross-entropy (nats) of a batch.
+    """Return the mean cross-entropy of a batch in nats.
 
-    ``labels`` (B,) are on the device of the particles. Uses bf16 on a GPU.
+    ``labels`` (B,) are on the device of the particles. Matrix products are in bf16 on a GPU.
     """
     with torch.autocast("cuda", torch.bfloat16, enabled=particles.is_cuda):
         return F.cross_entropy(model(particles, lengths), labels)
 
 
 class JetLayer(Layer):
-    """A layer that can also be computed only for [CLS]."""
+    """A Transformer layer whose output can also be computed for the [CLS] tokens alone."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape.width, shape.heads, shape.hidden, shape.dropout)
 
     def of_cls(self, x: Tensor, blocks: Sequence[Block], cls: Tensor) -> Tensor:
-        """Compute the layer only for [CLS], in rows ``cls``: (rows, d) -> (B, d).
+        """Return the output (B, d) of the layer for the [CLS] tokens, which are in the rows ``cls`` of ``x`` (rows, d).
 
-        With one query q per jet, q (W x) = (q W) x and sum a (W x) = W (sum a x), so keys and values are not computed.
-        The bias of the keys adds a constant to all scores of a jet, which does not change the weights.
+        With one query q per jet, q (W x) = (q W) x and sum a (W x) = W (sum a x), so the keys and values W x of the
+        particles x are not computed. Here a are the attention weights. The bias of the keys adds the same constant to
+        all scores of a jet, which does not change the weights.
         """
         attention, heads, d = self.self_attn, self.heads, self.width
         w_q, w_k, w_v = attention.in_proj_weight.view(3, heads, d // heads, d)
@@ -93,9 +98,9 @@ class JetLayer(Layer):
 
 
 def _pool(n: Tensor, asked: Tensor, blocks: Sequence[Block], p: float) -> tuple[Tensor, Tensor]:
-    """Return the means of each jet's tokens, weighted by the softmax of ``asked`` (B, heads, d).
+    """Return the weighted means of each jet's tokens (B, heads, d), and the sums of the weights (B, heads).
 
-    Returns also the sums of the weights.
+    The weights are the softmax of the products of the tokens and ``asked`` (B, heads, d), after dropout.
     """
     pooled, shares = [], []
     parts = torch.split(n, [b.rows.stop - b.rows.start for b in blocks])

@@ -25,32 +25,34 @@ from isoplan.trainers.jets.model import SetTransformer, loss_of
 from isoplan.trainers.training_loop import check_memory, set_determinism, warm_cosine
 
 UNTRAINED = 0.1
-"""A cell whose loss is less than this below ln 10 has not trained."""
+"""A cell counts as untrained if its loss in nats is larger than ln 10 - ``UNTRAINED``; guessing has the loss ln 10."""
 POINTS = 200
-"""Number of progress reports of a cell of one pass."""
+"""Number of progress reports of a cell with one pass."""
 SILENCE = 30.0
-"""Seconds between two progress reports within a pass, if there are several passes.
+"""Minimum time in seconds between two progress reports within a pass, for cells with several passes.
 
-More reports would remove points of complete passes from the curve.
+The stored curve has a limited number of points. More reports would displace the points of complete passes.
 """
 STRIDE = 0.25
-"""Trained jets before the next validation, as a fraction of the validation jets."""
+"""Number of jets that are trained on before the next validation, as a fraction of the number of validation jets."""
 STALL = 1000
-"""Minimum number of steps without a better loss before a cell ends, so that an early plateau does not end it."""
+"""Minimum number of steps without a better loss after which a cell ends. An early plateau must not end it."""
 AT_ONCE = 512
 """Number of jets per batch of an evaluation."""
 ROC = "roc.csv"
 TURNED = 0.01
-"""Smallest relative difference between the final and the lowest loss for which the loss counts as rising."""
+"""The loss counts as rising if the final loss exceeds the lowest loss by more than this fraction of the lowest loss."""
 SMOOTH, PART = 5, 3
-"""Window of the running median of validation losses: SMOOTH, or ceil(n / PART) of n losses if that is less."""
+"""The running median of n validation losses has a window of min(``SMOOTH``, ceil(n / ``PART``)) losses."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Progress of a cell: its steps, the last completed pass ``looked``, and the last validated pass ``checked``.
+    """Progress of a cell.
 
-    ``losses`` are the validation losses so far. ``best`` is the pass with the smallest one (0: none yet).
+    ``updates`` is the number of steps, ``looked`` the number of completed passes, and ``checked`` the last pass with a
+    validation. ``losses`` are the validation losses so far. ``best`` is the pass with the smallest validation loss
+    ``best_loss``, or 0 before the first validation.
     """
 
     updates: int = 0
@@ -62,7 +64,7 @@ class State:
 
 
 class Trainer:
-    """The model of a cell with its optimiser and state, on a device. ``jets`` is the checksum of its jets."""
+    """The model of a cell with its optimiser and state, on a device. ``jets`` is the checksum of the training jets."""
 
     def __init__(self, cell: JetCell, device: str, jets: int = 0) -> None:
         torch.manual_seed(cell.seed)
@@ -81,14 +83,17 @@ class Trainer:
         return self.device.type == "cuda"
 
     def logits(self, jets: Jets, chosen: Ints) -> Tensor:
-        """Return logits (B, classes) of the ``chosen`` jets, in bf16 on a GPU."""
+        """Return the logits (B, classes) of the ``chosen`` jets, computed in bf16 on a GPU."""
         particles, lengths, _ = jets.gather(chosen)
         with torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu):
             found: Tensor = self.run(torch.from_numpy(particles).to(self.device), torch.from_numpy(lengths))
         return found.float()
 
     def update(self, jets: Jets, chosen: Ints, rate: float) -> Tensor:
-        """Take one step of AdamW on the ``chosen`` jets. Returns the loss before it."""
+        """Take one step of AdamW on the ``chosen`` jets with the learning rate ``rate``.
+
+        Returns the loss before the step.
+        """
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         particles, lengths, labels = map(torch.from_numpy, jets.gather(chosen))
@@ -100,7 +105,7 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, jets: Jets, stream: RunContext) -> NDArray[np.float32]:
-        """Return logits (jets, classes) of all jets, without dropout. Raises Stopped if the cell was asked to stop."""
+        """Return the logits (jets, classes) of all jets, without dropout. Raises Stopped if the cell must stop."""
         self.model.eval()
         found = []
         for first in range(0, len(jets.labels), AT_ONCE):
@@ -112,16 +117,16 @@ class Trainer:
         return np.concatenate(found)
 
     def keep(self) -> None:
-        """Store the current weights as the best so far."""
+        """Store a copy of the current weights as the best ones so far."""
         self.kept = {name: value.clone() for name, value in self.model.state_dict().items()}
 
     def save(self, place: Path) -> None:
-        """Save all state that the next iteration depends on."""
+        """Write a checkpoint with everything on which the next step depends."""
         whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
         training_loop.save_checkpoint(place, self.device, **whole, state=asdict(self.state), jets=self.jets)
 
     def load(self, place: Path) -> None:
-        """Load a checkpoint. Raises CellError if it cannot be read or has other jets."""
+        """Load a checkpoint. Raises CellError if it cannot be read or was written for other jets."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["jets"] != self.jets:
                 raise CellError("the jets have changed since")
@@ -131,10 +136,10 @@ class Trainer:
 
 
 def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
-    """Train and evaluate a cell of the workspace ``root``. Returns metrics and the actual N, D, U and C.
+    """Train and evaluate a cell of the workspace ``root``. Return the measured values by name.
 
-    The metrics are loss, accuracy and rejections. Raises CellError if the cell exceeds the memory, or if jets are
-    missing.
+    They are loss, accuracy, rejections, and N, D, U and C. Raises CellError if the cell needs more memory than there
+    is, or if there are fewer jets than it needs.
     """
     check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
@@ -148,7 +153,7 @@ def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
 
 
 def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext) -> None:
-    """Train in passes over the jets up to the number of epochs, or until the loss rises or stays constant."""
+    """Train for the number of epochs, or until the validation loss rises or no longer improves."""
     cell, per = trainer.cell, trainer.cell.updates_a_pass
     total = per * cell.epochs
     every, talked = max(total // POINTS, 1), time.monotonic()
@@ -173,7 +178,7 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext)
 
 
 def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
-    """Yield the batches of a pass from number ``first`` on: all jets once, in a random order of the pass."""
+    """Yield the batches of a pass from batch ``first`` on. A pass has all jets once, in a random order of its own."""
     order = np.random.default_rng([cell.seed, epoch]).permutation(cell.jets)
     for k in range(first, cell.updates_a_pass):
         yield order[k * cell.jets_a_batch : (k + 1) * cell.jets_a_batch]
@@ -184,7 +189,7 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
 
 
 def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
-    """Report the mean loss of the last batches. If every jet is new, it is an unbiased estimate of the loss."""
+    """Report the mean loss since the last report. If every jet is new, it is an unbiased estimate of the loss."""
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
@@ -194,7 +199,10 @@ def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
 
 
 def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
-    """Measure the validation loss after a pass, unless the last one is too recent. Keeps the best weights."""
+    """Measure the validation loss after a pass, unless the last validation is too recent.
+
+    Keeps the weights of the best pass.
+    """
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)
     if 0 < (epoch - state.checked) * cell.jets < STRIDE * cell.validation and epoch < cell.epochs and state.checked:
@@ -211,22 +219,22 @@ def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
 
 
 def _over(trainer: Trainer) -> bool:
-    """Return whether the best pass is so long ago that the loss rises or stays constant."""
+    """Return whether the best pass is so long ago that training ends."""
     state = trainer.state
     return bool(state.best) and state.checked - state.best >= _waits(trainer)
 
 
 def _waits(trainer: Trainer) -> float:
-    """Return the number of passes without a better loss after which the cell ends."""
+    """Return the number of passes without a better validation loss after which the cell ends."""
     cell = trainer.cell
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
     return max(cell.patience * trainer.state.best, 3 * stride, STALL / cell.updates_a_pass)
 
 
 def _end(trainer: Trainer) -> int:
-    """Return the steps after which the cell ends if no pass is better than the best so far.
+    """Return the step after which the cell ends if no later pass has a better loss.
 
-    The remaining time is estimated from them.
+    The remaining time of the cell is estimated from it.
     """
     cell, state = trainer.cell, trainer.state
     passes = min(cell.epochs, math.ceil(state.best + _waits(trainer)))
@@ -234,7 +242,10 @@ def _end(trainer: Trainer) -> int:
 
 
 def rise(losses: Sequence[float]) -> float:
-    """Return the relative rise of the final validation loss above its minimum, both as running medians."""
+    """Return how far the final validation loss is above the minimum, as a fraction of the minimum.
+
+    Both are taken from the running median of ``losses``.
+    """
     some = min(SMOOTH, -(-len(losses) // PART))
     shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), some)
     smooth = np.median(shown, axis=1)
@@ -249,7 +260,10 @@ def _seen(cell: JetCell, updates: int) -> int:
 def _measured(
     trainer: Trainer, train: Jets, validation: Jets, test: Jets | None, stream: RunContext
 ) -> dict[str, float]:
-    """Return the metrics of a finished cell, with the weights of the best pass if there are several."""
+    """Return the metrics, sizes and compute of a finished cell by name.
+
+    If there were several passes, they are those of the best pass.
+    """
     cell, state = trainer.cell, trainer.state
     if trainer.kept:
         trainer.model.load_state_dict(trainer.kept)

@@ -1,7 +1,8 @@
 """A pre-norm Transformer layer on packed sequences: attention within rectangles, and dropout.
 
-Dropout draws the positions of the zeros instead of a number for each element. The gaps between zeros are geometric, so
-this is exact and needs about a hundredth of the random numbers. On a GPU, torch's own kernels are used.
+On a CPU, dropout draws the positions of the zeros instead of a random number for each element. The gaps between zeros
+have a geometric distribution, so this is exact. It needs only as many random numbers as there are zeros. On a GPU, the
+kernels of torch are used.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from torch.nn import functional as F
 from isoplan.trainers.packed.rectangles import Layout
 
 FEW = 16
-"""Number of columns of a product below which its transpose is computed instead."""
+"""If a matrix product has fewer columns than this number, its transpose is computed instead, which is faster."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle of sequences: ``rows`` of the tokens of the batch, ``tokens`` per sequence.
+    """A rectangle of sequences of similar length, with ``tokens`` rows per sequence.
 
-    ``mask`` is 0 where a query (second axis) can attend to a key (third axis) and -inf elsewhere: (sequences, 1,
-    tokens) against padding, (1, tokens, tokens) for a causal order.
+    ``rows`` are the rows of the packed batch that belong to the rectangle, and ``members`` the numbers of its sequences
+    in the order of the layout. ``mask`` is 0 where a query (second axis) can attend to a key (third axis), and -inf
+    elsewhere. Its shape is (sequences, 1, tokens) for a mask against padding, and (1, tokens, tokens) for a causal
+    mask.
     """
 
     rows: slice
@@ -37,9 +40,10 @@ class Block:
 
 
 def attend(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
-    """Compute attention within each sequence: queries, keys and values (rows, 3 d) -> (rows, d).
+    """Return the result of attention within each sequence, (rows, d).
 
-    ``p`` is the dropout rate of the attention weights.
+    ``qkv`` (rows, 3 d) has the queries, keys and values side by side. ``p`` is the dropout rate of the attention
+    weights.
     """
     if not qkv.is_cuda:
         return _Attention.apply(qkv, blocks, heads, p)  # type: ignore[no-untyped-call]
@@ -56,12 +60,15 @@ def _attend_by_torch(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float)
 
 
 def drop(x: Tensor, p: float) -> Tensor:
-    """Apply dropout: a fraction ``p`` of the elements is set to 0, the others are divided by 1 - p."""
+    """Return ``x`` after dropout: a fraction ``p`` of the elements is 0, and the others are divided by 1 - p."""
     return F.dropout(x, p) if x.is_cuda else _zeroed(x * (1 / (1 - p)), zeros(x.numel(), p))
 
 
 def gelu_dropped(x: Tensor, p: float) -> Tensor:
-    """Apply GELU, then dropout without the factor 1 / (1 - p); the following weights include that factor."""
+    """Return GELU(x) with a fraction ``p`` of the elements set to 0.
+
+    The factor 1 / (1 - p) of dropout is missing: the weights that are applied next must include it.
+    """
     return F.dropout(F.gelu(x), p) * (1 - p) if x.is_cuda else _Gelu.apply(x, p)  # type: ignore[no-untyped-call]
 
 
@@ -80,18 +87,26 @@ def zeros(n: int, p: float) -> Tensor:
 
 
 def _zeroed(x: Tensor, at: Tensor) -> Tensor:
-    """Set the elements of ``x`` at the positions ``at`` to zero in place, and return it."""
+    """Set the elements of ``x`` at the positions ``at`` (in the flattened ``x``) to 0 in place. Returns ``x``."""
     x.view(-1).index_fill_(0, at, 0.0)
     return x
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b of each matrix. MKL takes three times as long for few columns as for few rows."""
+    """Return the products a @ b of a batch of matrices.
+
+    If b has few columns, the faster transposed product is computed.
+
+    MKL takes three times as long for few columns as for few rows.
+    """
     return torch.bmm(b.mT, a.mT).mT if b.shape[-1] < FEW else torch.bmm(a, b)
 
 
 class _Attention(Function):
-    """Attention that reads and writes views of the rows. Products use contiguous arrays, which torch can batch."""
+    """Attention on packed rows. It reads q, k and v and writes its result through views of the rows.
+
+    Matrix products use contiguous arrays, which torch can batch.
+    """
 
     @staticmethod
     def forward(ctx: Any, qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
@@ -132,7 +147,10 @@ class _Attention(Function):
 def _heads(
     qkv: Tensor, out: Tensor, blocks: Sequence[Block], heads: int
 ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]]:
-    """Yield the views (sequences, tokens, d / heads) of q, k, v and of the output, and the mask, per block and head."""
+    """Yield, for each rectangle and head, the views of q, k and v, the view of the output, and the mask.
+
+    Each view is (sequences, tokens, d / heads).
+    """
     width = out.shape[1] // heads
     for b in blocks:
         inputs = qkv[b.rows].view(-1, b.tokens, 3, heads, width)
@@ -171,14 +189,14 @@ class _Add(Function):
 
 
 class Layer(nn.TransformerEncoderLayer):
-    """A pre-norm layer with torch's parameters and initialisation, evaluated on the rows of a layout."""
+    """A pre-norm Transformer layer with the parameters and initialisation of torch, for packed rows of tokens."""
 
     def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
         super().__init__(width, heads, hidden, dropout, "gelu", norm_first=True)
         self.width, self.heads, self.p = width, heads, dropout
 
     def forward(self, x: Tensor, blocks: Sequence[Block]) -> Tensor:  # type: ignore[override]
-        """Apply the layer to all tokens: (rows, d) -> (rows, d)."""
+        """Return the output (rows, d) of the layer for all tokens ``x`` (rows, d)."""
         attention = self.self_attn
         qkv = F.linear(self.norm1(x), attention.in_proj_weight, attention.in_proj_bias)
         seen = attend(qkv, blocks, self.heads, self._p)
@@ -194,7 +212,7 @@ class Layer(nn.TransformerEncoderLayer):
 
 
 def blocks_of(layout: Layout, like: Tensor) -> list[Block]:
-    """Return the rectangles of a layout with masks against padding, with the device and dtype of ``like``."""
+    """Return the rectangles of a layout with masks against padding, on the device and in the dtype of ``like``."""
     filled = torch.from_numpy(layout.filled)
     found = []
     for r in layout.rectangles:

@@ -11,18 +11,22 @@ import numpy as np
 from isoplan.engine.arrays import Ints
 
 CALLS = 50.0
-"""Cost of one more rectangle, in rows of padding. Measured at widths 4 to 128, where it is constant."""
+"""Measured cost of one more rectangle, in rows of padding. It is constant for layers of width 4 to 128."""
 
 
 def runs(starts: Ints, lengths: Ints) -> Ints:
-    """Return start, start + 1, ... for each run, concatenated."""
+    """Return the indices start, start + 1, ..., start + length - 1 of each run, one run after the other."""
     before = np.cumsum(lengths) - lengths
     return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
 
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Sequences of similar length among the rows of a layout, ``tokens`` rows each; the last ones can be padding."""
+    """Sequences of similar length with ``tokens`` rows each. The last rows of a sequence can be padding.
+
+    ``members`` are the numbers of the sequences in the order of the layout, and ``rows`` their rows in the packed
+    batch.
+    """
 
     members: slice
     rows: slice
@@ -31,10 +35,10 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the tokens of a batch: its sequences sorted by length, in stacked rectangles.
+    """Positions of the tokens of a batch of B sequences, which are sorted by length and stacked in rectangles.
 
-    ``order`` (B,) are the sequences in that order, ``filled`` (B,) their numbers of tokens and ``first`` (B,) the row
-    of the first token of each.
+    ``order`` (B,) are the indices of the sequences in sorted order. In this order, ``filled`` (B,) is the number of
+    tokens of each sequence, and ``first`` (B,) the row of its first token. ``rows`` is the total number of rows.
     """
 
     order: Ints
@@ -45,16 +49,16 @@ class Layout:
 
     @property
     def begins(self) -> Ints:
-        """Row of the first token of each sequence, (B,), in the original order."""
+        """The row of the first token of each sequence, (B,), in the original order of the sequences."""
         found = np.empty_like(self.first)
         found[self.order] = self.first
         return found
 
 
 def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
-    """Return the layout of sequences of ``lengths`` (B,) tokens; B and every length are at least 1.
+    """Return the layout of B sequences with ``lengths`` (B,) tokens. B and every length are at least 1.
 
-    An additional rectangle costs as much time as ``calls`` rows of padding.
+    The time that one more rectangle costs is equal to that of ``calls`` rows of padding.
     """
     order = np.argsort(lengths, kind="stable")
     filled = lengths[order]
@@ -64,7 +68,7 @@ def lay_out(lengths: Ints, calls: float = CALLS) -> Layout:
 
 
 def _rectangles(filled: Ints, calls: float) -> Iterator[Rectangle]:
-    """Yield the rectangles with the lowest cost for the sorted lengths ``filled``.
+    """Yield the rectangles with the lowest total cost for the sorted lengths ``filled``.
 
     They are found by dynamic programming over the distinct lengths.
     """

@@ -73,7 +73,7 @@ def test_a_log_is_what_pandas_reads_and_sorts(suffix: str, tmp_path: Path, monke
     assert log.catalogue.names.tolist() == list(frame["product"].unique())
     assert log.timed
     assert log.notes[0].startswith(
-        f"{backwards(frame)} of 500 events stand right after a later one of their user: each"
+        f"In {path.name}, {backwards(frame)} of 500 events are earlier than the event before them of the same user"
     )
 
 
@@ -88,8 +88,8 @@ def test_lines_of_user_and_item(tmp_path: Path) -> None:
     assert not log.timed
     assert log.notes == (
         "events.txt has no column of time: the events of a user are taken in the order of the file.",
-        "1 of 2 users have one event ('1' in column user is the first): nothing is predicted of them, and they count "
-        "for how often their items are seen.",
+        "1 of 2 users have one event ('1' in column user is the first): nothing can be predicted for them, "
+        "but their events count for the popularity of the items.",
     )
     assert len(read_log(write(tmp_path, "2\t7\n2\t9\n", "tabs.txt"))) == 2
 

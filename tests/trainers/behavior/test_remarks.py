@@ -38,8 +38,8 @@ def test_a_column_that_few_values_tell_apart_is_a_note(tmp_path: Path) -> None:
     pairs = [(user, (7 * user + k) % 50) for user in range(40) for k in range(8)]
     rows = ["user,item,shop", *(f"{user},{item},s{item % 5}" for user, item in pairs)]
     said = (
-        "50 of 50 items cannot be told apart by their features, of which there are 5 different ones: buckets = 50 "
-        "reads their ids too."
+        "50 of 50 items have the same features as another item (5 distinct sets of features): use buckets = 50 to read "
+        "their ids too."
     )
     assert opened(tmp_path, rows).notes[-1] == said
     wide = opened(tmp_path, rows, buckets=50)
@@ -48,8 +48,8 @@ def test_a_column_that_few_values_tell_apart_is_a_note(tmp_path: Path) -> None:
     few = "item,shop,price\n" + "".join(f"{item},s{item % 5},{max(item, 6)}\n" for item in range(50))
     bare = [row.rsplit(",", 1)[0] for row in rows]
     assert opened(tmp_path, bare, items=few).notes[-1] == (
-        "4 of 50 items cannot be told apart by their features, of which there are 48 different ones: buckets = 50 "
-        "reads their ids too."
+        "4 of 50 items have the same features as another item (48 distinct sets of features): use buckets = 50 to read "
+        "their ids too."
     )
 
 
@@ -57,7 +57,7 @@ def test_words_their_order_categories_and_numbers_tell_items_apart() -> None:
     texts = [[1, 2], [2, 1], [1, 2], [], [0, 0], [0], [1, 2]]
     same = known(texts, [[0]] * 7, [[0.0]] * 7)
     assert popularity.describe_equal_items(same) == [
-        "3 of 7 items cannot be told apart by their features, of which there are 5 different ones: buckets = 7 reads "
+        "3 of 7 items have the same features as another item (5 distinct sets of features): use buckets = 7 to read "
         "their ids too."
     ]
     assert popularity.describe_equal_items(known(texts, [[0], [0], [1], [0], [0], [0], [2]], [[0.0]] * 7)) == []
@@ -80,18 +80,18 @@ def test_items_that_are_held_out_alone_are_a_note(tmp_path: Path) -> None:
     """Users see items 0 to 2. For three of them the event before the last has another item, twice the same one."""
     rows = [f"{user} {item}" for user in range(8) for item in (0, 1, 2, {0: 8, 1: 8, 2: 9}.get(user, 1), 2)]
     assert opened(tmp_path, rows, "events.txt").notes[-1] == (
-        "3 of 8 scored events are of items without an event to train on (2 of 5 items), of which only ids are known: "
-        "they are scored with vectors that were never fitted to an event."
+        "3 of 8 scored events have an item without a training event (2 of 5 items). Only the ids of items are known, "
+        "so these items are scored with untrained embeddings."
     )
     tested = opened(tmp_path, rows, "events.txt", judge="test").notes
-    assert not any("never fitted" in note for note in tested)
+    assert not any("untrained embeddings" in note for note in tested)
     both = "item,price\n" + "".join(f"{item},{item}\n" for item in (0, 1, 2, 8, 9))
-    assert not any("never fitted" in note for note in opened(tmp_path, rows, "events.txt", both).notes)
+    assert not any("untrained embeddings" in note for note in opened(tmp_path, rows, "events.txt", both).notes)
 
 
 def test_an_item_that_only_lonely_users_have_is_not_trained_on(tmp_path: Path) -> None:
     rows = ["9 5", *(f"{user} {item}" for user in range(4) for item in (0, 1, 2, 5, 0))]
-    said = "4 of 4 scored events are of items without an event to train on (1 of 4 items), of which only ids are known"
+    said = "4 of 4 scored events have an item without a training event (1 of 4 items). Only the ids of items are known"
     assert opened(tmp_path, rows, "events.txt").notes[-1].startswith(said)
 
 

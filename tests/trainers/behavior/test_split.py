@@ -81,7 +81,7 @@ def test_a_moment_cuts_every_user(lengths: list[int], times: list[int], at: int,
     if not all(sets.values()):
         empty = next(name for name, count in sets.items() if not count)
         with pytest.raises(
-            PlannerError, match=f"The {empty} set has no event with one of the same user before it when"
+            PlannerError, match=f"The {empty} set has no event with an earlier event of the same user if"
         ):
             by_time(log, at, at + more)
         return
@@ -164,7 +164,7 @@ def test_splits_that_are_none() -> None:
     with pytest.raises(PlannerError, match="The test set begins at 2, before the validation set at 3: swap them"):
         by_time(log, 3, 2)
     said = (
-        "The test set has no event with one of the same user before it when the log, from 1 to 4, is cut at 5: cut it"
+        "The test set has no event with an earlier event of the same user if the log, from 1 to 4, is cut at 5: cut it"
     )
     with pytest.raises(PlannerError, match=said + " earlier"):
         by_time(log, 3, 5)

@@ -77,7 +77,7 @@ def test_the_short_cell_is_the_same_model_without_simulation() -> None:
         ({"data": "../secret"}, "The field data of the family jets cannot be '../secret'"),
         ({"data": "mine"}, "There are no jets 'mine': put JetClass files into jets/mine/train"),
         ({"width": 100, "heads": 3}, "Width 100 cannot be split over 3 heads"),
-        ({"schedule": "cosine", "epochs": 2}, "with more than one epoch use schedule constant"),
+        ({"schedule": "cosine", "epochs": 2}, "use constant if there is more than one epoch"),
     ],
 )
 def test_a_cell_that_cannot_be_is_one_sentence(fields: dict[str, object], sentence: str, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Columns of a table as arrays, read in batches of rows: names, numbers, times, categories and words of texts.
 
-Functions take one column of a batch of ``table_files``, check every cell, and raise PlannerError with the column and
-the row of the first invalid cell. ``Column`` and ``Texts`` collect the batches.
+Each function converts one column of a batch from ``table_files`` and checks every cell. It raises PlannerError with the
+column and the row of the first invalid cell. ``Column`` and ``Texts`` collect the converted batches.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a z
 
 AS_CATEGORY = "name the column as a category"
 LARGEST = float(np.finfo(np.float32).max)
-"""Largest accepted number, because features are stored in single precision."""
+"""Largest accepted number. Larger ones cannot be stored in single precision, as features are."""
 WORD = re.compile(r"\w+")
 
 
 def names(table: Table, batch: Batch, column: str) -> Any:
-    """Return ids as an Arrow array of texts. Whole numbers have no decimal point; empty cells are invalid."""
+    """Return the names of users or items in a column as an Arrow array of texts.
+
+    Whole numbers have no decimal point. Raises PlannerError for empty cells and for numbers that are not whole.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -67,9 +70,11 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
 
 
 def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Floats:
-    """Return finite numbers, (rows,). Empty cells are invalid.
+    """Return the numbers of a column, (rows,).
 
-    ``instead`` is the advice in the error if the cells are not numbers.
+    Raises PlannerError for empty cells and for cells that are not finite numbers.
+
+    ``instead`` is the advice in the error if a cell is a text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -91,7 +96,7 @@ def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY)
 
 
 def clock(batch: Batch, column: str) -> Clock:
-    """Return the format of a column of times, from its first cell."""
+    """Return the format of a column of times, determined from the type of the column and from its first cell."""
     import pyarrow as pa
 
     cells = batch.columns[column]
@@ -106,9 +111,9 @@ def clock(batch: Batch, column: str) -> Clock:
 
 
 def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
-    """Return times, (rows,): numbers unchanged, dates as seconds since 1970 (UTC if they have no zone).
+    """Return the times of a column, (rows,): numbers as they are, and dates as seconds since 1970.
 
-    Digits below a microsecond are dropped.
+    A date without a time zone is taken as UTC. Digits of a second beyond the sixth decimal are dropped.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -136,7 +141,10 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
 
 
 def _written(cells: Any) -> Any:
-    """Normalise dates in texts: at most six decimals of a second, and "Z" for the zone "UTC"."""
+    """Return dates with at most six decimals of a second, and with "Z" in place of the time zone "UTC".
+
+    Only cells that are texts are changed.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -146,7 +154,7 @@ def _written(cells: Any) -> Any:
 
 
 def parses(text: str | None) -> bool:
-    """Return whether a cell can be read as a number, finite or not."""
+    """Return whether ``text`` can be read as a number, finite or not."""
     try:
         float(text or "")
     except ValueError:
@@ -155,12 +163,12 @@ def parses(text: str | None) -> bool:
 
 
 def is_number(text: str | None) -> bool:
-    """Return whether a cell has a finite number."""
+    """Return whether ``text`` can be read as a finite number."""
     return parses(text) and math.isfinite(float(text or ""))
 
 
 def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
-    """Raise PlannerError for a number that is not finite."""
+    """Raise the PlannerError for a ``number`` that is not finite, in the given row."""
     raise PlannerError(
         f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
         f"leave the column out."
@@ -168,21 +176,22 @@ def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoRet
 
 
 def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
-    """Raise PlannerError for the first text in a column of numbers."""
+    """Raise the PlannerError for the first text in a column of numbers. ``instead`` is the advice in the error."""
     _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
 class Coder:
-    """Integer codes of texts, from ``first`` on, in order of first appearance."""
+    """Integer codes of texts, counted from ``first`` in the order in which the texts first appear."""
 
     def __init__(self, known: Iterable[str] = (), first: int = 0) -> None:
         self.first = first
         self.codes = {text: code for code, text in enumerate(known, first)}
 
     def code(self, cells: Any, grow: bool = True) -> tuple[Codes, list[str]]:
-        """Return the code of each cell, (rows,), and the new texts. New texts get the code -1 unless ``grow``.
+        """Return the code of each cell, (rows,), and the list of texts that had no code before.
 
-        Empty cells have the code -1 too.
+        If ``grow`` is true, these texts get codes; otherwise the code of their cells is -1. Empty cells always have the
+        code -1.
         """
         held = cells.dictionary_encode()
         distinct = held.dictionary.to_pylist()
@@ -232,15 +241,15 @@ def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
 MOST_CATEGORIES = 2**16
 """Maximum number of distinct texts in a column of categories."""
 MOST_WORDS = 64
-"""Maximum number of words that are kept of an item's text."""
+"""Maximum number of words of an item's text that are stored."""
 VOCABULARY = 2**15
-"""Maximum number of word numbers. The rarest words beyond it share ``RARE``."""
+"""Word numbers are below this limit. The rarest words, whose numbers would exceed it, share the number ``RARE``."""
 RARE = 1
-"""Number of all words without their own number."""
+"""Number of all words that have no number of their own."""
 
 
 class Column:
-    """One column of features while it is read. Without a given kind, its first cells determine the kind."""
+    """One column of features while a table is read. If ``kind`` is None, the first cells determine the kind."""
 
     def __init__(self, table: Table, name: str, kind: Kind | None) -> None:
         self.table, self.name, self.kind, self.said = table, name, kind, kind is not None
@@ -248,7 +257,7 @@ class Column:
         self.parts: list[NDArray[Any]] = []
 
     def add(self, batch: Batch) -> None:
-        """Add the cells of one batch. Raises PlannerError if their kind differs from that of earlier cells."""
+        """Add the cells of one batch. Raises PlannerError if a cell is not of the kind of the column."""
         cells = batch.columns[self.name]
         if self.kind is None and cells.null_count < len(cells):
             self.kind = self._told(batch)
@@ -268,7 +277,10 @@ class Column:
         self.parts.append(np.maximum(codes, UNKNOWN))
 
     def _told(self, batch: Batch) -> Kind | None:
-        """Return the kind from the first number or text of a batch, or None if all values are NaN or infinite."""
+        """Return the kind of the first cell of a batch that is a text or a finite number.
+
+        It is None if all cells are empty, NaN or infinite.
+        """
         import pyarrow as pa
 
         cells = batch.columns[self.name]
@@ -283,7 +295,7 @@ class Column:
         return "number" if is_number(first) else "category"
 
     def _refuse_first(self) -> NoReturn:
-        """Raise PlannerError for row 1 of a column of numbers that starts with an empty or infinite cell."""
+        """Raise the PlannerError for row 1, which is empty or infinite in a column whose later cells are numbers."""
         if self.parts[0][0] == UNKNOWN:
             raise PlannerError(
                 f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
@@ -291,14 +303,14 @@ class Column:
         refuse_infinite(self.table, self.name, float(next(iter(self.coder.codes))), 1)
 
     def finish(self) -> NDArray[Any]:
-        """Return all cells, (rows,), and free the parts."""
+        """Return all cells, (rows,), and free the memory of the batches."""
         whole = np.concatenate(self.parts)
         self.parts.clear()
         return whole
 
 
 def gathered(columns: Sequence[Column], rows: int) -> Features:
-    """Return the features of ``rows`` rows from their columns."""
+    """Return the features of ``rows`` rows from their ``columns``."""
     categories = [column for column in columns if column.kind != "number"]
     values = [column for column in columns if column.kind == "number"]
     codes = _stacked(categories, np.zeros((rows, len(categories)), np.int32))
@@ -308,16 +320,17 @@ def gathered(columns: Sequence[Column], rows: int) -> Features:
 
 
 def _stacked(columns: Sequence[Column], whole: NDArray[Any]) -> NDArray[Any]:
-    """Write the columns into ``whole`` and return it. Only one column at a time is in memory twice."""
+    """Write the columns into ``whole`` (rows, columns) and return it. Only one column at a time is in memory twice."""
     for place, column in enumerate(columns):
         whole[:, place] = column.finish()
     return whole
 
 
 class Texts:
-    """The words of rows while they are read: the first words of each, in lower case.
+    """The words of the texts of rows while a table is read: the first words of each text, in lower case.
 
-    Words are numbers from 0 in order of first appearance. ``finish`` gives them their final order.
+    Until ``finish``, words are numbered from 0 in the order in which they first appear. ``finish`` numbers them by
+    frequency.
     """
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
@@ -325,7 +338,7 @@ class Texts:
         self.codes, self.lengths, self.parts = dict[str, int](), list[int](), list[Codes]()
 
     def add(self, batch: Batch, rows: Ints | None = None) -> None:
-        """Add the words of all rows of a batch, or of the given ``rows``."""
+        """Add the words of all rows of a batch, or only those of the given ``rows``."""
         import pyarrow as pa
 
         found = [texts(self.table, batch, name) for name in self.columns]
@@ -338,7 +351,10 @@ class Texts:
         self.parts.append(np.fromiter(chain.from_iterable(lists), np.int32))
 
     def finish(self, rows: int) -> tuple[Codes, Ints, int]:
-        """Return the tokens (words,), starts (rows + 1,) and the vocabulary size. Frequent words have small numbers."""
+        """Return the tokens (words,), the offsets of the rows in them (rows + 1,), and the vocabulary size.
+
+        Frequent words have small numbers.
+        """
         if not self.columns:
             return np.zeros(0, np.int32), np.zeros(rows + 1, np.int64), 1
         whole = np.concatenate(self.parts)

@@ -1,7 +1,8 @@
-"""A folder with a log: its tables, their columns in ``columns.toml``, and its arrays, memory-mapped by cells.
+"""The folder of a log: its tables, the roles of their columns in ``columns.toml``, and its arrays, mapped into memory.
 
-Each table is a CSV, TSV or Parquet file. ``events`` may also be lines of ``user item`` (``events.txt``).
-``columns.toml`` has a section for each, with the fields of ``isoplan.trainers.behavior.logs.read.Columns``::
+Each table is a CSV, TSV or Parquet file. The table ``events`` can also be a file of lines ``user item``
+(``events.txt``). ``columns.toml`` has one section per table, with the fields of
+``isoplan.trainers.behavior.logs.read.Columns``::
 
     [events]
     user = "customer"
@@ -36,17 +37,17 @@ from isoplan.trainers.behavior.logs.log import Features, Items, Log, texts
 from isoplan.trainers.behavior.logs.read import AUTO, Columns, read_items, read_log
 
 MAPPED = 2**16
-"""Minimum bytes of a file that is mapped. Smaller files are read."""
+"""Minimum size in bytes of a file that is mapped into memory. Smaller files are read completely."""
 ABOUT = "log.json"
 TYPES = {
     "starts": "<i8", "events": "<i4", "times": "<f8", "event_categories": "<i4", "event_numbers": "<f4",
     "tokens": "<i4", "token_starts": "<i8", "item_categories": "<i4", "item_numbers": "<f4",
 }  # fmt: skip
-"""Data types of the arrays. Each array is in a file of its name."""
+"""Data types of the arrays of a log. Each array is stored in a file with its name, such as ``times.npy``."""
 
 
 def save_arrays(log: Log, folder: Path) -> Log:
-    """Write the log to ``folder`` atomically and return it mapped from there.
+    """Write a log to ``folder`` atomically, and return the log mapped from there.
 
     An existing folder is not changed. Raises PlannerError if the folder cannot be written or opened.
     """
@@ -68,7 +69,7 @@ def save_arrays(log: Log, folder: Path) -> Log:
 
 
 def load_arrays(folder: Path) -> Log:
-    """Load the log from ``folder``. Raises PlannerError if a file is missing, damaged or of another type."""
+    """Load the log from ``folder``. Raises PlannerError if a file is missing, damaged, or has another data type."""
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
         a = {name: _array(folder / f"{name}.npy", kind) for name, kind in TYPES.items()}
@@ -118,13 +119,14 @@ EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PREPARED = "prepared"
 VERSION = 3
-"""Version of the prepared log. Increase it if the same files give other arrays."""
+"""Version of the stored arrays. Increase it if the same files give other arrays."""
 
 
 def open_log(folder: Path) -> Log:
-    """Return the memory-mapped log of a folder. It is read once and cached in ``prepared`` until a file changes.
+    """Return the log of a folder, mapped into memory.
 
-    Raises PlannerError if the folder has no events, and as ``read_log`` and ``read_items`` do.
+    Its files are read once, and the arrays are stored in the subfolder ``prepared`` until a file changes. Raises
+    PlannerError if the folder has no events, and also as ``read_log`` and ``read_items`` do.
     """
     events, items, said = _file(folder, EVENTS), _file(folder, ITEMS), _columns(folder)
     if events is None:
@@ -138,15 +140,16 @@ def open_log(folder: Path) -> Log:
         shutil.rmtree(place, ignore_errors=True)
     catalogue = None if items is None else read_items(items, said.get(ITEMS, AUTO))
     log = save_arrays(read_log(events, said.get(EVENTS, AUTO), catalogue), place)
-    for other in (folder / PREPARED).iterdir():  # old versions: processes keep what they have mapped
+    for other in (folder / PREPARED).iterdir():  # delete arrays of older files; processes keep those they mapped
         if other.is_dir() and other != place and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
     return log
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    """Return the file of this name with any supported extension, ignoring case. Raises PlannerError if there are
-    two.
+    """Return the file called ``name`` with any supported extension, or None. Case is ignored.
+
+    Raises PlannerError if there are two such files.
     """
     whole = [f"{name}{end}" for end in ENDS]
     there = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -158,7 +161,10 @@ def _file(folder: Path, name: str) -> Path | None:
 
 
 def _columns(folder: Path) -> dict[str, Columns]:
-    """Return the columns of each table from ``columns.toml``; empty without this file."""
+    """Return the columns of each table from ``columns.toml``, by the name of the table.
+
+    Empty if the file does not exist.
+    """
     path = folder / COLUMNS
     if not path.is_file():
         return {}

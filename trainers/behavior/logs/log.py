@@ -1,8 +1,9 @@
-"""An event log as arrays: user, item and time of each event, and features of the items; and its facts.
+"""An event log as arrays, and the facts of a log.
 
-Facts determine the size of a cell. They are stored next to the log after its first read.
-Modules of this folder: ``read`` reads a log from files, ``synthetic`` makes one, ``split`` selects the events for
-training and for scoring. ``isoplan.trainers.behavior.scores.metrics`` measures the scores.
+A log has the user, the item and the time of each event, and features of items and events. The facts of a log are the
+numbers that determine the size of a cell; they are stored next to the log after its first read. Modules of this folder:
+``read`` reads a log from files, ``synthetic`` generates one, and ``split`` selects the events for training and for
+scoring. Metrics are computed in ``isoplan.trainers.behavior.scores.metrics``.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from isoplan.trainers.behavior.model.shape import VERSION, Fields
 
 Codes = NDArray[np.int32]
 Names = NDArray[Any]
-"""Texts of any length, in numpy's ``StringDType``."""
+"""Array of texts of any length (numpy's ``StringDType``)."""
 
 UNKNOWN = 0
-"""The code of an empty category."""
+"""Code of an empty cell in a column of categories."""
 
 
 def texts(values: Sequence[str]) -> Names:
-    """Return texts as an array."""
+    """Return texts as an array of variable-length strings."""
     return np.array(values, np.dtypes.StringDType())
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of rows (items or events).
+    """Features of rows, where a row is an item or an event.
 
-    ``categories`` (rows, columns) are codes from 1, or ``UNKNOWN`` for an empty cell. ``sizes`` has the largest code
-    plus 1 of each column. ``numbers`` (rows, columns) are finite and unscaled; a model scales them. ``category_names``
-    and ``number_names`` are the names of the columns. Without such columns the arrays are (rows, 0).
+    ``categories`` (rows, columns) are codes from 1, or ``UNKNOWN`` for an empty cell. ``sizes`` has, for each of these
+    columns, the largest code plus 1. ``numbers`` (rows, columns) are finite and as in the file; a model scales them.
+    ``category_names`` and ``number_names`` are the names of the columns. Without such columns the arrays are (rows, 0).
     """
 
     categories: Codes
@@ -62,22 +63,22 @@ class Features:
 
     @classmethod
     def none(cls, rows: int) -> Features:
-        """Return empty features of ``rows`` rows."""
+        """Return features of ``rows`` rows without any column."""
         return cls(np.zeros((rows, 0), np.int32), (), np.zeros((rows, 0), np.float32))
 
     def take(self, rows: Ints | slice) -> Features:
-        """Return the features of the given rows, in that order."""
+        """Return the features of the given rows, in the given order."""
         return Features(self.categories[rows], self.sizes, self.numbers[rows], self.category_names, self.number_names)
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The catalogue: item i is row i of every array.
+    """The catalogue: all items of a log. Item i is row i of every array.
 
-    ``names`` (items,) are the ids in the log, as texts. ``tokens`` (words,) are the words of the items' texts,
-    concatenated in order of the items, as numbers from 1 below ``vocabulary``. ``starts`` (items + 1,) are the offsets
-    of the items in ``tokens``, from 0; the last one is the number of words. Without text ``vocabulary`` is 1 and
-    ``tokens`` is empty.
+    ``names`` (items,) are the ids of the items in the log, as texts. ``tokens`` (words,) are the words of the items'
+    texts, concatenated in the order of the items. A word is a number from 1 to ``vocabulary`` - 1. ``starts`` (items +
+    1,) are the offsets of the items in ``tokens``: the first is 0, the last the number of words. If items have no text,
+    ``vocabulary`` is 1 and ``tokens`` is empty.
     """
 
     names: Names
@@ -98,13 +99,14 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Events sorted by user, then by time.
+    """Events sorted by user, and by time within a user.
 
-    User u has the events from ``starts[u]`` up to ``starts[u + 1]``; ``starts`` is (users + 1,). Event e has the item
-    ``items[e]``, (events,), a row of ``catalogue``, and the time ``times[e]``, (events,): seconds since 1970 for dates,
-    else the given number, or the row in the file if there is no time. ``features`` are those of the events. ``users``
-    (users,) are the names in the log. ``timed`` is true if ``times`` can be compared between users. ``notes`` are
-    sentences from the reading of the log.
+    User u has the events from ``starts[u]`` up to ``starts[u + 1]``, without the latter; ``starts`` is (users + 1,).
+    Event e has the item ``items[e]``, a row of ``catalogue``, and the time ``times[e]``; both arrays are (events,). The
+    time of an event is in seconds since 1970 if the column has dates, and the number in the file otherwise. If the file
+    has no time, it is the number of the row. ``features`` are those of the events. ``users`` (users,) are the names in
+    the log. ``timed`` is true if ``times`` can be compared between users. ``notes`` are sentences for the user from the
+    reading of the log.
     """
 
     users: Names
@@ -132,28 +134,30 @@ class Log:
 
     @cached_property
     def owners(self) -> Codes:
-        """The user of each event, (events,)."""
+        """The index of the user of each event, (events,)."""
         return np.repeat(np.arange(len(self.users), dtype=np.int32), self.lengths)
 
     @cached_property
     def seen(self) -> Ints:
-        """The unique pairs of user and item in rising order, as user times number of items plus item."""
+        """The distinct pairs of user and item with an event, in rising order, as user * (number of items) + item."""
         return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)
 
 
 FOLDER = "behavior"
-"""Folder in the workspace with event logs, each a folder with ``events`` and optionally ``items``."""
+"""Folder of the workspace for event logs. Each log is a folder in it, with a file ``events`` and optionally
+``items``.
+"""
 KEPT = "facts"
 
 Cut = Literal["last", "last-one", "time"]
 
 
 class Facts(BaseModel):
-    """Facts of a log: the catalogue with its features, and one pass over the training windows.
+    """Facts of a log: the sizes of its catalogue and features, and of one pass over its training windows.
 
-    ``targets`` is the number of events that a pass predicts in ``windows`` sequences. ``t`` is the mean number of
-    tokens of an item, at least 1. ``event_categories`` and ``event_numbers`` are the features of an event in addition
-    to its item.
+    ``targets`` is the number of events that one pass predicts, and ``windows`` the number of training windows
+    (sequences). ``t`` is the mean number of tokens of an item, at least 1. ``buckets`` is the number of rows of the id
+    table. The other fields are those of ``Fields``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -170,7 +174,7 @@ class Facts(BaseModel):
 
     @property
     def fields(self) -> Fields:
-        """The fields of an item and of an event that the embedder reads."""
+        """The inputs of the embedder for an item and for an event."""
         of_events = (self.event_categories, self.event_numbers)
         return Fields(self.vocabulary, self.categories, self.numbers, self.buckets, *of_events)
 
@@ -181,14 +185,14 @@ class Facts(BaseModel):
 
 
 def read_facts(root: Path, data: str, split: Cut, length: int, buckets: int) -> Facts | None:
-    """Return the stored facts of the current version of a log, or None if it has not been read."""
+    """Return the stored facts of a log, or None if no cell has read the current version of its files."""
     with contextlib.suppress(OSError, ValidationError):
         return Facts.model_validate_json(_place(root, data, split, length, buckets).read_bytes())
     return None
 
 
 def keep_facts(root: Path, data: str, split: Cut, length: int, buckets: int, facts: Facts) -> None:
-    """Store the facts of a log, for use before a cell runs."""
+    """Store the facts of a log, so that they are available before the next cell on this log runs."""
     place = _place(root, data, split, length, buckets)
     if not place.exists():
         place.parent.mkdir(exist_ok=True)
@@ -196,7 +200,10 @@ def keep_facts(root: Path, data: str, split: Cut, length: int, buckets: int, fac
 
 
 def _place(root: Path, data: str, split: Cut, length: int, buckets: int) -> Path:
-    """Return the path of the facts. Its name is a hash of the state of the files and of the split."""
+    """Return the path of the stored facts.
+
+    Its name is a hash of the state of the log's files and of the other arguments.
+    """
     folder = root / FOLDER / data
     files = sorted((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.iterdir() if p.is_file())
     what = hashlib.sha256(repr((VERSION, files, split, length, buckets)).encode()).hexdigest()[:16]

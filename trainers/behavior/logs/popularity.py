@@ -1,4 +1,4 @@
-"""Counts of items in a log: popularity, candidates drawn at random, and warnings on items that no model can learn."""
+"""Popularity of items in a log, random draws of unseen items, and sentences about items that cannot be learned."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from isoplan.trainers.behavior.model.item_features import MOST_BUCKETS, Known
 from isoplan.trainers.packed.rectangles import runs
 
 STEPS = 60
-"""Number of bisections of the interval of the Zipf exponent."""
+"""Number of bisections with which the Zipf exponent is computed."""
 LARGEST_EXPONENT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The number of events of each item: ``counts`` (items,)."""
+    """The number of events of each item, ``counts`` (items,)."""
 
     counts: Ints
 
     @property
     def events(self) -> int:
-        """The number of events."""
+        """The total number of events."""
         return int(self.counts.sum())
 
     @property
@@ -38,29 +38,29 @@ class Popularity:
 
     @cached_property
     def falling(self) -> Ints:
-        """The counts of the seen items, most popular first, (seen,)."""
+        """The counts of the items that have events, most popular item first, (seen,)."""
         return np.sort(self.counts[self.counts > 0])[::-1]
 
     def head(self, share: float = 0.01) -> float:
-        """Return the share of all events of the most popular items.
+        """Return the fraction of all events that belong to the most popular items.
 
-        ``share`` is the fraction of the seen items that counts as most popular; at least one item counts.
+        ``share`` is the fraction of the items with events that counts as the most popular ones, at least one item.
         """
         return float(self.falling[: max(round(share * self.seen), 1)].sum() / max(self.events, 1))
 
     @property
     def gini(self) -> float:
-        """The Gini coefficient of the counts of the seen items; 0 if all are equal."""
+        """The Gini coefficient of the counts of the items with events; 0 if all counts are equal."""
         up = self.falling[::-1].astype(np.float64)
         return float((2 * np.arange(1, len(up) + 1) - len(up) - 1) @ up / (len(up) * max(up.sum(), 1)))
 
     @property
     def zipf(self) -> float:
-        """The exponent a of a popularity proportional to rank^-a, by maximum likelihood over the seen items.
+        """The exponent a of a popularity proportional to rank^-a, by maximum likelihood over the items with events.
 
-        At the maximum the mean log rank equals its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for ranks).
-        The ranks are those of the counts themselves, so the exponent is slightly too large if most items were seen once
-        or twice.
+        At the maximum, the mean log rank is equal to its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for
+        ranks). The ranks are derived from the same counts, so the exponent is slightly too large if most items have
+        only one or two events.
         """
         logs = np.log(np.arange(1, self.seen + 1))
         wanted = float(self.falling @ logs) / max(self.events, 1)
@@ -73,7 +73,7 @@ class Popularity:
 
 
 def popularity(log: Log, split: Split | None = None) -> Popularity:
-    """Return the popularity of items in the training events, or in all events without a ``split``."""
+    """Return the popularity of items in the training events of ``split``, or in all events if ``split`` is None."""
     items = log.items
     if split is not None:
         ends = np.zeros(len(log) + 1, np.int64)
@@ -84,11 +84,11 @@ def popularity(log: Log, split: Split | None = None) -> Popularity:
 
 
 def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) -> Ints:
-    """Draw items (Q, count) uniformly among those without an event of the query's user, (Q,).
+    """Return items (Q, count), drawn uniformly from those that the user of each query has never seen.
 
-    An item may be drawn twice for a query, as in SASRec's evaluation (Kang and McAuley 2018, arXiv:1808.09781, Sec.
-    IV), which ranks the target among such items. Raises PlannerError if ``count`` is larger than the number of items or
-    if a user has events with all items.
+    ``users`` (Q,) is the user of each query. The same item can be drawn twice for a query, as in the evaluation of
+    SASRec (Kang and McAuley 2018, arXiv:1808.09781, Sec. IV), which ranks the target among such items. Raises
+    PlannerError if ``count`` is larger than the number of items, or if a user has events with all items.
     """
     items = len(log.catalogue)
     if count > items:
@@ -112,13 +112,13 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
 
 
 SHARE = 0.1
-"""Fraction of the seen items that counts as the most popular ones."""
+"""Fraction of the items with events that counts as the most popular ones in ``describe_spread``."""
 FEWEST = round(1 / SHARE)
-"""Minimum number of seen items for a sentence about their share of the events."""
+"""Minimum number of items with events for which ``describe_spread`` returns a sentence."""
 
 
 def describe_spread(found: Popularity) -> list[str]:
-    """Describe how unevenly the events are distributed over the items. Empty for fewer than ten items."""
+    """Describe how unevenly the events are distributed over the items. Returns no sentence for fewer than ten items."""
     if found.seen < FEWEST:
         return []
     of = "" if found.seen == len(found.counts) else f" that have events, of {len(found.counts):,},"
@@ -129,20 +129,26 @@ def describe_spread(found: Popularity) -> list[str]:
 
 
 def describe_equal_items(known: Known) -> list[str]:
-    """Describe how many items have the same words, categories and numbers as another one, if ids are not read."""
+    """Describe how many items have the same words, categories and numbers as another item.
+
+    Returns no sentence if ids are read, or if all items differ.
+    """
     if known.ids.shape[1]:
         return []
     counts = known.groups.sizes
     if not (shared := int(counts[counts > 1].sum())):
         return []
     return [
-        f"{shared:,} of {len(known):,} items cannot be told apart by their features, of which there are "
-        f"{len(counts):,} different ones: buckets = {min(len(known), MOST_BUCKETS)} reads their ids too."
+        f"{shared:,} of {len(known):,} items have the same features as another item ({len(counts):,} distinct sets of "
+        f"features): use buckets = {min(len(known), MOST_BUCKETS)} to read their ids too."
     ]
 
 
 def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
-    """Describe scored events of items without training events, if items differ only by their own ids."""
+    """Describe how many scored events have an item that no training event contains.
+
+    Returns a sentence only if items differ by nothing but their ids, because such an item has an untrained embedding.
+    """
     if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []
     taught = np.zeros(len(known), np.bool_)
@@ -152,7 +158,7 @@ def describe_untrained(log: Log, train: Windows, judged: Windows, known: Known) 
     if not len(cold):
         return []
     return [
-        f"{len(cold):,} of {len(scored):,} scored events are of items without an event to train on "
-        f"({len(np.unique(cold)):,} of {len(known):,} items), of which only ids are known: they are scored with "
-        f"vectors that were never fitted to an event."
+        f"{len(cold):,} of {len(scored):,} scored events have an item without a training event "
+        f"({len(np.unique(cold)):,} of {len(known):,} items). Only the ids of items are known, so these items are "
+        f"scored with untrained embeddings."
     ]

@@ -1,11 +1,16 @@
 """Event logs and item tables from files, read in one pass with one batch of rows in memory.
 
-Ambiguous cases: events are sorted by time within their user, and simultaneous events stay in the order of the file.
-Without a column of time, the order of the file is the order in time. A user with one event stays in the log: its item
-counts as seen, but nothing can be predicted for this user. Without an item table, the catalogue has the items of the
-log, and a column that is constant over the events of each item becomes a feature of the items. Each of these cases adds
-a sentence to ``Log.notes``, and so does the distribution of the events over the items. Invalid values raise
-PlannerError with the column and the row.
+Ambiguous cases are resolved as follows:
+
+- Events are sorted by time within their user. Events of the same time stay in the order of the file.
+- Without a column of time, the order of the file is the order in time.
+- A user with one event stays in the log: the event counts for the popularity of its item, but it is never
+  predicted.
+- Without an item table, the catalogue has the items of the events. A column whose value is the same in all events of
+  each item becomes a feature of the items.
+
+Each of these cases adds a sentence to ``Log.notes``, and so does the distribution of the events over the items. Invalid
+values raise PlannerError with the column and the row.
 """
 
 from __future__ import annotations
@@ -27,10 +32,11 @@ from isoplan.trainers.behavior.logs.table_files import ITEM, TEXT, TIME, USER, B
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table as set by the user. The role of other columns follows from their name or cells.
+    """The roles of the columns of a table, as set by the user. Other columns get a role by their name or their cells.
 
-    ``user``, ``item`` and ``time`` are one column each; an item table has only the item. ``text`` columns are joined in
-    order. Remaining columns are numbers if all their cells are, else categories. Columns in ``leave`` are not read.
+    ``user``, ``item`` and ``time`` are one column each; of these, an item table has only ``item``. ``text`` columns are
+    joined in the given order. A column without a role is a number if all its cells are numbers, otherwise a category.
+    Columns in ``leave`` are not read.
     """
 
     user: str = ""
@@ -43,14 +49,14 @@ class Columns:
 
 
 AUTO = Columns()
-"""All roles of columns determined by their names and cells."""
+"""No role is set: all columns get their role by their name or their cells."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The role of each column of a file. ``user`` and ``time`` are empty if the file has none.
+    """The role of each column of a file. ``user`` and ``time`` are empty if the file has no such column.
 
-    ``features`` are the remaining columns, with their kind if it was set.
+    ``features`` are the remaining columns, each with its kind, or with None if the kind was not set.
     """
 
     user: str
@@ -61,14 +67,14 @@ class Roles:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All columns that are read."""
+        """The names of all columns that are read."""
         return (*(name for name in (self.user, self.item, self.time) if name), *self.text, *self.features)
 
 
 def read_items(path: Path, columns: Columns = AUTO) -> Items:
-    """Read the catalogue from a table with one row per item, in its order.
+    """Return the catalogue from a table with one row per item, in the order of the table.
 
-    Raises PlannerError if an item appears twice.
+    Raises PlannerError if an item has two rows.
     """
     table = open_table(path)
     role = roles(table, columns, events=False)
@@ -89,9 +95,10 @@ def read_items(path: Path, columns: Columns = AUTO) -> Items:
 
 
 def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
-    """Read the events from a table with one row per event, or from lines of ``user item`` (a ``.txt`` file).
+    """Return the log from a table with one row per event, or from a ``.txt`` file of lines ``user item``.
 
-    Raises PlannerError if no user has two events, or if the table ``items`` is given and lacks an item of an event.
+    ``items`` is the catalogue if there is an item table. Raises PlannerError if no user has two events, or if ``items``
+    is given and does not contain the item of an event.
     """
     table = open_table(path)
     role = roles(table, columns, events=True)
@@ -109,8 +116,9 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
         notes.append(f"{table.name} has no column of time: the events of a user are taken in the order of the file.")
     if late:
         notes.append(
-            f"{late:,} of {len(raw.users):,} events stand right after a later one of their user: each user's events "
-            f"are sorted by {role.time}, and those of one moment stay in the order of the file."
+            f"In {table.name}, {late:,} of {len(raw.users):,} events are earlier than the event before them of the "
+            f"same user: the events of each user are sorted by {role.time}, and events of the same time stay in the "
+            f"order of the file."
         )
     counts = np.bincount(raw.users)
     notes += _lonely(table, role, counts, raw.names)
@@ -128,7 +136,7 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
 
 @dataclass(frozen=True, eq=False)
 class _Raw:
-    """A log in the order of its file."""
+    """A log whose events are still in the order of its file."""
 
     users: Codes
     items: Codes
@@ -166,7 +174,10 @@ def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
 
 
 def _first_rows(codes: Codes, before: int) -> NDArray[np.int64]:
-    """Return the rows of the first appearance of the new items of a batch, in order of their codes."""
+    """Return the rows in which the new items of a batch first appear, in the order of their codes.
+
+    An item is new if its code is at least ``before``.
+    """
     found, rows = np.unique(codes, return_index=True)
     return rows[found >= before]
 
@@ -180,9 +191,9 @@ def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> No
 
 
 def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, int]:
-    """Return the order by user and time, and how often the next event of a user is earlier.
+    """Return the order of the events by user and time, and how often the next event of a user has an earlier time.
 
-    The order is None if the file has it already.
+    The order is None if the events of the file are already in it.
     """
     order = np.argsort(users, kind="stable")
     back = int(np.sum((np.diff(users[order]) == 0) & (np.diff(times[order]) < 0)))
@@ -192,7 +203,7 @@ def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] 
 
 
 def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequence[str]) -> list[str]:
-    """Describe the users with one event. Raises PlannerError if all users have one."""
+    """Describe the users with only one event. Raises PlannerError if every user has only one."""
     alone = np.flatnonzero(counts == 1)
     if len(alone) == len(counts):
         raise PlannerError(
@@ -203,12 +214,15 @@ def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequenc
         return []
     return [
         f"{len(alone):,} of {len(counts):,} users have one event ({users[alone[0]]!r} in column {role.user} is the "
-        f"first): nothing is predicted of them, and they count for how often their items are seen."
+        f"first): nothing can be predicted for them, but their events count for the popularity of the items."
     ]
 
 
 def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Features, list[str]]:
-    """Move the columns that depend only on the item from the events to the items."""
+    """Move the feature columns that depend only on the item from the events to the items.
+
+    Returns the items, the remaining features of the events, and the names of the moved columns.
+    """
     first = np.zeros(len(items), np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     same = [
@@ -221,7 +235,7 @@ def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Feat
 
 
 def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np.bool_]) -> Features:
-    """Return the selected columns."""
+    """Return the features with only the columns for which ``categories`` or ``numbers`` is True."""
     return Features(
         features.categories[:, categories],
         tuple(size for size, kept in zip(features.sizes, categories, strict=True) if kept),
@@ -232,7 +246,7 @@ def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np
 
 
 def roles(table: Table, columns: Columns, *, events: bool) -> Roles:
-    """Return the roles of the columns of a table of ``events``, or of items if false.
+    """Return the roles of the columns of an event table, or of an item table if ``events`` is False.
 
     Raises PlannerError if a column is missing or has two roles.
     """
@@ -266,7 +280,7 @@ def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) 
 
 
 def _guessed(free: Sequence[str], names: Sequence[str]) -> str:
-    """Return the free column with the first matching name, or "" if none matches."""
+    """Return the column in ``free`` that matches the earliest of ``names``, ignoring case, or "" if none matches."""
     lower = {name.lower(): name for name in reversed(free)}
     return next((lower[name] for name in names if name in lower), "")
 

@@ -1,8 +1,8 @@
-"""Splits of a log into training and scored events, with the history of each scored event.
+"""Splits of a log into training and scored events, and windows of events for a model.
 
-The events of a user are ordered in time, so two cuts per user define a split: training events first, then those of the
-validation set, then those of the test set. The history of a scored event is all earlier events of its user, from any
-set, up to the length of the sequence.
+The events of a user are ordered in time, and a split has two cuts per user: training events come first, then the
+validation set, then the test set. To score an event, a model reads the earlier events of its user from all sets, up to
+the maximum length of a sequence. These events are the history of the scored event.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from isoplan.trainers.behavior.logs.log import Codes, Log
 Part = Literal["validation", "test"]
 
 SHARE = 0.1
-"""Share of all events in the validation set and in the test set, if they are split by time."""
+"""Share of all events in the validation set, and share in the test set, if a log is split by time."""
 FEWEST = 3
-"""Minimum number of events of a user for which the last two are scored, if the last events are left out."""
+"""Users with fewer events than this have none in the validation and test sets if the last events are held out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Cuts of each user, (users,) each, as indices of events of the log, in nondecreasing order.
+    """The cuts of each user, as indices of events of the log. All arrays are (users,).
 
-    User u trains on the events from ``first[u]`` up to ``train[u]``. The events up to ``validation[u]`` are the
-    validation set, those up to ``test[u]`` the test set. Each set may be empty.
+    User u trains on the events from ``first[u]`` up to ``train[u]``, without the latter. The events from there up to
+    ``validation[u]`` are the validation set, and those from there up to ``test[u]`` the test set. Each set can be
+    empty.
     """
 
     first: Ints
@@ -40,12 +41,13 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Sequences of consecutive events of one user, (windows,) each.
+    """Sequences of consecutive events, each of one user. All arrays are (windows,).
 
-    Window w has the events from ``first[w]`` up to ``stop[w]``. The model reads all but the last and predicts all but
-    the first. Only events from ``scored[w]`` on count, with ``first[w] < scored[w] < stop[w]``: all of them in
-    training, and each event of the set in exactly one window in evaluation. ``length`` is L_seq: a window has at most
-    one event more.
+    Window w has the events from ``first[w]`` up to ``stop[w]``, without the latter. The model reads all of them but the
+    last, and predicts all but the first. Only predictions of the events from ``scored[w]`` on count, with ``first[w] <
+    scored[w] < stop[w]``. In training, these are all predicted events. In evaluation, each event of a set counts in
+    exactly one window. ``length`` is L_seq, the maximum number of events that are read, so a window has at most
+    ``length`` + 1 events.
     """
 
     first: Ints
@@ -59,12 +61,12 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Some windows concatenated in one row without padding.
+    """Some windows, concatenated in one row without padding.
 
-    ``inputs`` (positions,) and ``targets`` (positions,) are events of the log: position p reads the event ``inputs[p]``
-    and predicts ``targets[p]``. ``starts`` (windows + 1,) are the offsets of the windows, from 0; the last one is the
-    number of positions. ``scored`` (positions,) marks the positions that count, and ``history`` (positions,) is the
-    number of events that the model has read there, from 1.
+    ``inputs`` (positions,) and ``targets`` (positions,) are indices of events of the log: position p reads the event
+    ``inputs[p]`` and predicts the event ``targets[p]``. ``starts`` (windows + 1,) are the offsets of the windows: the
+    first is 0, the last the number of positions. ``scored`` (positions,) is true for the positions that count.
+    ``history`` (positions,) is the number of events of the window that the model has read at each position, from 1.
     """
 
     inputs: Ints
@@ -75,9 +77,9 @@ class Packed:
 
 
 def leave_last_out(log: Log) -> Split:
-    """Use the last event of each user as the test set and the one before it as the validation set.
+    """Return the split in which the test set is the last event of each user, and the validation set the one before.
 
-    All events of users with fewer than three events are for training. Raises PlannerError if no user has three.
+    Users with fewer than three events have only training events. Raises PlannerError if no user has three events.
     """
     first, stop = log.starts[:-1], log.starts[1:]
     many = (stop - first >= FEWEST).astype(np.int64)
@@ -89,16 +91,20 @@ def leave_last_out(log: Log) -> Split:
 
 
 def leave_one_out(log: Log) -> Split:
-    """Use the test set of ``leave_last_out`` and train on all earlier events, for a model that is already selected."""
+    """Return the split with the test set of ``leave_last_out``, and with all earlier events for training.
+
+    It has no validation set, so it is for a model that is already selected.
+    """
     both = leave_last_out(log)
     return Split(both.first, both.validation, both.validation, both.test)
 
 
 def by_time(log: Log, validation: float, test: float) -> Split:
-    """Train on the events before the time ``validation``, and test on those from the time ``test`` on.
+    """Return the split of a log at two times, which are in the unit of ``log.times``.
 
-    Times are in the unit of ``log.times``. The first event of a user belongs to a set but is not scored. Raises
-    PlannerError if a set is empty, or if the log has no times.
+    Events before ``validation`` are for training, and events from ``test`` on are the test set. The events between them
+    are the validation set. The first event of a user belongs to a set but is not scored. Raises PlannerError if a set
+    has no event to predict, or if the log has no times.
     """
     if not log.timed:
         raise PlannerError("The log has no column of time: leave the last events of each user out instead.")
@@ -114,42 +120,42 @@ def by_time(log: Log, validation: float, test: float) -> Split:
     ):
         if not found.any():
             raise PlannerError(
-                f"The {name} set has no event with one of the same user before it when the log, from {low:.10g} to "
-                f"{high:.10g}, is cut at {moment:.10g}: cut it {other}, or leave the last events of each user out."
+                f"The {name} set has no event with an earlier event of the same user if the log, from {low:.10g} to "
+                f"{high:.10g}, is cut at {moment:.10g}: cut it {other}, or hold out the last events of each user."
             )
     return split
 
 
 def by_share(log: Log) -> Split:
-    """Split all events by time: the last ``SHARE`` of them for the test set, and as many before for validation.
+    """Return the split of a log by time with the last ``SHARE`` of all events as the test set.
 
-    Simultaneous events stay together. Raises as ``by_time``.
+    An equal share of the events before them is the validation set. Events of the same time are in the same set. Raises
+    PlannerError as ``by_time`` does.
     """
     ends = np.quantile(log.times, [1 - SHARE - SHARE, 1 - SHARE], method="higher")
     return by_time(log, float(ends[0]), float(ends[1]))
 
 
 def training_windows(split: Split, length: int) -> Windows:
-    """Return windows in which each training event is predicted once, except the first of each user.
+    """Return windows in which each training event is predicted once, except the first event of each user.
 
-    They are cut from the end of a user's events, so that the last ones have ``length`` events to read if the user has
-    enough.
+    The windows of a user are cut from the end. All but its first window therefore have ``length`` events to read.
     """
     return _windows(split.first, split.first, split.train, length, length)
 
 
 def scored_windows(split: Split, part: Part, length: int) -> Windows:
-    """Return windows in which each event of a set is scored once, except the first of each user.
+    """Return windows in which each event of a set is scored once, except the first event of each user.
 
-    If a user needs several windows, the scored events have at least half of ``length`` events before them, or all
-    available ones.
+    ``part`` is the set. A scored event has at least ``length`` / 2 earlier events in its window, or all earlier events
+    of its user if they are fewer.
     """
     begin, end = (split.train, split.validation) if part == "validation" else (split.validation, split.test)
     return _windows(split.first, begin, end, length, (length + 1) // 2)
 
 
 def pack(windows: Windows, chosen: Ints) -> Packed:
-    """Concatenate the ``chosen`` windows, (B,), in one row."""
+    """Return the windows with the indices ``chosen`` (B,), concatenated in one row."""
     first = windows.first[chosen]
     lengths = windows.stop[chosen] - first - 1
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -160,15 +166,15 @@ def pack(windows: Windows, chosen: Ints) -> Packed:
 
 
 def _before(log: Log, moment: float) -> Ints:
-    """Return the first event of each user at or after the time ``moment``, (users,)."""
+    """Return the index of the first event of each user at or after the time ``moment``, (users,)."""
     counts = np.concatenate([[0], np.cumsum(log.times < moment)])
     return log.starts[:-1] + counts[log.starts[1:]] - counts[log.starts[:-1]]
 
 
 def _windows(first: Ints, begin: Ints, end: Ints, length: int, step: int) -> Windows:
-    """Return windows that score each user's events from ``begin`` up to ``end``.
+    """Return windows that score each user's events from ``begin`` up to ``end``, cut from the end.
 
-    Each window scores ``step`` events, except the first one of a user.
+    Each window of a user scores ``step`` events, except its first window, which scores the rest.
     """
     if length < 1:
         raise ValueError(f"windows of {length} events")

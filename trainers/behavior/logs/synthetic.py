@@ -1,15 +1,16 @@
-"""Synthetic event logs from a known model, for which the best possible prediction is known exactly.
+"""Synthetic event logs from a known probabilistic model, for which the best possible prediction can be computed.
 
-A user has one of a few interests at a time. The interests lie on a ring, and between events the interest moves to a
-neighbour with probability ``drift``. An item has a topic. An event has topic z with probability b_z exp(taste a_s .
-c_z), where s is the user's interest and the vectors a_s vary slowly along the ring, and item i of that topic with a
-probability proportional to its popularity, rank^-zipf. The weights b make the frequency of each item equal to its
-popularity. Text, category and price of an item depend on its topic, none of them with certainty; its number contains no
-information.
+At any time a user has one of a few interests. The interests lie on a ring. Between two events, the interest moves to a
+neighbour with probability ``drift``. Each item has a topic. An event is drawn in two steps. First, its topic z is drawn
+with a probability proportional to b_z exp(taste a_s . c_z), where s is the interest of the user, c_z is a vector of the
+topic, and the vectors a_s vary slowly along the ring. Then an item of this topic is drawn with a probability
+proportional to its popularity, rank^-zipf. The weights b_z are set such that the frequency of each item is equal to its
+popularity. The text, the category and the price of an item depend on its topic, but none of them determines the topic.
+The number of an item contains no information.
 
-This is a hidden Markov model, so the probability of the next event given the earlier ones is known exactly (forward
-recursion: Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A), and with it the lower limit of the expected loss of any
-model.
+This is a hidden Markov model. The probability of the next event given the earlier ones can therefore be computed
+exactly by the forward recursion (Rabiner, Proc. IEEE 77 (1989) 257, Sec. III A). It gives the lower limit of the
+expected loss of any model.
 """
 
 from __future__ import annotations
@@ -23,29 +24,30 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
 
 DAY = 86_400.0
-"""Mean time between the events of a user, in seconds. Users begin within a year."""
+"""Mean time in seconds between two events of a user. The first events of the users are spread over one year."""
 SPREAD = 0.8
 """Standard deviation of the log of a user's number of events."""
 SHORTEST = 3
 OWN_WORDS, OWN = 12, 0.7
-"""Number of words specific to a topic, and the probability that a word of a text is one of them."""
+"""Number of words that are specific to a topic, and the probability that a word of an item's text is one of them."""
 TOLD = 0.8
-"""Probability that an item has the category of its topic."""
+"""Probability that an item has the category of its topic. Otherwise its category is drawn at random."""
 PRICE_SPREAD = 0.3
-"""Standard deviation of the log price within a topic. Between topics it is 1."""
+"""Standard deviation of the log price of the items within a topic. That of the means of the topics is 1."""
 BALANCED, MOST_SCALINGS = 1e-12, 1000
-"""Tolerance of the popularity of topics, and the maximum number of iterations to reach it."""
+"""Tolerance with which the topics have their popularity, and the maximum number of iterations to reach it."""
 MOST_TASTE = 10.0
 
 
 @dataclass(frozen=True)
 class World:
-    """Parameters of a synthetic log: its sizes and how predictable it is.
+    """Parameters of a synthetic log: its sizes, and how predictable it is.
 
-    ``mean_length`` is the mean number of events per user, between ``SHORTEST`` and ``longest``. With ``taste`` 0 all
-    users are equal. With ``drift`` 0 a user keeps its interest; 2/3 is the fastest loss of memory. ``categories`` are
-    groups of topics. A ``seed`` gives the same catalogue for any number of users, and the same first users for larger
-    numbers.
+    ``mean_length`` is the approximate mean number of events per user. Each user has from ``SHORTEST`` to ``longest``
+    events. If ``taste`` is 0, all users are equal. If ``drift`` is 0, a user keeps its interest; with 2/3 the past
+    interest is forgotten fastest. ``categories`` is the number of groups of topics. ``seed`` determines the catalogue,
+    which does not depend on the number of users. If the number of users is increased, the first users keep their
+    events.
     """
 
     users: int = 1000
@@ -77,10 +79,11 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The model that generates the events.
+    """The model that generates the events of a synthetic log.
 
-    Item i has the topic ``topics[i]``, (items,), and within it the probability ``within[i]``, (items,). ``emission``
-    (S, Z) is the probability of each topic under each interest. All interests are equally probable at any time.
+    Item i has the topic ``topics[i]``, and within this topic the probability ``within[i]``; both arrays are (items,).
+    ``emission`` (S, Z) is the probability of each of Z topics given each of S interests. All interests are equally
+    probable at any time.
     """
 
     topics: Ints
@@ -89,7 +92,7 @@ class Truth:
 
 
 def make(world: World) -> Log:
-    """Generate the log of a world. The result is deterministic."""
+    """Return the log of a world. It depends only on the parameters, which include the seed."""
     truth = truth_of(world)
     lengths = _lengths(world)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -104,7 +107,9 @@ STREAMS = (
     *("ranks", "topic", "tastes", "words", "text", "category", "price"),
     *("lengths", "interests", "drift", "topics", "choices", "times", "begin"),
 )
-"""Streams of random numbers. The numbers of one stream do not depend on how many are drawn from another."""
+"""Names of the streams of random numbers. The numbers of one stream do not depend on how many are drawn from
+another.
+"""
 
 
 def _rng(world: World, stream: str) -> np.random.Generator:
@@ -127,7 +132,10 @@ def truth_of(world: World) -> Truth:
 
 
 def _balanced(emission: Floats, shares: Floats) -> Floats:
-    """Scale rows to sum 1 and columns so that their means are ``shares`` (Sinkhorn and Knopp 1967)."""
+    """Return ``emission`` with rows and columns scaled: rows sum to 1, and the means of the columns are ``shares``.
+
+    The scalings alternate until both hold (Sinkhorn and Knopp 1967).
+    """
     for _ in range(MOST_SCALINGS):
         emission = emission / emission.sum(axis=1, keepdims=True)
         means = emission.mean(axis=0)
@@ -144,7 +152,7 @@ def _lengths(world: World) -> Ints:
 
 
 def interests_of(world: World, starts: Ints) -> Codes:
-    """Return the interest of the user at each event, (events,): a random walk on the ring."""
+    """Return the interest of the user at each event, (events,), which is a random walk on the ring."""
     steps = _rng(world, "drift").random(starts[-1])
     moves = (steps < world.drift / 2).astype(np.int64) - (steps > 1 - world.drift / 2)
     moves[starts[:-1]] = _rng(world, "interests").integers(0, world.interests, world.users)
@@ -154,7 +162,11 @@ def interests_of(world: World, starts: Ints) -> Codes:
 
 
 def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
-    """Draw by inversion: return the place of each ``chance`` (n,) in its row of cumulative sums (R, places), (n,)."""
+    """Return indices (n,) that are drawn from discrete distributions by inversion.
+
+    Row r of ``cumulative`` (R, places) are the cumulative sums of a distribution. Draw i is from row ``rows[i]``, with
+    the uniform random number ``chance[i]``.
+    """
     count = cumulative.shape[1]
     sums = (cumulative / cumulative[:, -1:] + np.arange(len(cumulative))[:, None]).ravel()
     found = np.searchsorted(sums, rows + chance, side="right") - rows * np.int64(count)
@@ -162,7 +174,7 @@ def _drawn(cumulative: Floats, rows: Codes, chance: Floats) -> Ints:
 
 
 def _items_of(truth: Truth, topics: Ints, chance: Floats) -> Codes:
-    """Draw an item of each topic, (n,), by inversion of ``chance``."""
+    """Return one item for each of the ``topics`` (n,), drawn by inversion of the random numbers ``chance`` (n,)."""
     order = np.argsort(truth.topics, kind="stable")
     sizes = np.bincount(truth.topics)
     ends = np.cumsum(sizes)

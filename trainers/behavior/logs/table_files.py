@@ -1,7 +1,7 @@
 """Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item``.
 
-No cells are converted: those of text files are texts, those of Parquet have their stored type. Rows are counted from 1,
-without the header. Only one batch of rows is in memory.
+Cells are not converted: those of text files are texts, and those of Parquet files have their stored type. Rows are
+counted from 1, without the header. Only one batch of rows is in memory.
 """
 
 from __future__ import annotations
@@ -34,28 +34,31 @@ TEXT = ("text", "title", "description", "name", "item_name", "product_name")
 
 
 WIDE = {" ": re.compile(rb"[ \t]{2,}|\t"), "\t": re.compile(rb" *\t[ \t]+| +\t")}
-"""Patterns that count as one delimiter between two cells, in addition to the delimiter itself."""
+"""For each delimiter, the pattern of runs of blanks that also count as one delimiter between two cells."""
 EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 
 
 def tidy(lines: bytes, delimiter: str) -> bytes:
-    """Return lines with exactly one delimiter between cells, and none at the beginning or the end of a line."""
+    """Return ``lines`` with exactly one delimiter between two cells, and none at the beginning or the end of a line."""
     return EDGES.sub(b"", WIDE[delimiter].sub(delimiter.encode(), lines))
 
 
 def delimiter_of(line: str) -> str:
-    """Return the delimiter of the cells of a line: a tab, else a space."""
+    """Return the delimiter between the cells of a line: a tab if the line contains one, otherwise a space."""
     return "\t" if "\t" in line.strip() else " "
 
 
 def names_columns(line: str) -> bool:
-    """Return whether a line has a column name for the user or for the item, in this order."""
+    """Return whether a line of two cells is a header.
+
+    It is one if the first cell is a column name for the user or the second cell is one for the item.
+    """
     cells = _cells(line)
     return len(cells) == 2 and (cells[0] in USER or cells[1] in ITEM)
 
 
 def names_item_first(line: str) -> bool:
-    """Return whether a line has column names for the item and the user, in this order."""
+    """Return whether a line is a header in the wrong order: the item column comes before the user column."""
     cells = _cells(line)
     return len(cells) == 2 and cells[0] in ITEM and cells[1] in USER
 
@@ -65,18 +68,18 @@ def _cells(line: str) -> list[str]:
 
 
 class Tidied(io.RawIOBase):
-    """A file of such lines, read ``block`` bytes at a time and tidied."""
+    """A file of lines ``user item``, read ``block`` bytes at a time and passed through ``tidy``."""
 
     def __init__(self, file: Any, delimiter: str, block: int) -> None:
         self.file, self.delimiter, self.block = file, delimiter, block
         self.ready, self.rest, self.ended = b"", b"", False
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, as a file that can be read."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` bytes; empty only at the end."""
+        """Return at most ``size`` bytes. The result is empty only at the end of the file."""
         while not self.ready and not self.ended:
             data = self.file.read(self.block)
             whole, self.ended = self.rest + data, not data
@@ -88,19 +91,19 @@ class Tidied(io.RawIOBase):
 
 
 BLOCK_BYTES = 2**22
-"""Bytes of a text file that are read at once. No row may be longer."""
+"""Number of bytes of a text file that are read at once. No row can be longer."""
 BLOCK_ROWS = 2**16
-"""Rows of a Parquet file that are read at once."""
+"""Number of rows of a Parquet file that are read at once."""
 PLAIN = ("user", "item")
-"""Names of the columns of lines of ``user item``."""
+"""Names of the two columns of a file of lines ``user item``."""
 DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table file: its columns in order, and the delimiter if it is text.
+    """A table file: its path and format, its columns in order, and the delimiter of a text file.
 
-    ``header`` is true if the first line of a text file has the names of its columns.
+    ``header`` is true if the first line of a text file has the names of the columns.
     """
 
     path: Path
@@ -117,18 +120,19 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive rows as Arrow arrays by column name. ``first`` is the number of the first row."""
+    """Consecutive rows of a table, as Arrow arrays by column name. ``first`` is the number of the first row."""
 
     first: int
     columns: Mapping[str, Any]
 
 
 def open_table(path: Path) -> Table:
-    """Open a table. Its format follows from its name: ``.parquet``, ``.pq``, ``.txt`` (``user item``), else CSV.
+    """Return the table of a file. Only its header is read.
 
-    Text files may be compressed (``.gz``). Case of extensions is ignored, and so are spaces around names of columns.
-    Raises PlannerError if a file is missing, empty or damaged, and for lines that begin with the names of an item and a
-    user, in this order.
+    The extension determines the format: ``.parquet`` and ``.pq`` are Parquet, ``.txt`` is lines of ``user item``, and
+    any other is CSV. Text files can be compressed (``.gz``). The case of extensions is ignored, and so are spaces
+    around the names of columns. Raises PlannerError if a file is missing, empty or damaged, or if a ``.txt`` file
+    begins with column names for the item and the user in this order.
     """
     suffix = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:]
     if not path.is_file():
@@ -147,7 +151,10 @@ def open_table(path: Path) -> Table:
 
 
 def batches(table: Table, names: Sequence[str]) -> Iterator[Batch]:
-    """Yield the columns ``names`` in batches of rows. Raises PlannerError for an unreadable row and for no rows."""
+    """Yield the columns ``names`` in batches of rows.
+
+    Raises PlannerError if a row cannot be read or if there are no rows.
+    """
     batches_of_file = _parquet_batches(table, names) if table.kind == "parquet" else _text_batches(table, names)
     first = 1
     for columns, rows in batches_of_file:
@@ -189,7 +196,7 @@ def _parquet_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[
 
 
 def _plain(cells: Any) -> Any:
-    """Return texts as one type of Arrow array, independent of their Parquet encoding."""
+    """Return ``cells`` with texts in one type of Arrow array, whichever way the Parquet file encodes them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -205,7 +212,7 @@ def _damaged(path: Path) -> PlannerError:
 
 
 def _stream(path: Path) -> Any:
-    """Open the decompressed bytes of a text file."""
+    """Return the decompressed bytes of a text file as a stream."""
     import pyarrow as pa
 
     return pa.input_stream(path, compression="gzip" if path.suffix.lower() == ".gz" else None)
@@ -262,7 +269,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     )
     rows, last = 0, ""
     try:
-        file = _stream(table.path)  # closed with its last reference: blocks are read ahead
+        file = _stream(table.path)  # closed with its last reference, because blocks are read ahead
         source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
         for batch in csv.open_csv(source, read, parse, convert):
             yield {name: batch.column(name) for name in names}, batch.num_rows
@@ -288,7 +295,7 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
 
 
 def _ends_quoted(path: Path) -> bool:
-    """Return whether the last character of a text file, ignoring whitespace, is a quotation mark."""
+    """Return whether the last character of a text file that is not whitespace is a quotation mark."""
     end = b""
     with _stream(path) as file:
         while block := file.read(BLOCK_BYTES):

@@ -1,7 +1,7 @@
 """Features of items and events for the embedder, and groups of items whose features are equal.
 
-Scalar products with equal vectors may differ in the last digit, because the order of a sum depends on the processor and
-on the place in the array. Items are therefore compared by their features before scoring, and not by their scores.
+Two items with equal embeddings can get scores that differ in the last digit, because the order in which a processor
+adds the terms depends on the position in the array. Equal items are therefore found by comparing features, not scores.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from isoplan.trainers.behavior.model.shape import TEXT, Fields
 from isoplan.trainers.packed.rectangles import runs
 
 GROUP_ROWS = 2**14
-"""Number of vectors that are compared at once."""
+"""Number of embeddings that are hashed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of items: ``first`` (groups,), rising, is the first item of each; ``of`` (items,) the group of each
-    item.
+    """Groups of equal items.
+
+    ``first`` (groups,) is the first item of each group, in rising order; ``of`` (items,) is the group of each item.
     """
 
     first: Ints
@@ -34,7 +35,7 @@ class Groups:
 
     @classmethod
     def apart(cls, items: int) -> Groups:
-        """Return groups of one item each."""
+        """Return the groups of ``items`` different items, with one item in each group."""
         return cls(np.arange(items), np.arange(items))
 
     def __len__(self) -> int:
@@ -42,7 +43,7 @@ class Groups:
 
     @property
     def distinct(self) -> bool:
-        """Whether no two items are the same."""
+        """Whether every group has one item."""
         return len(self.first) == len(self.of)
 
     @cached_property
@@ -52,11 +53,14 @@ class Groups:
 
     @cached_property
     def members(self) -> Ints:
-        """All items, (items,), sorted by group, in rising order within each."""
+        """All items, (items,), sorted by group, and by item number within a group."""
         return np.argsort(self.of, kind="stable")
 
     def expand(self, best: Ints, top: int) -> Ints:
-        """Return the items (Q, K) of the groups ``best`` (Q, k), the first ``top`` of each row."""
+        """Return the items (Q, K) of the groups ``best`` (Q, k), in the order of the groups.
+
+        Only the first K = ``top`` items of a row are returned, or all if the groups of the row have fewer items.
+        """
         ends = np.minimum(np.cumsum(self.sizes[best], axis=1), top)
         lengths = np.diff(ends, axis=1, prepend=0)
         starts = np.cumsum(self.sizes) - self.sizes
@@ -64,7 +68,7 @@ class Groups:
 
 
 def group_keys(keys: Ints) -> Groups:
-    """Group items (items,) by equal keys."""
+    """Return the groups of the items whose ``keys`` (items,) are equal, numbered in the order of their first items."""
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty_like(order)
@@ -73,9 +77,9 @@ def group_keys(keys: Ints) -> Groups:
 
 
 def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
-    """Group items by equal vectors (items, h); 0 and -0 are equal.
+    """Return the groups of items whose ``vectors`` (items, h) are equal; 0 and -0 are equal.
 
-    Vectors are compared by a hash: two different ones are in one group with a probability of 2^-64.
+    Vectors are compared by a hash: two different vectors are in one group with a probability of 2^-64.
     """
     blocks = (vectors[begin : begin + GROUP_ROWS] + 0.0 for begin in range(0, len(vectors), GROUP_ROWS))
     hashes = (hash(row.tobytes()) for block in blocks for row in block)
@@ -83,21 +87,25 @@ def group_vectors(vectors: NDArray[np.floating[Any]]) -> Groups:
 
 
 HASHES = 2
-"""Number of table rows summed for an id if there are fewer rows than items. Two items rarely share both rows."""
+"""Number of rows of the id table that are summed for one item if the table has fewer rows than there are items. Two
+items rarely share both rows.
+"""
 DECADES = 100.0
-"""Ratio of the largest to the smallest value of a column above which its logarithm is used."""
+"""Ratio of the largest to the smallest value of a column above which the column is replaced by its logarithm."""
 ROWS = 2**20
-"""Number of rows that are scaled at once."""
+"""Number of rows of a column that are scaled at once."""
 MOST_BUCKETS = 2**20
-"""Maximum number of rows of the id table if none is set."""
+"""Maximum number of rows of the id table if the cell sets none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Scaling of each column, or of its logarithm if ``logs`` (columns,), to mean 0 and variance 1.
+    """Scaling of the columns of a table to mean 0 and variance 1.
 
-    Logarithms are used for positive columns that span a factor of 100, such as prices; smaller values than ``low`` are
-    set to ``low``. A constant column becomes 0. ``low``, ``mean`` and ``std`` are (columns,).
+    A column is replaced by its logarithm if ``logs`` (columns,) is True: these are positive columns whose values span
+    more than a factor of 100, such as prices. Values of such a column below ``low``, the smallest value of the table
+    from which the scaling was computed, are set to ``low``. A constant column becomes 0. ``low``, ``mean`` and ``std``
+    are (columns,).
     """
 
     logs: NDArray[np.bool_]
@@ -110,7 +118,7 @@ class Scale:
         return ((self.wide(numbers) - self.mean) / np.where(self.std > 0, self.std, 1)).astype(np.float32)
 
     def wide(self, numbers: Singles) -> NDArray[np.float64]:
-        """Return ``numbers``, or their logarithms, in double precision."""
+        """Return ``numbers`` (rows, columns) in double precision, with the logarithm of the columns in ``logs``."""
         wide = numbers.astype(np.float64)
         wide[:, self.logs] = np.log(np.maximum(wide[:, self.logs], self.low[self.logs]))
         return wide
@@ -118,24 +126,32 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Circumstances:
-    """Features of events other than their items: ``features`` as read, and their scaling."""
+    """Features of events other than those of their items, such as the price paid.
+
+    ``features`` are as read from the log, and ``scale`` is the scaling of their numbers.
+    """
 
     features: Features
     scale: Scale
 
     def take(self, events: NDArray[np.integer]) -> tuple[Ints, Singles]:
-        """Return rows of the category table (events, columns) and scaled numbers (events, columns) of some events."""
+        """Return the features of the given events.
+
+        They are the rows of the category table (events, columns), and the scaled numbers (events, columns).
+        """
         some = self.features
         return _rows_of(some.categories[events], some.sizes), self.scale(some.numbers[events])
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Features of items. Item i has ``lengths[i]`` of the ``words``, in order, and row i of every other array.
+    """Features of items as the embedder reads them.
 
-    ``words`` (words,) are from 1, ``lengths`` is (items,). ``categories`` (items, columns) are rows of one table for
-    all columns. ``numbers`` (items, columns) are scaled over the catalogue. ``ids`` (items, rows) are rows of the id
-    table, which are summed; (items, 0) if ids are not read.
+    ``words`` (words,) are the token numbers of all texts, from 1: first those of item 0, then those of item 1, and so
+    on. ``lengths`` (items,) is the number of words of each item. Row i of every other array belongs to item i.
+    ``categories`` (items, columns) are rows of one table that all category columns share. ``numbers`` (items, columns)
+    are scaled over the catalogue. ``ids`` (items, rows) are the rows of the id table that are summed for an item,
+    (items, 0) if ids are not read.
     """
 
     words: Codes
@@ -149,14 +165,14 @@ class Known:
 
     @cached_property
     def starts(self) -> Ints:
-        """The first word of each item, (items,)."""
+        """The index in ``words`` of the first word of each item, (items,)."""
         return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
     def groups(self) -> Groups:
         """Groups of items with equal features, which an embedder cannot distinguish.
 
-        Items are compared by a hash: two different ones are in one group with a probability of 2^-64.
+        Items are compared by a hash: two different items are in one group with a probability of 2^-64.
         """
         if self.ids.shape[1] == 1 and np.array_equal(self.ids[:, 0], np.arange(len(self))):
             return Groups.apart(len(self))
@@ -169,18 +185,18 @@ class Known:
         return group_keys(np.fromiter(map(hash, rows), np.int64, len(self)))
 
     def take(self, items: NDArray[np.integer]) -> Known:
-        """Return the features of some items, in the given order."""
+        """Return the features of the given items, in the given order."""
         words = self.words[runs(self.starts[items], self.lengths[items])]
         return Known(words, self.lengths[items], self.categories[items], self.numbers[items], self.ids[items])
 
 
 def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
-    """Return the fields that the embedder can read of a catalogue and of ``events``.
+    """Return the inputs of the embedder for a catalogue, and for the features of ``events`` if the log has any.
 
-    Ids are read if items have no other features, so that neither text nor columns differ between items, or if
-    ``buckets`` sets the number of rows for their hashes. Otherwise items may share all features, which
-    ``popularity.describe_equal_items`` reports. With at least as many rows as items, the default up to 2^20 items, each
-    item has its own row.
+    Ids are read in two cases: if neither text nor any column differs between items, or if ``buckets`` sets the number
+    of rows of the id table. If ids are not read, some items can have equal features, which
+    ``popularity.describe_equal_items`` reports. If the table has at least as many rows as there are items, each item
+    has its own row. The default number of rows is the number of items, at most 2^20.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0
@@ -193,7 +209,7 @@ def fields_of(items: Items, buckets: int = 0, events: Features | None = None) ->
 
 
 def known_of(items: Items, fields: Fields) -> Known:
-    """Return the features of a catalogue for ``fields``, with the first 24 words of each text."""
+    """Return the features of the items of a catalogue that ``fields`` names, with the first 24 words of each text."""
     lengths = np.minimum(np.diff(items.starts), TEXT) if fields.vocabulary else np.zeros(len(items), np.int64)
     words = items.tokens[runs(items.starts[:-1], lengths)]
     numbers = items.features.numbers
@@ -202,7 +218,7 @@ def known_of(items: Items, fields: Fields) -> Known:
 
 
 def circumstances(features: Features, trained: Ints) -> Circumstances:
-    """Return the features of events, scaled over the training events ``trained``."""
+    """Return the features of events. Their scaling is computed from the training events ``trained``."""
     return Circumstances(features, scale_of(features.numbers[trained]))
 
 
@@ -221,12 +237,15 @@ def scale_of(numbers: Singles) -> Scale:
 
 
 def _rows_of(codes: Codes, sizes: tuple[int, ...]) -> Ints:
-    """Return the codes of each column as rows of one table for all columns."""
+    """Return the category codes (rows, columns) as rows of one table in which the columns follow one another."""
     return codes.astype(np.int64) + np.cumsum([0, *sizes])[: len(sizes)]
 
 
 def _rows(items: Items, buckets: int) -> Ints:
-    """Return rows of the id table: one per item, or hashes of its name if there are fewer rows than items."""
+    """Return the rows of the id table for each item, (items, rows).
+
+    An item has its own row, or two hashes of its name if the table has fewer rows than there are items.
+    """
     if not buckets:
         return np.zeros((len(items), 0), np.int64)
     if buckets >= len(items):

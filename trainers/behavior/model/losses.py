@@ -1,23 +1,26 @@
 """The sampled softmax of both stages (behavioural, Secs. 2 and 7, App. E).
 
-Every loss is the mean over positions of -log softmax of the true next item among candidates, which are:
+Every loss is the mean over positions of -log softmax of the true next item among some candidates. There are three sets
+of candidates:
 
-- **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so no
-  position has its own target among its negatives. Other later items of the same user are negatives.
-- **extra**: the true item and K distinct items drawn uniformly. If the true item is among the drawn ones (an accidental
-  hit), it is omitted there for that position, so that it counts once.
-- **joint**: the unique targets of the batch and the drawn items that are not among them, in one softmax.
+- **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so
+  the target of a position is never among its negatives. Other later items of the same user are negatives.
+- **extra**: the true item and K distinct items drawn uniformly. If the true item is also drawn (an accidental hit), it
+  counts only once at this position.
+- **joint**: the unique targets of the batch, and the drawn items that are not among these targets, in one softmax.
 
-Stage 1 minimises the first. Stage 2, and stage 1 with drawn items, minimises the mean of the first two, or with
-``joint`` the third. Targets are drawn by popularity, so the minimum of the in-batch loss is at p(y | history) / p(y),
-in which popularity cancels. With more drawn items, the candidates approach a uniform sample and the minimum approaches
-p(y | history) (behavioural, Sec. 7). ``log q`` subtracts from each score the log of the probability that the item is a
-candidate, so that the minimum is p(y | history) for any candidates (Bengio and Senecal 2008). Scores then include
-popularity, which improves full-catalogue metrics but not batch-local ones. For the extra loss this probability is equal
-for all items, and the correction has no effect.
+Stage 1 without drawn items minimises the in-batch loss. With drawn items, both stages minimise the mean of the in-batch
+and the extra loss, or the joint loss if the cell sets ``joint``. Frequent items are targets more often. The in-batch
+loss is therefore smallest if a score is the log of p(y | history) / p(y), in which popularity cancels. With more drawn
+items, the candidates approach a uniform sample, and the minimum approaches p(y | history) (behavioural, Sec. 7).
 
-Gradients are computed together with the loss in blocks of positions, so scores are computed once and never stored:
-``chunk`` of them, or one row, are in memory.
+``log q`` subtracts from each score the log of the probability that the item is a candidate. The minimum is then p(y |
+history) for any candidates (Bengio and Senecal 2008). The scores then include popularity, which improves full-catalogue
+metrics but not batch-local metrics. The extra loss is not changed by ``log q``, because all items are drawn with equal
+probability.
+
+The gradients are computed together with the loss, in blocks of positions. Each score is therefore computed once. At
+most ``chunk`` scores, or those of one position, are in memory at a time.
 """
 
 from __future__ import annotations
@@ -31,9 +34,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 CHUNK = 2**20
-"""Number of scores in memory at once on a CPU: 4 MB, so that they fit in the cache."""
+"""Number of scores in memory at once on a CPU: 4 MB in single precision, which fits in the cache."""
 CHUNK_OF_GPU = 2**27
-"""Number of scores in memory at once on a GPU: 0.5 GB, plus the same in bf16."""
+"""Number of scores in memory at once on a GPU: 0.5 GB in single precision, plus 0.25 GB in bf16."""
 
 Softmax = Literal["mean", "joint"]
 
@@ -42,8 +45,9 @@ Softmax = Literal["mean", "joint"]
 class Candidates:
     """Embeddings (M, h) of the candidates.
 
-    ``own`` (P,) is the column of each position's true item, or -1 if it is not a candidate. ``offset`` (M,) is
-    subtracted from the scores, and ``own_offset`` (P,) from that of the true item; None means 0.
+    ``own`` (P,) is the index of each position's true item among the candidates, or -1 if the true item is not a
+    candidate. ``offset`` (M,) is subtracted from the scores of the candidates, and ``own_offset`` (P,) from the score
+    of the true item; None means 0.
     """
 
     embeddings: Tensor
@@ -54,17 +58,18 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The loss of a step, and its parts by name: ``in_batch``, ``extra`` or ``joint``, all in nats."""
+    """The loss of a step in nats, and its parts by name: ``in_batch`` and ``extra``, or ``joint``."""
 
     total: Tensor
     parts: dict[str, Tensor]
 
 
 def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: int = CHUNK) -> Tensor:
-    """Return the mean of -log softmax of ``targets`` (P, h) among targets and candidates, for ``queries`` (P, h).
+    """Return the mean over positions of -log softmax of the true item among itself and the candidates.
 
-    The column ``own`` of a position is omitted, because it is already included as the target. ``chunk`` scores, or one
-    row of them, are in memory. Differentiable once, in queries, targets and embeddings.
+    ``queries`` (P, h) and ``targets`` (P, h) are the query and the embedding of the true item of each position. The
+    candidate ``own`` of a position is omitted, because it is the true item. At most ``chunk`` scores, or those of one
+    position, are in memory. The first derivatives by queries, targets and embeddings are available.
     """
     found: Tensor = _CrossEntropy.apply(
         queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
@@ -74,10 +79,10 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Extra negatives of a step: ``items`` (K,), rows of the cache.
+    """Extra negatives of a step. ``items`` (K,) are their rows in the array of embeddings.
 
-    ``hits`` (P,) is the column of each position's target among them, or -1 if it is not drawn. ``fresh`` (F,) are the
-    columns of items that are not candidates of the batch.
+    ``hits`` (P,) is the index in ``items`` of each position's true item, or -1 if the true item is not drawn. ``fresh``
+    (F,) are the indices in ``items`` of the drawn items that are not candidates of the batch.
     """
 
     items: Tensor
@@ -86,10 +91,10 @@ class Drawn:
 
 
 def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.Generator) -> Drawn:
-    """Draw ``K`` distinct items of ``catalogue`` items uniformly.
+    """Draw ``K`` distinct items uniformly from ``catalogue`` items.
 
-    ``candidates`` (M,) are the unique targets of the batch and ``own`` (P,) are indices of them. All are on the device
-    of ``random``.
+    ``candidates`` (M,) are the unique targets of the batch, and ``own`` (P,) is the index of each position's target
+    among them. Both are on the device of ``random``.
     """
     if not K:
         none = torch.empty(0, dtype=torch.int64, device=random.device)
@@ -108,7 +113,8 @@ def in_batch(
 ) -> Tensor:
     """Return the loss of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
 
-    ``own`` (P,) is the index of each position's target among them. ``log_q`` (M,) corrects for their sampling.
+    ``own`` (P,) is the index of each position's target among them. ``log_q`` (M,) is the log of the probability that
+    each of them is in a batch; it is subtracted from the scores.
     """
     offset = () if log_q is None else (log_q, log_q[own])
     return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)
@@ -124,12 +130,12 @@ def sampled(
     log_q: tuple[Tensor, Tensor] | None = None,
     chunk: int = CHUNK,
 ) -> Losses:
-    """Return the loss of ``queries`` (P, h) against the batch's unique targets and the extra negatives.
+    """Return the loss of ``queries`` (P, h) over the batch's unique targets and the extra negatives.
 
-    ``cache`` (items, h) are embeddings, frozen or not, ``candidates`` (M,) rows of it, ``own`` (P,) indices of the
-    candidates. With ``mean`` the loss is the mean of the in-batch and the extra loss (App. E), or the in-batch loss if
-    no items are drawn. ``log_q`` are corrections of the candidates (M,) and, for a joint softmax, of the drawn items
-    (K,).
+    ``cache`` (items, h) are embeddings, frozen or not. ``candidates`` (M,) are the rows of the unique targets in
+    ``cache``, and ``own`` (P,) is the index of each position's target among the candidates. With ``mean``, the loss is
+    the mean of the in-batch and the extra loss (App. E), or the in-batch loss if no items are drawn. ``log_q`` are the
+    ``log_chances`` of the candidates (M,) and of the drawn items (K,); the latter are used only by the joint softmax.
     """
     embeddings = cache.index_select(0, candidates)
     true = embeddings.index_select(0, own)
@@ -149,17 +155,17 @@ def sampled(
 
 
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
-    """Return log q of items (items,): the probability that each is a candidate of a batch of ``positions``.
+    """Return log q (items,): the log of the probability that each item is a candidate in a batch of ``positions`` P.
 
-    ``shares`` (items,) are their shares of all targets, above 0. An item is a unique target with probability 1 - (1 -
-    share)^P. In a joint softmax it is also drawn with probability ``drawn`` = K / items.
+    ``shares`` (items,) is the share of each item in all targets, above 0. An item is a unique target with probability 1
+    - (1 - share)^P. In a joint softmax, it is also drawn with probability ``drawn`` = K / items.
     """
     missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
     return torch.log(-torch.expm1(missed)).to(shares.dtype)
 
 
 class _CrossEntropy(Function):
-    """Scores, softmax and gradients in blocks of positions. Scores are in bf16 under autocast."""
+    """Cross-entropy and its gradients, computed in blocks of positions. Under autocast, matrix products are in bf16."""
 
     @staticmethod
     def forward(
@@ -217,9 +223,11 @@ class _CrossEntropy(Function):
 
 
 def _add(grads: list[Tensor | None], rows: slice, p: Tensor, q: Tensor, t: Tensor, e: Tensor, less: Tensor) -> None:
-    """Add the gradients of a block of positions.
+    """Add the gradients of a block of positions to ``grads``.
 
-    They are sum_j p_j e_j + (p - 1) t for the query, (p - 1) q for the target, and p q for the embeddings.
+    They are sum_j p_j e_j + (p - 1) t for the query, (p - 1) q for the target, and p_j q for the embedding of candidate
+    j. Here q is the query, t the embedding of the target, p its probability (``less`` is p - 1), and p_j and e_j are
+    the probability and the embedding of candidate j.
     """
     of_queries, of_targets, of_embeddings = grads
     if of_queries is not None:

@@ -1,12 +1,12 @@
 """The two-part model of the behavioural paper (Sec. 2): an event embedder in front of a causal Transformer.
 
-Sequences are laid out one after the other in rectangles with hardly any padding. The result for a sequence does not
-depend on the other sequences of a batch or on the packing. A position attends to itself and to earlier positions.
+The sequences of a batch are packed into rectangles with hardly any padding. The result for a sequence does not depend
+on the other sequences of the batch or on the packing. A position attends to itself and to earlier positions.
 
-The words of an item's text pass through a small Transformer and are averaged. Categories and hashed ids are rows of
-tables, and numbers pass through a linear map. The sum of all passes through a feed-forward layer and a norm. The
-features of an event are embedded in the same way. They are added to the inputs of the Transformer and not to
-candidates, because they are not known in advance.
+The words of an item's text pass through a small Transformer, and their outputs are averaged. Categories and hashed ids
+are rows of lookup tables, and numbers pass through a linear map. These vectors are added, and the sum passes through a
+feed-forward layer and a norm. The features of an event are embedded in the same way. They are added to the inputs of
+the contextualiser but not to the candidates, because the features of the next event are not known in advance.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ from isoplan.trainers.packed.layer import Layer, blocks_of, causal_blocks, drop
 from isoplan.trainers.packed.rectangles import lay_out, runs
 
 SPREAD = 0.02
-"""Standard deviation of the initial tables and maps."""
+"""Standard deviation of the initial weights of lookup tables and linear maps."""
 BESIDE = 0.5
-"""Standard deviation of the initial event features, which are added to item vectors of variance 1."""
+"""Standard deviation of the initial weights for event features. The vectors of items, to which they are added, have
+variance 1.
+"""
 AT_ONCE = 2048
 """Number of items that are embedded at once if no gradient is needed."""
 
 
 class Embedder(nn.Module):
-    """Embeddings (items, h) of items. They do not depend on padding or on the other items of a batch."""
+    """The module that computes the embeddings (items, h) of items.
+
+    The embedding of an item does not depend on padding or on the other items of a batch.
+    """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -67,7 +72,11 @@ class Embedder(nn.Module):
         return drop(x, self.p) if self.training and self.p else x
 
     def beside(self, items: Tensor, categories: Ints, numbers: Singles) -> Tensor:
-        """Return events (P, h): the embeddings ``items`` (P, h) plus event features, (P, columns) each."""
+        """Return the vectors (P, h) of events, which are the inputs of the contextualiser.
+
+        They are the embeddings ``items`` (P, h) of the items of the events plus the embedded features of the events.
+        ``categories`` (P, columns) are rows of the category table, and ``numbers`` (P, columns) are scaled.
+        """
         x = items
         if self.event_categories is not None:
             x = x + self.event_categories(_there(categories, items.device)).sum(1).to(items.dtype)
@@ -77,9 +86,9 @@ class Embedder(nn.Module):
 
     @torch.no_grad()
     def all(self, known: Known) -> Tensor:
-        """Return the embeddings (items, h) of a whole catalogue without gradients, for stage 2 and evaluation.
+        """Return the embeddings (items, h) of all items of a catalogue without gradients, for stage 2 and evaluation.
 
-        Items with equal features are embedded once, so that their embeddings are equal on every processor.
+        Items with equal features are embedded only once, so that their embeddings are equal on every processor.
         """
         weight, groups = self.norm2.weight, known.groups
         vectors = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
@@ -88,13 +97,13 @@ class Embedder(nn.Module):
         return vectors if groups.distinct else vectors[_there(groups.of, weight.device)]
 
     def tables(self) -> list[Tensor]:
-        """Return the tables that N excludes."""
+        """Return the weights of the lookup tables, which N excludes."""
         tables = (self.words, self.categories, self.ids, self.event_categories)
         return [table.weight for table in tables if table is not None]
 
 
 class TextEncoder(nn.Module):
-    """The mean of the words of each text after a Transformer with full attention within each text."""
+    """A Transformer over the words of each text with full attention. Its output is the mean over the words."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -103,7 +112,11 @@ class TextEncoder(nn.Module):
         self.layers = nn.ModuleList(Layer(h, shape.text_heads, 4 * h, 0.0) for _ in range(shape.text_layers))
 
     def forward(self, words: Tensor, lengths: Ints) -> Tensor:
-        """Return (texts, h) from ``words`` (words, h) and ``lengths`` (texts,); zero for an empty text."""
+        """Return one vector per text, (texts, h), which is 0 for an empty text.
+
+        ``words`` (words, h) are the embedded words of all texts, one text after the other. ``lengths`` (texts,) is the
+        number of words of each text.
+        """
         some = np.flatnonzero(lengths)
         counts = lengths[some]
         layout = lay_out(counts)
@@ -136,7 +149,7 @@ def _map(numbers: int, h: int, spread: float = SPREAD) -> nn.Linear:
 
 
 def _there(numbers: np.ndarray, device: torch.device) -> Tensor:
-    """Return indices as a tensor on the device."""
+    """Return the indices ``numbers`` as an int64 tensor on ``device``."""
     return torch.from_numpy(np.asarray(numbers, np.int64)).to(device)
 
 
@@ -150,8 +163,9 @@ class TwoPartModel(nn.Module):
         self.context = Contextualiser(shape)
 
     def groups(self, weight_decay: float) -> list[dict[str, object]]:
-        """Return parameter groups for AdamW: weight decay for matrices of layers; none for tables, positions, norms,
-        biases.
+        """Return two parameter groups for AdamW: with ``weight_decay``, and without it.
+
+        Weight decay applies to the matrices of layers, and not to tables, positions, norms and biases.
         """
         tables = {id(table) for table in self.embedder.tables()} | {id(self.context.positions)}
         text = self.embedder.text
@@ -167,7 +181,7 @@ class TwoPartModel(nn.Module):
 
 
 class Contextualiser(nn.Module):
-    """Queries for the next item from the embeddings of the earlier ones: h -> d, causal layers, d -> h."""
+    """Causal Transformer from the vectors of events (width h, then d) to a query for the next item (width h)."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -181,9 +195,10 @@ class Contextualiser(nn.Module):
         nn.init.normal_(self.out.weight, std=(d * h) ** -0.5)  # initial scores have variance 1
 
     def forward(self, events: Tensor, lengths: Ints) -> Tensor:
-        """Return queries (P, h) of ``events`` (P, h).
+        """Return the query (P, h) at each event of ``events`` (P, h).
 
-        The events are concatenated sequences of ``lengths`` (S,) events, 1 to L_seq each.
+        The events are those of several sequences, one after the other. ``lengths`` (S,) is the number of events of each
+        sequence, from 1 to L_seq.
         """
         if lengths.min() < 1 or lengths.max() > self.length:
             raise ValueError(f"sequences of {lengths.min()} to {lengths.max()} events, not of 1 to {self.length}")

@@ -1,15 +1,16 @@
-"""Baselines on the scored events of a log. A cell that does not beat them has not trained.
+"""Baselines for the scored events of a log. A cell that is not better than they are has not trained.
 
-- **guess**: equal probability of all candidates. Its loss is the mean log of their number.
-- **popularity**: an item's share of the training events, with half an event for an item without one. Over the whole
-  catalogue its loss is the unigram cross-entropy of the log.
-- **last items**: how often each item followed within ``REACH`` events after one of the last ``REACH`` items of the user
-  in training, plus ``MASS`` events spread by popularity: a Markov chain of counts with gaps (Dirichlet smoothing).
+- **guess**: all candidates are equally probable. The loss is the mean log of their number.
+- **popularity**: the probability of an item is its share of the training events. An item without training events counts
+  as half an event. Over the whole catalogue, the loss is the unigram cross-entropy of the log.
+- **last items**: a Markov chain of counts with gaps (Dirichlet smoothing). The weight of an item is the number of times
+  that it followed, in the training events and within ``REACH`` events, one of the last ``REACH`` items of the user. To
+  these counts, ``MASS`` events are added, distributed by popularity.
 
-A model of the in-batch softmax learns p(y | history) / p(y), which is equal for all candidates if it has learned
-nothing of the history. A model with uniform negatives learns p(y | history). So a cell did not train if its loss is not
-below the better of guess and popularity among its own candidates, or if its recall@10 over the whole catalogue is below
-that of the ten most popular items.
+A model trained with the in-batch softmax learns p(y | history) / p(y). This ratio is equal for all candidates if the
+model has learned nothing from the history. A model trained with uniform negatives learns p(y | history). A cell
+therefore counts as untrained in two cases: its loss over its own candidates is not below the smaller loss of guess and
+popularity, or its recall@10 over the whole catalogue is below that of the ten most popular items.
 """
 
 from __future__ import annotations
@@ -35,25 +36,34 @@ from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data
 
 KEPT = "baselines"
-"""Folder of a workspace with the baselines of each log, so that they are computed once."""
+"""Folder of a workspace with the computed baselines of each log, so that each is computed only once."""
 REACH = 5
 MASS = 100.0
 AT_ONCE = 2**22
-"""Approximate number of scores in memory at once."""
+"""Approximate number of scores that are in memory at once."""
 MOST = 2**28
-"""Approximate maximum number of scores. For larger logs, a random part of the events is scored, with a fixed seed."""
+"""Approximate maximum number of scores that are computed for a log. If the log has more, a random part of its events is
+scored, with a fixed seed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``shares`` (items,) of the training events, and ``after`` (items, items), counts of one item after another."""
+    """Counts of the training events.
+
+    ``shares`` (items,) is the share of each item in them. ``after`` (items, items) is the number of times that the item
+    of the column followed the item of the row within ``REACH`` events.
+    """
 
     shares: Floats
     after: sparse.csr_array
 
 
 def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
-    """Return the columns of the baselines, and ``scored``. Batch-local candidates are those of ``pool`` sequences."""
+    """Return the columns ``BASELINES`` for one log, except those that depend on a model.
+
+    ``scored`` is the number of scored events. Batch-local candidates are the unique targets of ``pool`` sequences.
+    """
     counts = count(data.log, data.split, data.shares.astype(float))
     judged = _some(data.judged, MOST // data.facts.items)
     found = {"scored": float(np.sum(data.judged.stop - data.judged.scored))}
@@ -67,8 +77,9 @@ def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
 
 
 def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime) -> dict[str, float]:
-    """Return the ``baselines`` of the events of ``part``, cached in the workspace ``root`` for cells on the same
-    data.
+    """Return the ``baselines`` for the scored events of ``part`` (validation or test).
+
+    They are stored in the workspace ``root``, so that later cells on the same data do not compute them again.
     """
     what = repr((VERSION, data.fingerprint, part, data.judged.length, len(data.judged), pool, regime))
     place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
@@ -82,14 +93,14 @@ def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime
 
 
 def untrained(cell: Mapping[str, float], known: Mapping[str, float], regime: Regime) -> bool:
-    """Return whether a cell with the metrics ``cell`` did not train, compared with the baselines ``known``."""
+    """Return whether a cell with the metrics ``cell`` did not train, by comparison with the baselines ``known``."""
     recall = cell["recall@10" if regime == "full" else "full_recall@10"]
     no_better = cell["loss"] >= min(known["guess_loss"], known["popularity_loss"])
     return bool(no_better or recall < known["popularity_full_recall@10"])
 
 
 def count(log: Log, split: Split, shares: Floats) -> Counts:
-    """Return the counts of the training events of ``split``."""
+    """Return the counts of the training events of ``split``; ``shares`` (items,) are normalised to sum 1."""
     n = len(log.catalogue)
     place, lengths = np.arange(len(log)), np.diff(log.starts)
     trained = (place >= np.repeat(split.first, lengths)) & (place < np.repeat(split.train, lengths))
@@ -102,7 +113,7 @@ def count(log: Log, split: Split, shares: Floats) -> Counts:
 
 
 def _guess(data: Data, pool: int, regime: Regime) -> float:
-    """Return the mean over scored events of log(number of candidates)."""
+    """Return the loss of guessing: the mean over scored events of log(number of candidates), in nats."""
     if regime == "full":
         return float(np.log(data.facts.items))
     sizes = [(len(np.unique(own)), len(own)) for own, _, _ in _pools(data, data.judged, pool)]
@@ -133,9 +144,9 @@ def _ranked(
 
 
 def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints, NDArray[np.integer]]]:
-    """Yield for pools of windows the true items (Q,), the items before each (Q, REACH) and the history lengths.
+    """Yield, for each pool of windows, the true items (Q,), the items before them, and the history lengths (Q,).
 
-    A missing item before an event is -1.
+    The items before them are (Q, REACH), the latest first, or -1 if the user has no such event.
     """
     items = data.log.items.astype(np.int64)
     for chosen in np.array_split(np.arange(len(windows)), -(-len(windows) // pool) or 1):
@@ -147,7 +158,10 @@ def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints
 
 
 def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floats:
-    """Return log p (Q, C) of the ``candidates`` for queries after the items ``recent`` (Q, REACH)."""
+    """Return log p (Q, C) of the ``candidates`` (C,) after the items ``recent`` (Q, REACH), in nats.
+
+    ``mass`` is the number of events that are added by popularity; infinity gives the popularity alone.
+    """
     by_share = counts.shares[candidates]
     if np.isinf(mass):
         return np.tile(np.log(by_share), (len(recent), 1))
@@ -160,7 +174,7 @@ def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floa
 
 
 def _some(windows: Windows, most: int) -> Windows:
-    """Return at most ``most`` of the ``windows``, with a fixed seed."""
+    """Return a random choice of at most ``most`` of the ``windows``, with a fixed seed."""
     if len(windows) <= most:
         return windows
     chosen = np.sort(np.random.default_rng(0).permutation(len(windows))[: max(most, 1)])

@@ -1,4 +1,4 @@
-"""Evaluation of a model on held-out events, among batch-local candidates and among the whole catalogue."""
+"""Evaluation of a model on held-out events, with batch-local candidates and with the whole catalogue."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from isoplan.trainers.behavior.training.trainer import Trainer
 from isoplan.trainers.cell import RunContext, Stopped
 
 SEQUENCES = 256
-"""Number of sequences that are read at once. The queries of a whole pool are in memory."""
+"""Number of sequences that the model reads at once. The queries of a whole pool are in memory together."""
 LOOKED = 2_048
-"""Approximate maximum number of events that are scored at each evaluation during training."""
+"""Approximate maximum number of events that are scored in each evaluation during training."""
 
 
 def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
-    """Return metrics over ``windows``. Candidates are the unique targets of a batch of windows, or all items.
+    """Return the metrics over ``windows``.
 
-    Raises Stopped if the cell was requested to stop, and PlannerError if there is nothing to score.
+    The candidates are the unique targets of a pool of windows if ``regime`` is "local", and all items if it is "full".
+    Raises Stopped if the cell was requested to stop, and PlannerError if there is no event to score.
     """
     catalogue = trainer.embeddings()
     items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
@@ -49,14 +50,20 @@ def evaluate_model(trainer: Trainer, windows: Windows, regime: Regime, stream: R
 
 
 def score_among_negatives(trainer: Trainer, windows: Windows, rivals: int, stream: RunContext) -> dict[str, float]:
-    """Return hit@10 and NDCG@10 of each true item among ``rivals`` items that its user never saw (SASRec)."""
+    """Return hit@10 and NDCG@10 of the true items, each ranked among random items that its user never saw.
+
+    ``rivals`` is the number of random items per true item (protocol of SASRec).
+    """
     ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
     metrics = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
     return {HIT: metrics[f"recall@{RIVALS_AT}"], NDCG: metrics[f"NDCG@{RIVALS_AT}"]}
 
 
 def check_sampled_negatives(data: Data, rivals: int) -> None:
-    """Raise PlannerError, before training, if ``rivals`` negatives cannot be drawn for the users that are scored."""
+    """Check, before training, that ``rivals`` unseen items can be drawn for each scored user.
+
+    Raises PlannerError if not.
+    """
     if rivals:
         users = np.unique(data.log.owners[data.judged.first])
         draw_unseen(data.log, users[:1], rivals, seed=0)
@@ -64,7 +71,10 @@ def check_sampled_negatives(data: Data, rivals: int) -> None:
 
 
 def sample_windows(windows: Windows, seed: int) -> Windows:
-    """Draw a fixed part of ``windows`` with about ``LOOKED`` scored events."""
+    """Return a random choice of ``windows`` with about ``LOOKED`` scored events.
+
+    The same ``seed`` gives the same choice.
+    """
     order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
     scored = (windows.stop - windows.scored)[order]
     chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
@@ -72,7 +82,10 @@ def sample_windows(windows: Windows, seed: int) -> Windows:
 
 
 def shown(found: Evaluation) -> dict[str, float]:
-    """Return the metrics that an evaluation during training reports: loss, entropy, and recall, NDCG and MRR at 10."""
+    """Return the metrics that an evaluation during training reports.
+
+    They are loss, perplexity, entropy, recall@10, NDCG@10 and MRR@10.
+    """
     names = (*PLAIN, *(f"{name}@10" for name in ("recall", "NDCG", "MRR")))
     return {name: found.metrics[name] for name in names if name in found.metrics}
 
@@ -80,7 +93,7 @@ def shown(found: Evaluation) -> dict[str, float]:
 def _batches(
     trainer: Trainer, catalogue: Tensor, windows: Windows, stream: RunContext
 ) -> Iterator[tuple[Tensor, Packed]]:
-    """Yield the queries (Q, h) of the scored positions in pools of windows."""
+    """Yield the queries (Q, h) of the scored positions of each pool of windows, with the packed windows."""
     items = trainer.data.log.items
     trainer.model.eval()
     try:
@@ -95,12 +108,12 @@ def _batches(
 
 
 def _groups(catalogue: Tensor) -> Groups:
-    """Group the items whose embeddings are equal."""
+    """Return the groups of the items whose embeddings in ``catalogue`` (items, h) are equal."""
     return group_vectors(catalogue.float().cpu().numpy())
 
 
 def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
-    """Return the queries of the scored positions of some windows, (Q, h)."""
+    """Return the queries (Q, h) of the scored positions of the windows ``packed``."""
     read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
     with torch.no_grad(), trainer.autocast():
         queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
@@ -144,7 +157,7 @@ def _local(
 def _full(
     catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
-    """Score every item for every query exactly, in blocks of items."""
+    """Rank the true item of each query among all items, exactly, with the scores computed in blocks of items."""
     distinct = catalogue if groups.distinct else catalogue[torch.from_numpy(groups.first).to(catalogue.device)]
     for queries, packed in batches:
         targets = log_items[packed.targets[packed.scored]].astype(np.int64)

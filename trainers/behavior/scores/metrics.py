@@ -1,8 +1,8 @@
-"""Metrics of the ranks of the true next items, from Appendix A of the behavioural paper.
+"""Metrics computed from the ranks of the true next items (behavioural, App. A).
 
-recall@K (equal to hit@K), NDCG@K and MRR@K by eq. 7, both coverages by eq. 8, cross-entropy, perplexity and entropy by
-eq. 9. All of them are computed also for the events with exactly 3, 5, 10, 20, 50 or 100 events before them (Appendix
-H).
+They are recall@K (equal to hit@K), NDCG@K and MRR@K by eq. 7, coverage@K and global_coverage@K by eq. 8, and
+cross-entropy, perplexity and entropy by eq. 9. All of them are also computed separately for the events with exactly 3,
+5, 10, 20, 50 or 100 earlier events of the same user (App. H).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.scores.ranks import Ranked
 
 Regime = Literal["local", "full"]
-"""Candidates of an evaluation: those of a batch, or the whole catalogue."""
+"""Candidates of an evaluation: the unique targets of a batch (``local``), or the whole catalogue (``full``)."""
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)
 """Largest K of the metrics at K."""
 HISTORIES = (3, 5, 10, 20, 50, 100)
-"""Numbers of events before a scored one for which metrics are also computed separately."""
+"""History lengths (number of earlier events of the user) for which metrics are also computed separately."""
 PLAIN = ("loss", "perplexity", "entropy")
-"""Metrics that are better when smaller."""
+"""Metrics that are better if they are smaller."""
 AT = ("recall", "NDCG", "MRR", "coverage")
-"""Metrics at K, which are better when larger."""
+"""Metrics with a cutoff K, which are better if they are larger."""
 
 
 SHORT = ("loss", "recall@10", "NDCG@10", "MRR@10")
-"""Metrics of a short list: of baselines, and by length of the history."""
+"""The few metrics that are reported for baselines and for each history length."""
 BASELINES = (
     "guess_loss",
     *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in SHORT),
@@ -43,15 +43,17 @@ BASELINES = (
     "passes",
     "untrained",
 )
-"""Baselines that a cell reports: for its own candidates, and the recall over the whole catalogue."""
+"""Columns of the baselines that a cell reports: metrics over its own candidates, and recall@10 over the whole
+catalogue.
+"""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``metrics`` of all scored events by name, and ``histories``: metrics by number of events before them.
+    """Result of an evaluation of ``events`` scored events.
 
-    ``events`` is the number of scored events. Histories without events are omitted, and so is a perplexity that
-    overflows.
+    ``metrics`` are those of all scored events by name. ``histories`` are those of the events with each history length.
+    A history length without events is omitted, and so is a perplexity that overflows.
     """
 
     events: int
@@ -59,7 +61,11 @@ class Evaluation:
     histories: Mapping[int, Mapping[str, float]]
 
     def row(self) -> dict[str, float]:
-        """Return all metrics in one row: ``recall@10``, and ``recall@10/ctx_3`` for three events before."""
+        """Return all metrics in one row.
+
+        A name such as ``recall@10`` is a metric of all events, ``recall@10/ctx_3`` one of the events with 3 earlier
+        events.
+        """
         parts = [(f"/ctx_{length}", found) for length, found in self.histories.items()]
         return {f"{name}{tail}": v for tail, found in [("", self.metrics), *parts] for name, v in found.items()}
 
@@ -67,7 +73,7 @@ class Evaluation:
 def directions(
     cutoffs: tuple[int, ...] = CUTOFFS, histories: tuple[int, ...] = HISTORIES
 ) -> dict[str, Literal["min", "max"]]:
-    """Return the names of ``Evaluation.row`` with the direction in which each is better."""
+    """Return the names of ``Evaluation.row``, each with "min" or "max" for the direction in which it is better."""
     by_name: dict[str, Literal["min", "max"]] = {}
     for tail in ("", *(f"/ctx_{length}" for length in histories)):
         by_name.update({f"{name}{tail}": "min" for name in PLAIN})
@@ -79,7 +85,7 @@ def directions(
 def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
     """Return recall, NDCG and MRR at ``k`` of each query, (Q,) each (eq. 7).
 
-    They are means over the orders of tied candidates.
+    They are means over all orders of the candidates with equal scores.
     """
     places = np.arange(1, k + 1)
     gains = {"recall": np.ones(k), "NDCG": 1 / np.log2(places + 1), "MRR": 1 / places}
@@ -94,12 +100,13 @@ def evaluate(
     cutoffs: tuple[int, ...] = CUTOFFS,
     histories: tuple[int, ...] = HISTORIES,
 ) -> Evaluation:
-    """Return metrics over batches of ranked queries.
+    """Return the metrics of several batches of ranked queries.
 
-    Each batch has the number of events before its queries, (Q,). One batch is in memory. ``items`` is the size of the
-    catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a batch's candidates that are
-    among the K best of any of its queries, averaged over the batches with such queries. ``global_coverage@K`` is that
-    share for all batches together. Raises PlannerError if there is no query.
+    A batch is a pair of ranks and history lengths (Q,) of its queries. One batch at a time is in memory. ``items`` is
+    the number of items of the catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a
+    batch's candidates that are among the K best of any query of the batch. It is averaged over the batches, and for one
+    history length over the batches with such queries. ``global_coverage@K`` is that share for all batches together.
+    Raises PlannerError if there is no query.
     """
     tallies = {length: _Tally(cutoffs) for length in (None, *histories)}
     shown = {k: np.zeros(items, np.bool_) for k in cutoffs}
@@ -123,7 +130,7 @@ def evaluate(
 
 
 class _Tally:
-    """Sums over the queries with one history length, over batches."""
+    """Sums of metrics over all batches, for the queries with one history length or for all queries."""
 
     def __init__(self, cutoffs: tuple[int, ...]) -> None:
         self.cutoffs, self.queries, self.batches = cutoffs, 0, 0
@@ -145,7 +152,7 @@ class _Tally:
 
 
 RIVALS_AT = 10
-"""Cutoff of the published hit rates among sampled rivals."""
+"""Cutoff K of hit@K and NDCG@K among sampled negatives, as in published results."""
 HIT, NDCG = f"hit@{RIVALS_AT}/rivals", f"NDCG@{RIVALS_AT}/rivals"
 METRICS: dict[str, Literal["min", "max"]] = {
     **{name: way for name, way in directions().items() if name != "loss"},
@@ -153,8 +160,8 @@ METRICS: dict[str, Literal["min", "max"]] = {
     HIT: "max",
     NDCG: "max",
 }
-"""Metrics other than the loss.
+"""All metrics except the loss, each with the direction in which it is better.
 
-Without a prefix they are batch-local in stage 1 and over the full catalogue in stage 2, as in the behavioural paper.
-``full_`` and ``local_`` are those of the other candidates.
+A metric without prefix is that over the cell's own candidates: batch-local in stage 1 and the full catalogue in stage
+2, as in the behavioural paper. The other candidates have the prefix ``full_`` in stage 1 and ``local_`` in stage 2.
 """

@@ -1,13 +1,14 @@
-"""Rank of the true next item among candidates, and its likelihood from the scores.
+"""Rank of the true next item among candidates by their scores, and its log-likelihood.
 
-Functions: ``rank_batch`` for candidates in one array, those of a batch or some drawn for each query; ``rank_catalogue``
-for all items, which are scored in chunks and never held together. Both are exact.
+``rank_batch`` is for candidates whose scores are in one array: those of a batch, or some that are drawn for each query.
+``rank_catalogue`` is for all items, whose scores are computed in chunks and are never in memory together. Both are
+exact.
 
-The notation is that of Appendix A of the behavioural paper: a query q has scores z over C candidates, one of which is
-its target, and p is their softmax. **Ties**: metrics are means over all orders of the candidates with equal scores. A
-model that gives all items one score is therefore as good as guessing, and the order of the items does not matter. Items
-with equal vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items sorts
-equal scores by rising item number, and keeps the items of a group together.
+The notation is that of behavioural App. A: a query q has scores z over C candidates, one of which is its target, and p
+is the softmax of z. **Ties**: metrics are means over all orders of the candidates with equal scores. A model that gives
+all items the same score is therefore as good as guessing, and the order of the items does not matter. Items with equal
+vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items contains equal
+scores in the order of rising item number, and keeps the items of a group together.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from isoplan.trainers.behavior.model.item_features import Groups
 Scores = NDArray[np.floating[Any]]
 
 BLOCK = 2**20
-"""Approximate number of scores that are processed at once; an array of them takes 8 MiB."""
+"""Approximate number of scores that are processed at once. An array of them in double precision takes 8 MiB."""
 AT_ONCE, QUERIES = 2**22, 2**12
-"""Approximate number of scores (or of gathered embedding values) in memory, and maximum number of queries."""
+"""Approximate number of scores (or of gathered embedding values) in memory, and maximum number of queries at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Ranks of Q queries.
+    """Ranks of the true items of Q queries.
 
-    ``above`` (Q,) is the number of candidates that score higher than the target, ``tied`` (Q,) that of equal scores
-    including the target. ``cross_entropy`` (Q,) is -log p of the target and ``entropy`` (Q,) that of p, in nats.
-    ``top`` (Q, K) are the items of the K largest scores by falling score, fewer if there are fewer candidates. ``pool``
-    are all distinct items that were candidates.
+    ``above`` (Q,) is the number of candidates with a higher score than the target. ``tied`` (Q,) is the number of
+    candidates with the score of the target, including the target. ``cross_entropy`` (Q,) is -log p of the target, and
+    ``entropy`` (Q,) the entropy of p, both in nats. ``top`` (Q, K) are the items with the K highest scores, highest
+    first; K is smaller if there are fewer candidates. ``pool`` are all distinct items that were candidates.
     """
 
     above: Ints
@@ -54,9 +55,10 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class _Softmax:
-    """Sums over the candidates so far, (Q,) each: ``total`` of e^(z - most), ``slope`` of (z - most) e^(z - most).
+    """Sums over the candidates that are processed so far, (Q,) each.
 
-    ``most`` is the largest score so far, so no sum overflows (streaming log-sum-exp).
+    ``most`` is the largest score so far. ``total`` is the sum of e^(z - most), and ``slope`` the sum of
+    (z - most) e^(z - most). No sum overflows, because no exponent is positive (streaming log-sum-exp).
     """
 
     most: Floats
@@ -65,8 +67,11 @@ class _Softmax:
 
     @classmethod
     def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
-        """Return sums of the scores (Q, C) of candidates that represent ``sizes`` (C,) items each; None means one."""
-        with np.errstate(invalid="ignore"):  # a score that is not finite gives NaN, checked later
+        """Return the sums for the scores ``z`` (Q, C).
+
+        A candidate stands for ``sizes`` (C,) equal items; None means 1.
+        """
+        with np.errstate(invalid="ignore"):  # an infinite score gives NaN, which _checked refuses
             most = z.max(axis=1)
             below = z - most[:, None]
             weights = np.exp(below)
@@ -94,11 +99,11 @@ class _Softmax:
 
 
 def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> Ranked:
-    """Rank queries whose candidates are in one array.
+    """Return the ranks of queries whose candidates have their scores in one array.
 
-    ``scores`` is (Q, C); ``targets`` (Q,) is the column of each query's true item. ``candidates`` are the items of the
-    columns, (C,) if all queries share them, or (Q, C). The ``top`` best of each query are returned. Raises PlannerError
-    if a score is not finite.
+    ``scores`` is (Q, C), and ``targets`` (Q,) is the column of each query's true item. ``candidates`` are the items of
+    the columns, (C,) if all queries share them, otherwise (Q, C). The result contains the ``top`` best items of each
+    query. Raises PlannerError if a score is not finite.
     """
     queries, count = scores.shape
     if targets.shape != (queries,) or candidates.shape not in ((count,), scores.shape) or not count:
@@ -121,11 +126,12 @@ def rank_catalogue(
     top: int,
     chunk: int,
 ) -> Ranked:
-    """Rank queries among all items, ``chunk`` groups of equal items at a time.
+    """Return the ranks of queries among all items.
 
-    ``score(first, stop)`` returns the scores (Q, stop - first) of the groups from ``first`` to ``stop``. If the
-    catalogue needs more than one chunk, it is called twice for each, first for sums and targets, then to count, and
-    must return the same both times. ``targets`` (Q,) are items. Uses at most ``ranking_bytes`` of memory. Raises
+    The scores of ``chunk`` groups of equal items are computed at a time. ``score(first, stop)`` returns the scores (Q,
+    stop - first) of the groups from ``first`` to ``stop``. If there is more than one chunk, it is called twice for each
+    chunk: first for the sums and the scores of the targets, then to count the scores above them. It must return the
+    same scores both times. ``targets`` (Q,) are the true items. At most ``ranking_bytes`` of memory are used. Raises
     PlannerError if a score is not finite.
     """
     if not len(groups):
@@ -154,9 +160,9 @@ def rank_catalogue(
 
 
 def level(scores: Scores, groups: Ints) -> Scores:
-    """Return scores (Q, C) in which the candidates of one group have the score of the first of them.
+    """Return the scores (Q, C), changed so that all candidates of one group have the score of the first of them.
 
-    ``groups`` (Q, C) are the groups of the candidates of each query.
+    ``groups`` (Q, C) is the group of each candidate.
     """
     order = np.argsort(groups, axis=1, kind="stable")
     grouped = np.take_along_axis(groups, order, 1)
@@ -168,9 +174,9 @@ def level(scores: Scores, groups: Ints) -> Scores:
 
 
 def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
-    """Return the maximum bytes that ``rank_catalogue`` uses, with ``itemsize`` bytes per score.
+    """Return the maximum memory of ``rank_catalogue`` in bytes, with ``itemsize`` bytes per score.
 
-    While one chunk replaces another, the scores of both are in memory.
+    The scores of two chunks are in memory while one chunk replaces the other.
     """
     return 2.0 * itemsize * queries * chunk + 8.0 * (6 * BLOCK + queries * (6 * top + 16) + 6 * chunk)
 
@@ -187,14 +193,18 @@ def _chunks(
 
 
 def _sizes(groups: Groups, first: int, stop: int) -> Ints | None:
-    """Return the number of items of each group, or None if all groups have one."""
+    """Return the number of items of each group from ``first`` to ``stop``, or None if all groups have one item."""
     return None if groups.distinct else groups.sizes[first:stop]
 
 
 def _added(
     scores: Scores, first: int, best: Ints, values: Floats, top: int, sizes: Ints | None
 ) -> tuple[_Softmax, Ints, Floats]:
-    """Return the sums of a chunk, and the best items of this and earlier chunks, whose numbers are smaller."""
+    """Return the sums of a chunk, and the best items of this chunk and of all earlier chunks with their scores.
+
+    ``first`` is the number of the first group of the chunk. Groups of earlier chunks have smaller numbers, so they come
+    first among equal scores.
+    """
     sums, kept, worth = [], [], []
     ids = np.arange(first, first + scores.shape[1])
     for rows in _blocks(*scores.shape):
@@ -212,7 +222,7 @@ def _added(
 
 
 def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, Ints]:
-    """Count the scores of each row that are larger than its target's, and those that equal it.
+    """Return, for each row of ``z``, how many scores are larger than ``target`` and how many are equal to it.
 
     The score of a column counts ``sizes`` (C,) times; None means once.
     """
@@ -223,7 +233,10 @@ def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, 
 
 
 def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
-    """Return the items (q, K) of the K largest scores by falling score, then by number, and these scores."""
+    """Return the items (q, K) with the K highest scores of each row, and these scores, highest first.
+
+    Equal scores are in the order of rising item number.
+    """
     own = np.broadcast_to(items, z.shape)
     if items.ndim == 2 or np.any(items[1:] < items[:-1]):
         order = np.argsort(own, axis=1, kind="stable")
@@ -232,7 +245,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
     if top < count:
         lowest = np.partition(z, count - top, axis=1)[:, count - top]
         chosen = z >= lowest[:, None]
-        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # ties at the edge: keep the first
+        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # if scores tie at the edge, keep the first
             edge = np.flatnonzero(z[row] == lowest[row])
             chosen[row, edge[top - np.count_nonzero(z[row] > lowest[row]) :]] = False
         columns = np.nonzero(chosen)[1].reshape(len(z), top)
@@ -242,7 +255,7 @@ def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
 
 
 def _checked(softmax: _Softmax) -> _Softmax:
-    """Check that the sums are finite. Raises PlannerError if a score was not."""
+    """Return ``softmax`` if its sums are finite. Raises PlannerError if not, because then a score was not finite."""
     if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
         raise PlannerError("The model gives scores that are not finite: lower its learning rate.")
     return softmax
@@ -254,7 +267,7 @@ def _blocks(queries: int, count: int) -> Iterator[slice]:
 
 
 def join(pieces: list[Ranked], pool: Ints | range, top: int) -> Ranked:
-    """Join queries of one pool that were ranked in parts, with the ``top`` best items of each."""
+    """Return the ranks of one pool from those of its parts, with the ``top`` best items of each query."""
     if not pieces:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)
         return Ranked(none, none, nothing, nothing, np.zeros((0, top), np.int64), pool)

@@ -1,4 +1,4 @@
-"""Data of a cell: a log from files or synthetic, its split, its windows, and the features of its items."""
+"""Data of a cell: its log from files or synthetic, the split and windows of the log, and the features of items."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ SPLITS: dict[Cut, Callable[[Log], Split]] = {"last": leave_last_out, "last-one":
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Windows for training and evaluation of one log, and ``known``, with one row for each of its items.
+    """The data of one cell: its log, the split of the log, windows and features.
 
-    ``beside`` are features of events other than their items. ``facts`` determine the size of a cell.
+    ``train`` are the windows for training and ``judged`` those for evaluation. Row i of ``known`` are the features of
+    item i. ``beside`` are the features of events other than those of their items. ``facts`` are the numbers that
+    determine the size of a cell.
     """
 
     log: Log
@@ -48,13 +50,13 @@ class Data:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the reading of the log, and about what a model can learn from it."""
+        """Sentences for the user about the reading of the log and about items that a model cannot learn."""
         found = (*describe_equal_items(self.known), *describe_untrained(self.log, self.train, self.judged, self.known))
         return (*self.log.notes, *found)
 
     @cached_property
     def fingerprint(self) -> int:
-        """A checksum of the log, its items and the features of both."""
+        """A checksum of the training windows, the log, its items, and the features of items and events."""
         known, beside = self.known, self.beside.features
         arrays = (self.log.items, self.log.starts, self.train.first, self.train.stop, known.words, known.lengths,
                   known.categories, known.numbers, known.ids, beside.categories, beside.numbers)  # fmt: skip
@@ -65,16 +67,19 @@ class Data:
 
     @cached_property
     def shares(self) -> NDArray[np.float32]:
-        """The share of each item in the training events, (items,). An item without events counts half an event."""
+        """The share of each item in the training events, (items,).
+
+        An item without training events counts as half an event.
+        """
         counts = popularity(self.log, self.split).counts
         return (np.maximum(counts, 0.5) / max(counts.sum(), 1)).astype(np.float32)
 
 
 def open_data(root: Path, cell: BehaviorCell) -> Data:
-    """Read the data of a cell of the workspace ``root``.
+    """Read the data of a cell from the workspace ``root``.
 
-    Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the batch is larger than
-    the data.
+    Raises PlannerError if a folder has no events, if its files cannot be read or split, or if the log has fewer
+    training windows than the batch.
     """
     log = make(cell.world) if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = SPLITS[cell.split](log)

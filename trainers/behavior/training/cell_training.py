@@ -32,21 +32,23 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, memory_of, set_determinism, warm_cosine, whole_batches
 
 POINTS = 200
-"""Number of progress reports of a cell."""
+"""Number of progress reports of a cell. They are evenly spaced over its training steps."""
 TAIL = 100
-"""Number of last steps whose mean loss is the training loss, by which learning rates are chosen (behavioural, App. D).
+"""Number of last steps of a stage whose mean loss is the training loss. Learning rates are chosen by this loss
+(behavioural, App. D).
 """
 
 
 class Diverged(CellError):
-    """A loss that is not finite."""
+    """Raised if a loss or a weight is not finite."""
 
 
 def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
-    """Train and evaluate a cell of the workspace ``root``. Returns the actual N, p_e, p, s, D, U, C and all metrics.
+    """Train and evaluate a cell of the workspace ``root``. Return the measured values by name.
 
-    Raises CellError if a cell or a catalogue exceeds the memory, and PlannerError if there are more negatives than
-    items or if a log cannot be read or split.
+    They are N, p_e, p, s, D, U and C of the trained model, and all metrics. Raises CellError if the cell or its
+    catalogue needs more memory than there is, and PlannerError if it has more negatives than items or if its log cannot
+    be read or split.
     """
     if (known := facts_of(root, cell)) is not None:
         check_catalogue(cell, known, memory_of(stream.device))
@@ -77,7 +79,10 @@ def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, fl
 
 
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train both parts in stage 1, or load the result of stage 1 that another cell saved for stage 2."""
+    """Train both parts of the model in stage 1, unless the result for this cell is stored.
+
+    Only a stage 2 cell loads or stores a result of stage 1, so that the stage 2 cells of a sweep share it.
+    """
     cell = trainer.cell
     place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
     if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
@@ -93,9 +98,10 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunCon
 
 
 def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
-    """Train the stage at every learning rate of the cell from the same state. Keeps the smallest training loss.
+    """Train the current stage once per learning rate of the cell, each time from the same state.
 
-    Raises CellError if the training diverges at every rate.
+    The trainer then has the state of the run with the smallest training loss. Raises CellError if the training diverges
+    at every rate.
     """
     rates = trainer.cell.tried_rates
     while len(tried := trainer.state.tried) < len(rates):
@@ -121,7 +127,7 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> N
 
 
 def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunContext) -> None:
-    """Train until the stage has the number of steps in ``steps`` (of both stages). Raises Diverged."""
+    """Train the current stage until its number of steps in ``steps`` (stage 1, stage 2) is reached. Raises Diverged."""
     cell, stage = trainer.cell, trainer.state.stage
     tries = len(cell.tried_rates)
     total = steps[stage - 1]
@@ -153,7 +159,10 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunC
 
 
 def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
-    """Return the mean losses of the last steps and the events of the stage, and update the tails of its losses."""
+    """Return the mean losses since the last report and the number of events and steps of the stage.
+
+    The losses of the last ``TAIL`` steps are kept in the trainer. Raises Diverged if a loss is not finite.
+    """
     losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
     trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
     if "in_batch" in losses:
@@ -168,7 +177,10 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
 
 
 def _check_weights(trainer: Trainer) -> None:
-    """Check that all weights are finite, which the loss before the step does not show. Raises Diverged if not."""
+    """Check that all weights are finite. Raises Diverged if not.
+
+    The loss of a step is computed before its weights change, so it does not show weights that this step made infinite.
+    """
     if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
         raise Diverged(
             f"The training diverged after {trainer.state.updates:,} training steps: use a smaller learning rate."
@@ -176,13 +188,13 @@ def _check_weights(trainer: Trainer) -> None:
 
 
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
-    """Yield the windows of the steps from number ``first`` on."""
+    """Yield the indices of the training windows of each step, from step number ``first`` up to ``total``."""
     cell = trainer.cell
     return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
 
 
 def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, float]:
-    """Return the metrics of a finished cell, and its sizes and compute."""
+    """Return the metrics, the sizes and the compute of a finished cell by name."""
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
     known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)

@@ -1,4 +1,4 @@
-"""The model of a cell with its batches and optimiser: training steps of both stages, and checkpoints."""
+"""Trainer of a cell: its model, optimiser and batches, the training steps of both stages, and checkpoints."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ from isoplan.trainers.cell import CellError
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Concatenated sequences of ``lengths`` (S,) positions, P in total.
+    """The sequences of one training step, one after the other, with P positions in total.
 
-    Each position reads an item and predicts the next. ``items`` (I,) are the distinct items of the batch in rising
-    order. ``inputs`` (P,) are indices of ``items``. ``candidates`` (M,) are the indices of those that are the target of
-    any position, and ``targets`` (P,) are indices of ``candidates``. ``events`` (P,) are the events of the log that are
+    ``lengths`` (S,) is the number of positions of each sequence. Each position reads one event and predicts the item of
+    the next event. ``items`` (I,) are the distinct items of the batch in rising order. ``inputs`` (P,) are indices into
+    ``items``. ``candidates`` (M,) are the indices into ``items`` of the items that are the target of any position, and
+    ``targets`` (P,) are indices into ``candidates``. ``events`` (P,) are the indices in the log of the events that are
     read.
     """
 
@@ -54,14 +55,17 @@ class Batch:
 
     @property
     def positions(self) -> int:
-        """The number of events that the step trains on."""
+        """The number of positions, which is the number of events that the step trains on."""
         return len(self.inputs)
 
 
 def batch_of(
     inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints, events: NDArray[np.integer]
 ) -> Batch:
-    """Return the batch in which position p reads event ``events[p]`` of ``inputs[p]`` and predicts ``targets[p]``."""
+    """Return the batch in which position p reads the event ``events[p]`` with the item ``inputs[p]``.
+
+    Position p predicts the item ``targets[p]``. All three arrays are (P,).
+    """
     if not len(inputs) == len(targets) == len(events) == lengths.sum():
         raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
     items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
@@ -72,10 +76,12 @@ def batch_of(
 
 @dataclass(frozen=True)
 class State:
-    """Progress of a cell: its stage, the steps, events and FLOPs (C) of the stage, and ``before`` those of stage 1.
+    """Progress of a cell.
 
-    ``tried`` are training losses at the learning rates that the stage has completed, in order. ``rate`` is the selected
-    rate, 0 until it is known.
+    ``stage`` is the current stage, and ``updates``, ``events`` and ``flops`` (C) are the steps, events and FLOPs of
+    this stage so far. ``before`` has these three numbers for stage 1 while stage 2 runs. ``tried`` are the training
+    losses at the learning rates that are completed in this stage, in order. ``rate`` is the selected learning rate, or
+    0 before the first rate is completed.
     """
 
     stage: int = 1
@@ -88,7 +94,10 @@ class State:
 
 
 class Trainer:
-    """The state on which the next step depends. ``kept`` are earlier states to restore, by name."""
+    """Everything on which the next training step depends.
+
+    ``kept`` are earlier states by name, which can be restored.
+    """
 
     def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
         torch.manual_seed(cell.seed)
@@ -110,18 +119,19 @@ class Trainer:
 
     @property
     def regime(self) -> Regime:
-        """The candidates of the evaluation: those of a batch in stage 1, the whole catalogue in stage 2."""
+        """The candidates of the evaluation: in stage 1 those of a batch (``local``), in stage 2 all (``full``)."""
         return "local" if self.cell.stage == 1 else "full"
 
     @property
     def negatives(self) -> int:
-        """The number of items drawn at each step. It is 0 in stage 1 of a stage 2 cell, so that a sweep of K
-        shares it.
+        """The number of items drawn at each step.
+
+        It is 0 while a stage 2 cell trains its stage 1, so that all cells of a sweep of K share one stage 1.
         """
         return self.cell.negatives if self.state.stage == self.cell.stage else 0
 
     def freeze(self) -> None:
-        """Begin stage 2: cache the embeddings of the whole catalogue, and train only the contextualiser."""
+        """Begin stage 2: cache the embeddings of the whole catalogue, and from now on train only the contextualiser."""
         if self.state.stage == 1:
             before = (self.state.updates, self.state.events, self.state.flops)
             self.state, self.tail, self.tail_in_batch = State(2, before=before), [], []
@@ -130,7 +140,7 @@ class Trainer:
         self.optimiser = self._optimiser()
 
     def embeddings(self) -> Tensor:
-        """Return the embeddings (items, h) of all items, from the cache of stage 2 or the current embedder."""
+        """Return the embeddings (items, h) of all items, from the cache of stage 2 or from the current embedder."""
         if self.cache is not None:
             return self.cache
         self.model.eval()
@@ -140,11 +150,14 @@ class Trainer:
         return vectors
 
     def autocast(self) -> torch.autocast:
-        """Return the autocast context: bf16 on a GPU."""
+        """Return the autocast context: bf16 on a GPU, none on a CPU."""
         return torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu)
 
     def update(self, chosen: Ints, rate: float) -> dict[str, Tensor]:
-        """Take one step of AdamW on the ``chosen`` windows. Returns the loss before it, and its parts by name."""
+        """Take one step of AdamW on the windows ``chosen`` with the learning rate ``rate``.
+
+        Returns the loss before the step, under the name ``train``, and its parts by name.
+        """
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         batch = self.batch(chosen)
@@ -160,21 +173,26 @@ class Trainer:
         return {"train": losses.total.detach(), **{name: part.detach() for name, part in losses.parts.items()}}
 
     def batch(self, chosen: Ints) -> Batch:
-        """Return the batch of the ``chosen`` windows of the training set."""
+        """Return the batch of the training windows with the indices ``chosen``."""
         packed = pack(self.data.train, chosen)
         items = self.data.log.items
         return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
 
     def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
-        """Return queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with their item embeddings
-        ``items``.
+        """Return the query (P, h) at each position of some sequences.
+
+        ``items`` (P, h) are the embeddings of the items that are read, ``events`` (P,) the indices of their events in
+        the log, and ``lengths`` (S,) the number of positions of each sequence.
         """
         read = self.model.embedder.beside(items, *self.data.beside.take(events))
         vectors: Tensor = self.model.context(read, lengths)
         return vectors
 
     def keep(self, name: str) -> None:
-        """Save the current state under ``name`` for ``go_back``. Checkpoints include it."""
+        """Save the current state under ``name``, so that ``go_back`` can restore it.
+
+        Checkpoints include the saved states.
+        """
         self.kept[name] = deepcopy({**self._whole(), "rng": training_loop.random_state(self.device)})
 
     def go_back(self, name: str) -> None:
@@ -183,11 +201,11 @@ class Trainer:
         training_loop.set_random_state(self.kept[name]["rng"], self.device)
 
     def save(self, place: Path) -> None:
-        """Save the state on which the next step depends, and the kept states."""
+        """Write a checkpoint to ``place``: the current state, and the states that ``keep`` saved."""
         training_loop.save_checkpoint(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
-        """Load a checkpoint. Raises CellError if it cannot be read or has other data."""
+        """Load a checkpoint. Raises CellError if it cannot be read or was written for another log."""
         with training_loop.read_checkpoint(place, self.device) as found:
             if found["data"] != self.data.fingerprint:
                 raise CellError("the log has changed since")
@@ -209,9 +227,9 @@ class Trainer:
         self.optimiser.load_state_dict(found["optimiser"])
 
     def _losses(self, batch: Batch) -> tuple[Losses, Drawn]:
-        """Return the losses and the drawn items.
+        """Return the losses of a batch and the drawn items.
 
-        Stage 1 embeds the distinct items of the batch and the drawn ones; stage 2 reads all from the cache.
+        Stage 1 embeds the distinct items of the batch and the drawn items. Stage 2 reads all embeddings from the cache.
         """
         wanted, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
         drawn = draw(self.data.facts.items, self.negatives, wanted, own, self._random())
@@ -231,21 +249,24 @@ class Trainer:
         return sampled(queries, table, places(wanted), own, placed, how, log_q, self.chunk), drawn
 
     def _table(self, batch: Batch, drawn: Drawn) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """Return the embeddings of all items of a step, and a function from items to rows."""
+        """Return the embeddings of all items of a step, and a function that maps items to rows of these embeddings."""
         if self.cache is not None:
             return self.cache, lambda items: items
         rows = np.union1d(batch.items, drawn.items.cpu().numpy())
         return self.model.embedder(self.data.known.take(rows)), partial(torch.bucketize, boundaries=self._there(rows))
 
     def _random(self) -> torch.Generator:
-        """Return the random generator of one step, independent of earlier draws."""
+        """Return a random generator for the next step.
+
+        It depends only on the seed, the stage and the number of the step.
+        """
         seed = np.random.SeedSequence([self.cell.seed, self.state.stage, self.state.updates]).generate_state(
             1, np.uint64
         )
         return torch.Generator(self.device).manual_seed(int(seed[0] >> np.uint64(1)))
 
     def _C(self, batch: Batch, drawn: Drawn) -> float:
-        """Return the FLOPs of a step as the family counts them: stage 1 embeds every event and every drawn item."""
+        """Return C of a step in FLOPs. In stage 1, every event and every drawn item counts as embedded."""
         unique = len(batch.candidates)
         if self.cache is not None:
             return stage2_flops(self.shape, batch.lengths, unique, self.negatives)

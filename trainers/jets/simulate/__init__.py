@@ -1,7 +1,7 @@
-"""Jets of the ten JetClass classes from Pythia and FastJet, with the branches of JetClass.
+"""Jets of the ten JetClass classes, simulated with Pythia and FastJet, with the branches of JetClass.
 
-Nothing here is imported until jets are simulated: Pythia, FastJet, Awkward Array and uproot belong to the extra
-``jets``, which ``need_extra`` checks.
+This module imports none of the packages that it needs. Pythia, FastJet, Awkward Array and uproot belong to the extra
+``jets`` of the installation, and ``need_extra`` checks whether they are installed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PACKAGES = ("pythia8mc", "fastjet", "awkward", "vector", "uproot")
 
 
 def need_extra() -> None:
-    """Check that the packages of the extra are installed. Raises PlannerError with one sentence if not."""
+    """Check that the packages of the extra ``jets`` are installed. Raises PlannerError with one sentence if not."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise PlannerError(

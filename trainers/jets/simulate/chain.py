@@ -1,7 +1,7 @@
-"""Simulation of jets with the branches of JetClass from a class and a seed.
+"""Simulation of jets of one class from a seed, with the branches of JetClass.
 
-FastJet finds the jets (anti-kt) with soft drop and N-subjettiness. A jet is one of its class if it contains a whole
-decay.
+FastJet finds the jets (anti-kt) and computes soft drop and N-subjettiness. A jet is one of its class if it contains all
+visible products of one decay.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, P
 from isoplan.trainers.jets.simulate.processes import ETA, PROCESSES, PT, RADIUS, Process
 
 LEAST_BATCH, BATCH = 16, 128
-"""Minimum and maximum number of events per batch of Pythia. Larger batches need memory and save no time."""
+"""Minimum and maximum number of events per batch of Pythia. Larger batches need more memory and save no time."""
 PATIENCE = 3000
-"""Number of events without any jet after which a class counts as one without jets."""
+"""If the first events of a class, as many as this, give no jet at all, the simulation ends with an error."""
 
 
 def make_jets(
@@ -39,10 +39,10 @@ def make_jets(
 ) -> ak.Array:
     """Return ``n`` jets of the class ``kind``.
 
-    The result is a record array with the branches of JetClass and ``aux_*`` of their partons. The jets depend only on
-    class, ``seed`` and ``chunk``, and a smaller ``n`` gives the first of them. Two chunks of a seed share no events.
-    After every batch ``said`` is called with the number of jets, and ``stop`` is checked. Raises Stopped, and
-    PlannerError for an unknown class or one without jets.
+    The result is a record array with the branches of JetClass, including the branches ``aux_*`` of the decayed
+    particles. The jets depend only on the class, ``seed`` and ``chunk``. A smaller ``n`` gives the first of the same
+    jets. Two chunks of a seed share no events. After every batch, ``said`` is called with the number of jets, and
+    ``stop`` is checked. Raises Stopped, and PlannerError for an unknown class or one without jets.
     """
     if kind not in PROCESSES:
         raise PlannerError(f"There is no class {kind!r} of jets: use {', '.join(NAMES)}.")
@@ -68,13 +68,17 @@ def make_jets(
 
 
 def _batch(wanted: int, jets: int, events: int) -> int:
-    """Estimate the number of events that give the ``wanted`` jets, from the rate so far, within the batch limits."""
+    """Return the number of events of the next batch.
+
+    It is estimated from the rate of jets per event so far, such that the batch gives the ``wanted`` jets. It is within
+    the batch limits.
+    """
     expected = wanted * events / jets if jets else 4 * wanted + events
     return int(np.clip(np.ceil(1.1 * expected), LEAST_BATCH, BATCH))
 
 
 def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str, noise: detector.Noise) -> ak.Array:
-    """Return the jets of the class in these events, with all branches."""
+    """Return the jets of the class ``kind`` in these events, with all branches of JetClass."""
     seen, jets, parents = select(generator, events, process, noise)
     return branches(seen, jets, kind, parents)
 
@@ -82,7 +86,7 @@ def jets_of(generator: Generator, events: ak.Array, process: Process, kind: str,
 def select(
     generator: Generator, events: ak.Array, process: Process, noise: detector.Noise
 ) -> tuple[Seen, Jets, dict[str, Floats]]:
-    """Return the reconstructed particles of these events, the jets of the class, and the decayed particles."""
+    """Return the reconstructed particles of these events, the jets of the class, and the decayed particle of each."""
     columns = Columns(events)
     seen = detector.detect(particles(columns, generator.charges), noise)
     decays = partons(columns, process.parent)
@@ -101,7 +105,7 @@ def empty(kind: str) -> ak.Array:
 
 
 def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> ak.Array:
-    """Return jets with JetClass's branches: up to 128 particles by falling pT, in single precision."""
+    """Return jets with the branches of JetClass: at most 128 particles each, by falling pT, in single precision."""
     pt = ak.unflatten(np.hypot(seen.px, seen.py)[_flat(jets.rows)], ak.num(jets.rows))
     rows = jets.rows[ak.argsort(pt, ascending=False, stable=True)][:, :MOST_PARTICLES]
     many = ak.to_numpy(ak.num(rows))
@@ -123,7 +127,10 @@ def branches(seen: Seen, jets: Jets, kind: str, parents: dict[str, Floats]) -> a
 
 
 def _parts(seen: Seen, jets: Jets, rows: Ints, many: Ints) -> dict[str, Floats]:
-    """Return the branches of all particles of all jets as flat arrays."""
+    """Return the branches ``part_*`` for the particles ``rows`` of all jets, as flat arrays.
+
+    ``many`` (jets,) is the number of particles of each jet.
+    """
     eta = np.arcsinh(seen.pz[rows] / np.hypot(seen.px[rows], seen.py[rows]))
     phi = np.arctan2(seen.py[rows], seen.px[rows])
     side = np.where(jets.eta >= 0, 1.0, -1.0)
@@ -153,9 +160,9 @@ def _flat(rows: ak.Array) -> Ints:
     return np.asarray(ak.to_numpy(ak.flatten(rows)), np.int64)
 
 
-fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # the banner would go to standard output
+fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # otherwise the banner goes to standard output
 ANTI_KT = fastjet.JetDefinition(fastjet.antikt_algorithm, RADIUS)
-# Recluster all particles of a jet: the radius is larger than any distance between them.
+# Cambridge/Aachen clusters all particles of a jet again. The radius is larger than any distance between them.
 CAMBRIDGE = fastjet.JetDefinition(fastjet.cambridge_algorithm, 100.0)
 Z_CUT, BETA = 0.1, 0.0
 AXES = (1, 2, 3, 4)
@@ -163,9 +170,9 @@ AXES = (1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class Jets:
-    """Jets in the window of transverse momentum and pseudorapidity, by event.
+    """Jets in the window of transverse momentum and pseudorapidity, sorted by event.
 
-    ``rows`` (jets * var) are the indices of their particles in ``Seen``. Momenta are in GeV.
+    ``rows`` (jets * var) are the indices of the particles of each jet in ``Seen``. Momenta and energies are in GeV.
     """
 
     event: Ints
@@ -182,22 +189,22 @@ class Jets:
 
     @property
     def eta(self) -> Floats:
-        """The pseudorapidity of the axis."""
+        """The pseudorapidity of the jet axis."""
         return np.arcsinh(self.pz / self.pt)
 
     @property
     def phi(self) -> Floats:
-        """The azimuth of the axis, from -pi to pi."""
+        """The azimuth of the jet axis, from -pi to pi."""
         return np.arctan2(self.py, self.px)
 
     def __getitem__(self, kept: NDArray[np.bool_]) -> Jets:
-        """Return the jets that are ``kept``."""
+        """Return the jets for which ``kept`` (jets,) is True."""
         px, py, pz, energy = (column[kept] for column in (self.px, self.py, self.pz, self.energy))
         return Jets(self.event[kept], px, py, pz, energy, self.rows[kept])
 
 
 def find_jets(seen: Seen) -> Jets:
-    """Return the anti-kt jets within the window."""
+    """Return the anti-kt jets of all events in ``seen`` within the window of pT and pseudorapidity."""
     counts = np.bincount(seen.event, minlength=seen.events)
     full = np.flatnonzero(counts)  # FastJet gives no result for an event without particles
     starts = (np.cumsum(counts) - counts)[full]
@@ -212,9 +219,9 @@ def find_jets(seen: Seen) -> Jets:
 
 
 def substructure(seen: Seen, jets: Jets) -> tuple[Floats, Floats]:
-    """Return the soft-drop mass in GeV (z_cut 0.1, beta 0) and the N-subjettiness (jets, 4).
+    """Return the soft-drop mass in GeV (jets,), with z_cut 0.1 and beta 0, and the N-subjettiness (jets, 4).
 
-    N-subjettiness uses beta 1 and one-pass kt axes.
+    N-subjettiness is computed for N = 1 to 4 with beta 1 and one-pass kt axes.
     """
     if len(jets.event) == 0:
         return np.zeros(0), np.zeros((0, len(AXES)))
@@ -230,14 +237,15 @@ def _momenta(seen: Seen) -> ak.Array:
 
 
 def turn(phi: Floats) -> Floats:
-    """Return angles between -pi and pi."""
+    """Return the angles ``phi`` shifted by multiples of 2 pi to between -pi and pi."""
     return (phi + np.pi) % (2 * np.pi) - np.pi
 
 
 def match(jets: Jets, partons: Partons, visible: int) -> Ints:
-    """Return for each jet the decay whose ``visible`` products all lie within 0.8 of its axis, or -1.
+    """Return, for each jet, the index of the decay that it contains, or -1.
 
-    Decays with another number of visible products match no jet. Of two decays in one jet the first counts.
+    A jet contains a decay if all its visible products are within 0.8 of the jet axis. Decays whose number of visible
+    products is not ``visible`` are ignored. If a jet contains two decays, the first is returned.
     """
     of = np.searchsorted(partons.event, jets.event, "left"), np.searchsorted(partons.event, jets.event, "right")
     many = of[1] - of[0]

@@ -1,14 +1,14 @@
-"""A fast simplified detector simulation: tracks and calorimeter cells from an event's particles.
+"""A fast simplified detector simulation: tracks and calorimeter cells from the particles of an event.
 
-Resolutions, efficiencies and cells are those of the CMS card of Delphes 3 (arXiv:1307.6346), rounded. Particle flow is
-in its simplest form. There is no magnetic bending before the calorimeter, no shower across several cells, and no
-pile-up. ``docs/jets.md`` explains each number.
+Resolutions, efficiencies and cell sizes are those of the CMS card of Delphes 3 (arXiv:1307.6346), rounded. Particle
+flow is in its simplest form. There is no magnetic bending before the calorimeter, no shower across several cells, and
+no pile-up. ``docs/jets.md`` explains each number.
 
-- A charged particle leaves a track with the probability ``_efficiency``, if it was produced inside the tracker; its
-  momentum is smeared, its direction is not.
-- Energy is deposited in cells: that of photons and electrons in small ones (electromagnetic), of all hadrons in large
-  ones (hadronic). A cell's energy is smeared, the energy of the tracks that point to it is subtracted, and the rest
-  becomes a photon or a neutral hadron if it is significant.
+- A charged particle leaves a track with the probability ``_efficiency`` if it was produced inside the tracker. The
+  momentum of the track is smeared; its direction is exact.
+- Energy is deposited in cells: that of photons and electrons in small cells (electromagnetic), and that of all hadrons
+  in large cells (hadronic). The energy of a cell is smeared, and the energy of the tracks that point to the cell is
+  subtracted. If the rest is significant, it becomes a photon or a neutral hadron.
 - Impact parameters are those of the helix through the production vertex, smeared by their errors.
 """
 
@@ -27,26 +27,29 @@ from isoplan.trainers.jets.simulate.generate import Particles
 FIELD = 3.8
 """Magnetic field in tesla."""
 BEND = 2.998e-4 * FIELD
-"""Bending constant in GeV/mm: a particle of transverse momentum pT has the radius pT / BEND."""
+"""Bending constant in GeV/mm: the track of a particle with transverse momentum pT has the radius pT / BEND."""
 TRACKER_ETA, TRACKER_RADIUS, TRACKER_LENGTH = 2.5, 1290.0, 3000.0
-"""Maximum pseudorapidity of tracks, and radius and length of the tracker in mm."""
+"""Maximum absolute pseudorapidity of tracks, and the radius and the length of the tracker in mm."""
 BORN_RADIUS = 250.0
-"""Distance from the beam in mm beyond which a produced particle leaves too few hits for a track."""
+"""Maximum distance from the beam in mm at which a particle with a track is produced. Farther out, it leaves too few
+hits.
+"""
 SOFTEST_TRACK = 1.0
 """Minimum pT of tracks in GeV."""
 PION = 0.13957
 MASSES = {11: 0.000511, 13: 0.10566}
 
 CHARGED, NEUTRAL, PHOTON, ELECTRON, MUON = range(5)
-"""Kinds of reconstructed particles, in the order of JetClass's flags."""
+"""Kinds of reconstructed particles, in the order of the flags of JetClass."""
 
 
 @dataclass(frozen=True)
 class Calorimeter:
-    """Cells of ``size`` in pseudorapidity and azimuth (twice that beyond ``wide``), with their energy resolution.
+    """Calorimeter cells and their energy resolution.
 
-    sigma^2 = (constant E)^2 + stochastic^2 E + noise^2, in GeV. The rest of a cell counts if it is above ``least`` GeV
-    and above ``significance`` sigma.
+    A cell has the width ``size`` in pseudorapidity and in azimuth, and twice this width at absolute pseudorapidities
+    above ``wide``. With E in GeV, sigma^2 = (constant E)^2 + stochastic^2 E + noise^2. The rest of a cell (its energy
+    without that of tracks) counts if it is above ``least`` GeV and above ``significance`` sigma.
     """
 
     size: float
@@ -58,18 +61,18 @@ class Calorimeter:
     significance: float
 
     def sigma(self, energy: Floats) -> Floats:
-        """Return the error of a cell's ``energy``, in GeV."""
+        """Return the standard error sigma of the ``energy`` of a cell, both in GeV."""
         return np.sqrt((self.constant * energy) ** 2 + self.stochastic**2 * energy + self.noise**2)
 
 
-# Cells have the width of showers, so two photons in one cell cannot be separated.
+# Cells have about the width of showers, so two photons in one cell are not separated.
 ELECTROMAGNETIC = Calorimeter(np.pi / 90, 9.0, 0.008, 0.11, 0.4, 1.0, 2.0)
 HADRONIC = Calorimeter(np.pi / 36, 1.65, 0.05, 1.0, 0.5, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Random generators, one per effect, so that results do not depend on the batches of events."""
+    """Random generators, one per effect, so that results do not depend on how events are divided into batches."""
 
     track: Rng
     momentum: Rng
@@ -82,16 +85,16 @@ class Noise:
 
     @classmethod
     def of(cls, seed: SeedSequence) -> Noise:
-        """Return the generators of a seed."""
+        """Return the generators that derive from one seed."""
         return cls(*(default_rng(child) for child in seed.spawn(8)))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Reconstructed particles of ``events`` events, one row each, by event.
+    """Reconstructed particles of ``events`` events, one row per particle, sorted by event.
 
-    Momenta are in GeV; impact parameters and their errors are in mm, 0 without a track. ``kind`` is one of the
-    constants above.
+    Momenta and energies are in GeV. Impact parameters and their errors are in mm, and 0 for a particle without a track.
+    ``kind`` is one of the constants ``CHARGED`` to ``MUON``.
     """
 
     events: int
@@ -109,7 +112,7 @@ class Seen:
 
 
 def detect(made: Particles, noise: Noise) -> Seen:
-    """Return the reconstruction of the particles."""
+    """Return the reconstructed particles of the generated particles ``made``."""
     charge = made.charge
     pt, kind = np.hypot(made.px, made.py), _kinds(made.pid, charge)
     eta, phi = np.arcsinh(made.pz / pt), np.arctan2(made.py, made.px)
@@ -136,7 +139,9 @@ def detect(made: Particles, noise: Noise) -> Seen:
 
 
 Rows = tuple[Ints, Floats, Ints]
-"""Event indices; (9, rows) of px, py, pz, energy, charge, d0, its error, dz, its error; kinds."""
+"""The event of each row; an array (9, rows) of px, py, pz, energy, charge, d0, its error, dz, its error; the kind of
+each row.
+"""
 
 
 def _kinds(pid: Ints, charge: Floats) -> Ints:
@@ -148,7 +153,7 @@ def _kinds(pid: Ints, charge: Floats) -> Ints:
 
 
 def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """Return the probability of a track; 0 for neutral particles."""
+    """Return the probability that a particle leaves a track, which is 0 for neutral particles."""
     soft, central = pt < 1.0, eta < 1.5
     hadron = np.where(central, np.where(soft, 0.70, 0.95), np.where(soft, 0.60, 0.85))
     electron = np.where(central, np.where(soft, 0.73, 0.95), np.where(soft, 0.50, 0.85))
@@ -158,7 +163,7 @@ def _efficiency(pt: Floats, eta: Floats, kind: Ints) -> Floats:
 
 
 def _spread(pt: Floats, eta: Floats, kind: Ints) -> Floats:
-    """Return the relative error of pT: multiple scattering, and a curvature term proportional to pT."""
+    """Return the relative standard error of pT: multiple scattering, and a curvature term proportional to pT."""
     region = np.digitize(eta, (0.5, 1.5))
     flat = np.array([0.010, 0.015, 0.025])[region]
     rising = np.array([1.5e-4, 2.5e-4, 5.5e-4])[region]
@@ -188,7 +193,10 @@ def _tracks(
 
 
 def errors(pt: Floats, eta: Floats) -> tuple[Floats, Floats]:
-    """Return the errors of both impact parameters in mm: hit resolution, and scattering that falls with momentum."""
+    """Return the standard errors of the impact parameters d0 and dz in mm.
+
+    They have a term for the resolution of hits, and one for multiple scattering that falls with pT.
+    """
     long = np.cosh(eta)
     return np.hypot(0.012, 0.075 * np.sqrt(long) / pt), np.hypot(0.025, 0.090 * long**1.5 / pt)
 
@@ -196,15 +204,16 @@ def errors(pt: Floats, eta: Floats) -> tuple[Floats, Floats]:
 def impact(
     x: Floats, y: Floats, z: Floats, pt: Floats, eta: Floats, phi: Floats, charge: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the transverse and longitudinal impact parameter in mm of helices through (x, y, z).
+    """Return the transverse and longitudinal impact parameter in mm of helices through the points (x, y, z).
 
-    They are relative to the collision at the origin. The sign is that of (x p_y - y p_x) at the closest approach in the
-    transverse plane, as in Delphes. ``charge`` 0 gives straight lines.
+    They are relative to the collision at the origin. The sign is that of (x p_y - y p_x) at the point of closest
+    approach in the transverse plane, as in Delphes. If ``charge`` is 0, the particle moves on a straight line.
     """
     along, across = x * np.cos(phi) + y * np.sin(phi), x * np.sin(phi) - y * np.cos(phi)
     with np.errstate(divide="ignore"):
         curvature = BEND * charge / pt
-    # |c| - |R| for centre c and signed radius R, without a difference of large numbers.
+    # d0 = |c| - |R| for the centre c and the signed radius R of the circle, written without a difference of large
+    # numbers.
     away = curvature * (x**2 + y**2) + 2 * across
     d0 = away / (1 + np.sqrt(np.maximum(1 + curvature * away, 0.0)))
     turn = np.arctan2(curvature * along, 1 + curvature * across)
@@ -222,13 +231,17 @@ def _cells(
     rngs: tuple[Rng, Rng],
     left: int,
 ) -> Rows:
-    """Return the rest of the cells that contain ``energy``, after subtraction of the track energy ``taken``."""
+    """Return what remains of the energy of each cell, as reconstructed particles of the kind ``left``.
+
+    Particles with ``energy`` are in the cells at ``eta`` and ``phi``. The energy ``taken`` of their tracks is
+    subtracted.
+    """
     key = _cell(cells, event, eta, phi)
     unique, number = np.unique(key, return_inverse=True)
     total, tracks = (np.bincount(number, of, len(unique)).astype(float) for of in (energy, taken))
     sigma = cells.sigma(total)
     rest = total + sigma * rngs[0].standard_normal(len(unique)) - tracks
-    # Use a random position in the cell. Centres of cells would form a grid that no real detector has.
+    # Use a random position in the cell. The centres of cells would form a grid that no real detector has.
     event, at_eta, at_phi = _place(cells, unique, rngs[1].random((len(unique), 2)))
     kept = rest > np.maximum(cells.least, cells.significance * sigma)
     event, at_eta, at_phi, rest = event[kept], at_eta[kept], at_phi[kept], rest[kept]
@@ -239,11 +252,11 @@ def _cells(
 
 
 ROWS = 1024
-"""Upper limit of the rows of cells of any calorimeter here, in either direction."""
+"""Upper limit of the number of cells of a calorimeter along pseudorapidity and along azimuth."""
 
 
 def _cell(cells: Calorimeter, event: Ints, eta: Floats, phi: Floats) -> Ints:
-    """Return a unique number of event and cell, ordered by event."""
+    """Return a number that is unique for the event and the cell, and increases with the event."""
     wide = np.abs(eta) >= cells.wide
     size = np.where(wide, 2 * cells.size, cells.size)
     along = np.floor(eta / size).astype(np.int64) + ROWS // 2
@@ -252,9 +265,9 @@ def _cell(cells: Calorimeter, event: Ints, eta: Floats, phi: Floats) -> Ints:
 
 
 def _place(cells: Calorimeter, number: Ints, share: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return event, pseudorapidity and azimuth from a number of ``_cell``.
+    """Return the event, the pseudorapidity and the azimuth for a ``number`` from ``_cell``.
 
-    The position in the cell is ``share`` (rows, 2).
+    ``share`` (rows, 2) is the position in the cell along both directions, as a fraction of its width.
     """
     rest, around = np.divmod(number, ROWS)
     rest, along = np.divmod(rest, ROWS)

@@ -1,4 +1,4 @@
-"""Pythia with a seed, and its events as flat columns, event after event."""
+"""Pythia with a seed, and its events as flat columns: the particles of all events, one event after the other."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
 
 SEEDS = 900_000_000
-"""Largest seed of Pythia. Seeds start at 1; each gives a different sequence."""
+"""Largest seed of Pythia. Seeds start at 1, and each seed gives a different sequence of events."""
 FARTHEST = 3.2
-"""Maximum pseudorapidity of particles. Others cannot be in a jet whose axis is within 2."""
+"""Maximum absolute pseudorapidity of particles. Others cannot be in a jet whose axis is within 2."""
 
 BOUNDS = Bounds()
 
 
 @dataclass(frozen=True)
 class Particles:
-    """Stable visible particles of ``events`` events, one row each, by event.
+    """Stable visible particles of ``events`` events, one row per particle, sorted by event.
 
-    Momenta are in GeV, production vertices ``x, y, z`` in mm, ``pid`` are the codes of the Particle Data Group, and
-    charges are in units of e.
+    Momenta and energies are in GeV, production vertices ``x``, ``y`` and ``z`` in mm, and charges in units of e.
+    ``pid`` are the codes of the Particle Data Group.
     """
 
     events: int
@@ -47,10 +47,10 @@ class Particles:
 
 @dataclass(frozen=True)
 class Partons:
-    """Visible products of the decays that define jets, by event. ``parent`` is the index of the decay.
+    """Visible products of the decays that define jets, one row per product, sorted by event.
 
-    ``pid`` is that of the product. ``parents`` are the decayed particles, by index: columns ``pid``, ``pt`` in GeV,
-    ``eta`` and ``phi``.
+    ``parent`` is the index of the decay of each product, and ``pid`` the code of the product. ``parents`` are the
+    decayed particles by this index, as columns ``pid``, ``pt`` in GeV, ``eta`` and ``phi``.
     """
 
     event: Ints
@@ -62,10 +62,10 @@ class Partons:
 
 
 class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
-    """Rejection of events that cannot give a jet of the class, at a small fraction of the cost of a full event.
+    """Hook of Pythia that rejects events that cannot give a jet of the class, which saves most of their computing time.
 
-    First it rejects hard processes with another number of neutrinos. Then, when the shower has evolved to ``SCALE``, it
-    rejects events in which no jet candidate has the pT and the direction of a jet within the window.
+    First it rejects hard processes with the wrong number of neutrinos. Then, when the shower has evolved to ``SCALE``,
+    it rejects events in which no jet candidate has the pT and the direction of a jet within the window.
     """
 
     def __init__(self, process: Process, bounds: Bounds) -> None:
@@ -100,13 +100,13 @@ class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
 
 
 def _latest(event: Any, made: int) -> Hope:
-    """Return pT and pseudorapidity of the particle ``made`` of the hard process, with all recoil so far."""
+    """Return pT and pseudorapidity of the particle ``made`` of the hard process, after all recoil so far."""
     one = event[event[made].iBotCopyId()]
     return one.pT(), one.eta()
 
 
 def _hardest(event: Any) -> Hope:
-    """Return the pT of the partons around the hardest one, and its pseudorapidity."""
+    """Return the sum of the pT of all partons around the hardest one, and the pseudorapidity of the hardest one."""
     partons = [event[i] for i in range(event.size()) if event[i].isFinal() and event[i].isParton()]
     polar = [(one.pT(), one.eta(), one.phi()) for one in partons]
     _, eta, phi = max(polar, default=(0.0, 0.0, 0.0))
@@ -131,23 +131,23 @@ class Generator:
             raise PlannerError("Pythia could not start with the settings of this class: see what it printed above.")
 
     def batch(self, n: int) -> ak.Array:
-        """Return the next ``n`` events, or fewer if Pythia failed for some."""
+        """Return the next ``n`` events, or fewer if Pythia failed for some of them."""
         return self._pythia.nextBatch(n)
 
     @property
     def hopes(self) -> list[list[Hope]]:
-        """The jet candidates of every accepted event so far."""
+        """The jet candidates of every event that the hook has accepted so far."""
         return self._hook.hopes
 
     def charges(self, pid: NDArray[Any]) -> Floats:
-        """Return the electric charge of each particle."""
+        """Return the electric charge in units of e for each PDG code in ``pid``."""
         unique, number = np.unique(pid, return_inverse=True)
         of = np.array([self._pythia.particleData.charge(int(one)) for one in unique])
         return of[number]
 
 
 class Columns:
-    """Event records without a copy: ``offsets`` of the events, and the columns of all particles."""
+    """Columns of all particles of some events, as views of Pythia's records. ``offsets`` are those of the events."""
 
     def __init__(self, events: ak.Array) -> None:
         particles = events.layout.content("prt")
@@ -159,12 +159,15 @@ class Columns:
         return self._rows.content(name).data
 
     def momentum(self, rows: Ints) -> tuple[Floats, ...]:
-        """Return px, py, pz and energy of these rows."""
+        """Return px, py, pz and energy of the particles ``rows`` in GeV."""
         p = self._rows.content("p")
         return tuple(p.content(name).data[rows] for name in ("px", "py", "pz", "e"))
 
     def vertex(self, rows: Ints) -> Floats:
-        """Return the production vertices in mm, (3, rows). They are 0 for particles from the collision itself."""
+        """Return the production vertices of the particles ``rows`` in mm, (3, rows).
+
+        They are 0 for particles from the collision itself.
+        """
         option = self._rows.content("vProd")
         at = option.index.data[rows]
         found = np.zeros((3, len(rows)))
@@ -174,12 +177,12 @@ class Columns:
         return found
 
     def event(self, rows: Ints) -> Ints:
-        """Return the event of each of these rows."""
+        """Return the number of the event of each of the particles ``rows``."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
 def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Particles:
-    """Return the stable particles that are visible in a detector, with their ``charges``."""
+    """Return the stable particles that are visible in a detector. ``charges`` gives the charge of a PDG code."""
     pid = columns("id")
     rows = np.flatnonzero((columns("status") > 0) & ~np.isin(np.abs(pid), NEUTRINOS))
     px, py, pz, e = columns.momentum(rows)
@@ -192,7 +195,7 @@ def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Pa
 
 
 def partons(columns: Columns, parent: int) -> Partons:
-    """Return the visible products of the decays of ``parent`` (0: of the hard process), with Pythia's status 23.
+    """Return the visible products (Pythia's status 23) of the decays of ``parent``, or of the hard process if it is 0.
 
     Other products of the hard process are omitted.
     """
@@ -211,7 +214,7 @@ def partons(columns: Columns, parent: int) -> Partons:
 
 
 def _ancestors(columns: Columns, rows: Ints, event: Ints, pid: NDArray[Any], parent: int) -> Ints:
-    """Return the nearest ancestor of type ``parent`` for each row, or -1."""
+    """Return the row of the nearest ancestor with the absolute PDG code ``parent`` for each of ``rows``, or -1."""
     mother, start = columns("mother1"), columns.offsets[event]
     at, found = rows.copy(), np.full(len(rows), -1)
     for _ in range(8):  # t -> W -> q, with copies in between

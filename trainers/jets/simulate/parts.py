@@ -1,4 +1,4 @@
-"""Simulation of jets in parts: each part is made once, by the first free process, and all go into one ROOT file."""
+"""Simulation of jets in parts, one file per part, by several processes, and the final ROOT file with all parts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from isoplan.trainers.jets.features import NAMES, TREE
 from isoplan.trainers.jets.simulate import need_extra
 
 CHUNK = 1000
-"""Jets of a part: about one minute of one core, so that a stopped run loses little."""
+"""Number of jets of a part. It takes one core about one minute, so an interrupted run loses little."""
 VERSION = 1
-"""Version of the parts. Increase it if the same seed gives other jets: parts of other versions are not used."""
+"""Version of the parts. Increase it if the same seed gives other jets. Parts of other versions are ignored."""
 LOOK = 0.3
-"""Seconds between two checks of parts that other processes simulate."""
+"""Time in seconds between two checks whether the parts that other processes simulate are complete."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part: ``jets`` jets of one class, the ``index``-th part of a seed."""
+    """A part: ``jets`` jets of the class ``kind``. It is part number ``index`` of this class for the ``seed``."""
 
     kind: str
     seed: int
@@ -39,7 +39,7 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name of the file of the part."""
         return f"{self.kind}-{self.seed}-{self.index:05d}-{self.jets}-v{VERSION}.root"
 
 
@@ -47,7 +47,7 @@ class Chunk:
 class Request:
     """A request for ``n`` jets in total, divided evenly among the classes ``kinds``.
 
-    If ``n`` is not divisible, the first classes have one more.
+    If ``n`` is not divisible by the number of classes, the first classes have one jet more.
     """
 
     kinds: tuple[str, ...]
@@ -66,7 +66,10 @@ class Request:
             raise PlannerError(f"The seed {self.seed} is negative: give one from 0 on.")
 
     def groups(self) -> list[list[Chunk]]:
-        """Return the parts grouped by index over all classes, so that the first groups are balanced."""
+        """Return the parts in groups.
+
+        A group has the parts of all classes with one index, so its classes are balanced.
+        """
         most, more = divmod(self.n, len(self.kinds))
         shares = {kind: most + (i < more) for i, kind in enumerate(self.kinds)}
         return [
@@ -79,12 +82,16 @@ class Request:
         ]
 
     def chunks(self) -> list[Chunk]:
-        """Return all parts in the order of simulation."""
+        """Return all parts in the order in which they are simulated."""
         return [chunk for group in self.groups() for chunk in group]
 
 
 def make_part(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
-    """Simulate one part into ``folder``. Raises Stopped, DiskFull, and PlannerError for a class without jets."""
+    """Simulate one part into ``folder``.
+
+    ``said`` is called with the number of jets so far. Raises Stopped, DiskFull, and PlannerError for a class without
+    jets.
+    """
     from isoplan.trainers.jets.simulate.chain import make_jets
 
     jets = make_jets(chunk.kind, chunk.jets, chunk.seed, chunk.index, stop, said)
@@ -97,10 +104,11 @@ def make_parts(
     stop: Callable[[], bool] = lambda: False,
     said: Callable[[int], None] = lambda jets: None,
 ) -> None:
-    """Simulate the missing parts until all exist. Several processes may do so at the same time.
+    """Simulate the missing parts until all parts exist. Several processes can do this at the same time.
 
-    A part that another process simulates is skipped, and taken over if that process dies. ``said`` is called with the
-    number of jets of the current part, and with 0 once it is complete. Raises as ``make_part``.
+    A part that another process simulates is skipped. If that process dies, the part is simulated here. ``said`` is
+    called with the number of jets of the current part, and with 0 when the part is complete. Raises as ``make_part``
+    does.
     """
     while missing := [chunk for chunk in chunks if not (folder / chunk.name).exists()]:
         if not any([_make_free(folder, chunk, stop, said) for chunk in missing]):
@@ -110,12 +118,13 @@ def make_parts(
 
 
 def _make_free(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> bool:
-    """Simulate a part unless another process does. Returns whether it was simulated."""
+    """Simulate a part unless another process is simulating it. Returns whether it was simulated here."""
     lock = folder / f".{chunk.name}.lock"
     with hold_lock(lock) as mine:
         if not mine:
             return False
-        # The process that completes a part removes the lock, so another process may hold a new lock of that name.
+        # The process that completes a part removes the lock file. This process can therefore hold a new lock of the
+        # same name although the part exists.
         free = not (folder / chunk.name).exists()
         if free:
             sweep(folder, chunk.name)
@@ -126,12 +135,12 @@ def _make_free(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Calla
 
 
 RUN_LOOK = 0.2
-"""Seconds between two checks of the progress of the processes."""
+"""Time in seconds between two checks of the progress of the processes."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """State shared by the processes: jets of the current part of each, a stop flag, and error messages."""
+    """State that the processes share: the jets of the current part of each, a stop flag, and error messages."""
 
     jets: Any
     stop: Any
@@ -139,12 +148,12 @@ class Shared:
 
 
 def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None] = lambda jets: None) -> None:
-    """Simulate the jets of ``request`` into the ROOT file ``out``, in random order.
+    """Simulate the jets of ``request`` and write them to the ROOT file ``out`` in random order.
 
-    Until the file is complete, its parts are in the folder ``parts_of(out)``, and the same call continues from there,
-    also after a kill. ``said`` is called with the number of jets several times per second. Raises as ``need_place``,
-    and PlannerError if the disk is full or a class has no jets. Raises KeyboardInterrupt after Ctrl+C, once the
-    processes have ended.
+    Until the file is complete, its parts are in the folder ``parts_of(out)``. If the simulation is interrupted or
+    killed, the same call continues from these parts. ``said`` is called with the number of jets several times per
+    second. Raises as ``need_place`` does, and PlannerError if the disk is full or a class has no jets. After Ctrl+C it
+    raises KeyboardInterrupt as soon as the processes have ended.
     """
     need_place(out)
     folder, chunks = parts_of(out), request.chunks()
@@ -152,7 +161,7 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
         folder.mkdir(exist_ok=True)
         _make(folder, chunks, min(cores, len(chunks)), said)
         with hold_lock(out.with_name(f".{out.name}.lock"), patience=math.inf):
-            if not out.exists():  # else another process has written it
+            if not out.exists():  # otherwise another process has written it
                 groups = ([folder / chunk.name for chunk in group] for group in request.groups())
                 write_jets(out, shuffled(groups, request.seed))
             shutil.rmtree(folder, ignore_errors=True)
@@ -160,9 +169,10 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
 
 
 def need_place(out: Path) -> None:
-    """Check that jets can be written to ``out``.
+    """Check that jets can be simulated and written to ``out``.
 
-    Raises PlannerError if the extra is missing, if ``out`` exists, or if its folder does not exist.
+    Raises PlannerError if a package of the extra ``jets`` is missing, if ``out`` exists, or if its folder does not
+    exist.
     """
     need_extra()
     if out.exists():
@@ -172,18 +182,18 @@ def need_place(out: Path) -> None:
 
 
 def parts_of(out: Path) -> Path:
-    """Return the folder of the parts of an incomplete file."""
+    """Return the folder for the parts of the file ``out`` while it is incomplete."""
     return out.with_name(f"{out.name}.parts")
 
 
 def finished(folder: Path, chunks: list[Chunk]) -> list[Chunk]:
-    """Return the existing parts."""
+    """Return those of the parts ``chunks`` whose file exists in ``folder``."""
     there = set(os.listdir(folder)) if folder.is_dir() else set()
     return [chunk for chunk in chunks if chunk.name in there]
 
 
 def _make(folder: Path, chunks: list[Chunk], cores: int, said: Callable[[int], None]) -> None:
-    """Simulate the parts in ``cores`` processes, which end before this returns or raises."""
+    """Simulate the parts in ``cores`` processes. All processes have ended when this function returns or raises."""
     context = multiprocessing.get_context("spawn")
     shared = Shared(context.Array("q", cores), context.Event(), context.SimpleQueue())
     workers = [context.Process(target=_work, args=(i, folder, chunks, shared)) for i in range(cores)]
@@ -210,7 +220,7 @@ def _make(folder: Path, chunks: list[Chunk], cores: int, said: Callable[[int], N
 
 
 def _work(number: int, folder: Path, chunks: list[Chunk], shared: Shared) -> None:
-    """Run one of the processes. It ignores Ctrl+C and ends if its parent process has died."""
+    """Run process ``number``. It ignores Ctrl+C, and ends if its parent process has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -230,13 +240,15 @@ def _work(number: int, folder: Path, chunks: list[Chunk], shared: Shared) -> Non
 
 
 COUNTER = "npart"
-"""Branch with the number of particles, which ROOT needs for lists. JetClass uses vectors and has none."""
+"""Branch with the number of particles of each jet, which uproot writes for branches of variable length. The files of
+JetClass use vectors and do not have this branch.
+"""
 
 
 def write_jets(path: Path, pieces: Iterable[Any]) -> None:
-    """Write jets to a ROOT file at ``path`` in pieces. Every piece has the fields of the first.
+    """Write jets to a ROOT file at ``path``, piece after piece. All pieces have the fields of the first.
 
-    Raises DiskFull if the disk is full; an existing file is then unchanged.
+    Raises DiskFull if the disk is full. An existing file is then unchanged.
     """
     replace(path, lambda place: _write(place, pieces))
 
@@ -255,7 +267,7 @@ def _write(place: Path, pieces: Iterable[Any]) -> None:
 
 
 def read_jets(path: Path) -> Any:
-    """Read the jets of a file from ``write_jets``."""
+    """Return the jets in a file that ``write_jets`` wrote."""
     import uproot
 
     with uproot.open(path) as file:
@@ -264,7 +276,7 @@ def read_jets(path: Path) -> Any:
 
 
 def shuffled(groups: Iterable[list[Path]], seed: int) -> Iterator[Any]:
-    """Yield the jets of each group of files in random order, group after group."""
+    """Yield the jets of each group of files, group after group. Within a group, the jets are in random order."""
     import awkward as ak
     import numpy as np
 

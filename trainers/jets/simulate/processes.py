@@ -1,8 +1,8 @@
 """Pythia settings for each class of jets: processes, decays, and bounds of pT.
 
-Proton collisions at 13 TeV at leading order, with Pythia's parton showers, multiparton interactions, hadronisation and
-decays. Every signal recoils against a Z that decays to neutrinos, or against the other top quark, so that an event
-contains no other object that resembles a jet of its class.
+The events are proton collisions at 13 TeV at leading order, with Pythia's parton showers, multiparton interactions,
+hadronisation and decays. Every signal particle recoils against a Z that decays to neutrinos, or against the other top
+quark. An event therefore contains no other object that resembles a jet of its class.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 PT = (500.0, 1000.0)
-"""Range of the transverse momentum of jets in GeV."""
+"""Minimum and maximum transverse momentum of jets in GeV: the window of the jets."""
 ETA = 2.0
-"""Maximum absolute pseudorapidity of a jet's axis."""
+"""Maximum absolute pseudorapidity of the axis of a jet."""
 RADIUS = 0.8
 NEUTRINOS = (12, 14, 16)
 
@@ -23,7 +23,7 @@ GLUON, W, Z, H, TOP = 21, 24, 23, 25, 6
 
 
 SCALE = 30.0
-"""Scale of pT in GeV at which an event is checked during its evolution, and rejected if it cannot give a jet."""
+"""Scale of the shower evolution in GeV at which an event is checked. An event that cannot give a jet is rejected."""
 
 
 Hope: TypeAlias = tuple[float, float]
@@ -32,11 +32,11 @@ Hope: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds outside of which no jet within the window arises.
+    """Limits that save time: an event outside of them gives no jet in the window, up to a small loss.
 
-    ``pt_hat`` is the minimum pT of the hard process. ``hope`` (GeV) and ``eta`` are the minimum pT and the maximum
-    pseudorapidity of a jet candidate when its shower has evolved to ``SCALE``. ``python -m benchmarks jets_physics``
-    measures the loss of jets at both ends of the window.
+    ``pt_hat`` is the minimum pT of the hard process in GeV. ``hope`` is the minimum pT in GeV and ``eta`` the maximum
+    absolute pseudorapidity of a jet candidate when its shower has evolved to ``SCALE``. The benchmark ``python -m
+    benchmarks jets_physics`` measures how many jets are lost at both ends of the window.
     """
 
     pt_hat: float = 200.0
@@ -44,17 +44,17 @@ class Bounds:
     eta: float = 2.3
 
     def allow(self, hopes: Iterable[Hope]) -> bool:
-        """Return whether any candidate is within the bounds."""
+        """Return whether any of the candidates ``hopes`` is within the bounds."""
         return any(pt > self.hope and abs(eta) < self.eta for pt, eta in hopes)
 
 
 @dataclass(frozen=True)
 class Process:
-    """One class: settings of Pythia, and the selection of its jets in an event.
+    """One class of jets: the settings of Pythia, and the selection of the jets in an event.
 
-    A jet represents the decay of a particle ``parent`` (absolute PDG code; 0: a parton of the hard process) and
-    contains all ``visible`` products, without neutrinos. Events with another number than ``neutrinos`` of them in the
-    hard process are rejected.
+    A jet represents the decay of a particle with the absolute PDG code ``parent``, or a parton of the hard process if
+    ``parent`` is 0. The jet must contain all products of the decay except neutrinos, which are ``visible`` in number.
+    Events whose hard process does not have exactly ``neutrinos`` neutrinos are rejected.
     """
 
     settings: tuple[str, ...]
@@ -64,7 +64,7 @@ class Process:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All settings of the class except the seed."""
+        """All settings of the class except the seed and the minimum pT."""
         return (*COMMON, *self.settings)
 
 
@@ -73,7 +73,7 @@ COMMON = (
     "Beams:eCM = 13000.",
     "Random:setSeed = on",
     "Next:numberCount = 0",
-    "WeakZ0:gmZmode = 2",  # Z only, without interference with the photon
+    "WeakZ0:gmZmode = 2",  # only the Z, without its interference with the photon
 )
 INVISIBLE_Z = ("23:onMode = off", "23:onIfAny = 12 14 16")
 HADRONIC_W = ("24:onMode = off", "24:onIfAny = 1 2 3 4 5")
