@@ -55,9 +55,9 @@ def about(table: TableInfo) -> DeltaGenerator:
 
 
 def counted(table: TableInfo, where: str) -> str:
-    """Return the number of runs of the table as text, such as "48 runs".
+    """Return the number of runs of the table as text, such as ``48 runs``, or ``12 of 48 runs`` with a filter.
 
-    With the filter ``where`` it is "12 of 48 runs". If several rows are one run, rows are counted.
+    ``where`` is the filter. If several rows are one run, rows are counted instead of runs.
     """
     several = tables.roles(db, table.id).rows != "all"
     whole = plural(table.rows, "row" if several else "run")

@@ -45,7 +45,7 @@ usable = plannable(db)
 def next_step() -> None:
     """Show one sentence about the next step, a button that starts this step, and a button that opens the demo."""
     if not own:
-        text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
+        text = "**Start with your own runs**, or open the demo first: a law that is fitted to jet taggers."
         label, go, query = "Load a run table", "data", dict[str, str]()
     elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
         fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan a budget or a target."

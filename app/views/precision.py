@@ -83,7 +83,12 @@ def ask(db: Database) -> Answer | None:
         if scale != LAW:
             floor = st.text_input(FLOOR.label, FLOOR.start, key="floor", bind="query-params", help=FLOOR.tip)
         if scale != TRAINED:
-            fixed = st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
+            fixed = st.toggle(
+                "At one collision energy",
+                key="fixed",
+                bind="query-params",
+                help="The dimension d of the phase space is then smaller by one.",
+            )
     if not target or (scale == ANCHOR and not anchors):
         return None
     kind = ERRORS.get(stated, "rms")
@@ -108,8 +113,9 @@ def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tu
 
 
 def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
-    """Show selections that lead to one law of ``laws``; return its process, axis, network and value of the other
-    axis.
+    """Show selections that lead to one law of ``laws``.
+
+    Returns its process, axis, network, and the value of the other axis, by field name.
     """
     with blanks("law"):
         words("The law of")
@@ -129,14 +135,14 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
 def _anchors() -> list[Anchor]:
     """Show the fields of the anchors (small runs of the user) and return the anchors whose fields have values."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
-                            help="Small runs, each limited by D, N or C. A law of runs at two or more D replaces the "
-                            "bound."))  # fmt: skip
+                            help="Number of small runs, each limited by D, N or C. With runs at two or more values "
+                            "of D, their exponent replaces the bound 4/d."))  # fmt: skip
     found = [_anchor(i) for i in range(1, n + 1)]
     if not any(found):
         st.info(
-            "Train one small network on at least 1,000 points until its loss no longer falls. Then enter its number "
-            "of points, its loss, and the decrease of the loss if the network and its compute are doubled. An "
-            "increase is negative.",
+            "Train one small network on at least 1,000 points until its loss no longer falls. Then enter the number "
+            "of points, the final loss, and the decrease of the loss if the network and its compute are doubled "
+            "(negative if the loss increases).",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]
@@ -178,7 +184,7 @@ def show(db: Database, found: Answer) -> None:
     keep_answer(db, "amplitude", found.name, found.file)
     for need in plan.needs:
         if need.reached:
-            st.caption(f"{need.origin}. A smaller {need.axis} may also reach it.")
+            st.caption(f"{need.origin}. A smaller {need.axis} may also reach the target.")
         elif need.inside:
             st.caption(f"The target is within the measured range of {need.axis}, so nothing is extrapolated.")
         elif len(need.x):
@@ -210,16 +216,17 @@ def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
 
 
 def show_laws(db: Database) -> None:
-    """Show all exponents, for comparison with the bound 4/d that a plan from one anchor assumes, and a table of all
-    laws.
+    """Show the exponents of all processes, and a table of all laws.
+
+    The figure compares the exponents with the bound 4/d, which a plan from one anchor assumes.
     """
     cells = of_workspace(db)
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
         draw(partial(figures.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
-            "Exponent of D in K + (X_c / D)^α, for a network of 10⁵ parameters (amplitudes, Fig. 10) and for trained "
-            "cells that D limits. Their losses have an error of 10 %, or their scatter around the law if it is "
-            "larger. Above the line, the bound 4/d is conservative."
+            "Exponent α in K + (X_c / D)^α, published for a network of 10⁵ parameters (amplitudes, Fig. 10) and "
+            "fitted to trained cells that D limits. The fit assumes that a loss has an error of 10 %, or the scatter "
+            "around the law if it is larger. For points above the line, the bound 4/d is conservative."
         )
     with st.expander("Laws of all processes", icon=":material/table:"):
         found = _laws(cells)

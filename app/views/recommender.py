@@ -36,8 +36,7 @@ def ask(own: Built, printed: Evidence) -> Answer | None:
     """Show the question as a sentence with fields and return its answer; None while the budget is empty.
 
     The selection contains the metrics that the evidence covers, and the metrics of the user's table that have no fit
-    yet.
-    ``own`` is evidence from the user's runs, ``printed`` from papers.
+    yet. ``own`` is evidence from the user's runs, ``printed`` from papers.
     """
     known = (*with_fallback(own.evidence, printed).metrics, *own.metrics)
     metrics = sorted(dict.fromkeys(known), key=lambda metric: metric != START)

@@ -53,8 +53,9 @@ def new_grid(look: Look) -> None:
 
 
 def cells(look: Look, may: bool) -> None:
-    """Show one sweep: its progress and curves, its results, and a table of its cells. ``may`` allows actions on
-    cells.
+    """Show one sweep: its progress and curves, its results, and a table of its cells.
+
+    ``may`` is true if actions on cells are allowed.
     """
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
@@ -84,7 +85,7 @@ def choose(look: Look) -> Group:
     return look.groups[opened]
 
 
-heading("Train", "Train new runs, watch them, and see the run table grow.")
+heading("Train", "Train new runs and watch their progress. Each finished run becomes a row of a run table.")
 folder: Path | None = workspace.current().folder
 reason = cannot()
 if reason:

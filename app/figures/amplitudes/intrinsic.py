@@ -35,8 +35,7 @@ class Measured:
     """Intrinsic dimensions that one cell measured.
 
     ``events`` names the training events, and ``d`` is the dimension of their phase space (None if unknown). ``layer``
-    is
-    the dimension of the last hidden layer, ``inputs`` the dimension of the network's inputs (None if not measured).
+    is the dimension of the last hidden layer, ``inputs`` the dimension of the network's inputs (None if not measured).
     """
 
     events: str
@@ -52,8 +51,7 @@ def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB)
     """Draw the measured dimensions over ``x`` (N or D).
 
     Filled dots are the last hidden layer, open dots the inputs. Each kind of events has its own colour. Dashed lines
-    are
-    the dimensions d of phase space.
+    are the dimensions d of phase space.
     """
     events = list(dict.fromkeys(one.events for one in found))
     low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)

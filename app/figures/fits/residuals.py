@@ -24,8 +24,7 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
     """Return a heat map of the number of points per bin for ``x`` (n,) and ``y`` (n,), on a logarithmic colour scale.
 
     ``cells`` is the number of bins along x and y. Darker bins have more points. If all ``x`` are positive, bins are
-    uniform
-    in log x, for a log axis. Bins along y are uniform between ``ends``.
+    uniform in log x, for a log axis. Bins along y are uniform between ``ends``.
     """
     finite = np.isfinite(x) & np.isfinite(y)
     low, high = extent(x[finite])

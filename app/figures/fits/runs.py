@@ -24,8 +24,7 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
     """Draw the runs over N and D, with ``y`` as their colour.
 
     If the table lacks N or D, the first two of N, D, C and ``y`` are the axes. Lines connect the runs of a budget. Of
-    more
-    than ``most`` runs, a fixed random sample of ``most`` is drawn, and a note states it.
+    more than ``most`` runs, a fixed random sample of ``most`` is drawn, and a note states it.
     """
     axes = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
     if len(axes) < 2:

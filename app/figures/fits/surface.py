@@ -116,8 +116,7 @@ def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...])
     """Return the positions of the labels of lines of equal loss, by the index of the line.
 
     A label is near the right end of its line, or further inside if another label is too close. Without a free position
-    the
-    line has no label.
+    the line has no label.
     """
     places: dict[int, tuple[float, float]] = {}
     budgets = [(float(line.N[1]), float(line.D[1])) for line in surface.isoflops if len(line.N) > 1]
@@ -156,8 +155,7 @@ def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> li
     """Return the labels of the budgets: above the plot if the line ends there, otherwise inside, at the left edge.
 
     A label is at the second vertex of its line. The first vertex is on the edge of the plot, where rounding decides
-    whether
-    Plotly draws its text.
+    whether Plotly draws its text.
     """
     words: dict[str, list[Word]] = {"top center": [], "top right": []}
     for line in lines:

@@ -27,10 +27,8 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, calle
     """Draw predicted over observed values of held-out runs (left), and the mean error of each method per cut (right).
 
     A cut is one choice of held-out runs; its error is drawn at the largest distance of its runs from the fitted runs.
-    Laws
-    have colours, and baselines are grey with different dashes. ``called`` is the name of the quantity if the name of
-    its
-    column is misleading: training steps are in the column of the loss.
+    Laws have colours, and baselines are grey with different dashes. ``called`` is the name of the quantity if the name
+    of its column is misleading: training steps are in the column of the loss.
     """
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
     traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]

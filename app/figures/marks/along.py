@@ -120,8 +120,7 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
     """Return the runs as dots.
 
     A log axis cannot show runs at zero. They are drawn at the effective value with which they were fitted or, if they
-    were
-    not fitted, at the left margin with a label.
+    were not fitted, at the left margin with a label.
     """
     if runs is None or law.axis not in runs or law.y not in runs:
         return []

@@ -45,8 +45,7 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
     """Return a trace with the runs as dots at ``x`` and ``y``.
 
     The text on hover shows the name, all roles, and the columns ``extra``. The first column of ``customdata`` is the
-    row
-    id, with which a page identifies a clicked run.
+    row id, with which a page identifies a clicked run.
     """
     fields = _fields(runs, extra or {})
     names = runs.labels.get("run")
@@ -70,8 +69,7 @@ def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | Non
     """Return the runs as dots over the roles ``x`` and ``y``, one trace per dataset.
 
     The result is empty without runs, or if a role is missing. ``among`` contains all runs of the figure if ``runs`` is
-    a
-    part of them.
+    a part of them.
     """
     if runs is None or x not in runs or y not in runs:
         return []
@@ -82,8 +80,7 @@ def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
     """Return the dots of ``runs`` as one trace per dataset, each with its own colour; one trace for a single dataset.
 
     ``among``, all runs of the figure, determines whether there are several datasets. A dataset has the same colour in
-    all
-    figures of a table. ``compose`` draws one legend entry per dataset.
+    all figures of a table. ``compose`` draws one legend entry per dataset.
     """
     found = colouring(runs if among is None else among)
     if found is None:

@@ -247,8 +247,7 @@ def limit(
     """Return the floor of a law as a dotted line with tints for its intervals and a label: shapes and notes.
 
     The label has the name ``called`` and the value. It is above the line, or below the line if the label of another
-    line,
-    at a height in ``taken``, needs the space above.
+    line, at a height in ``taken``, needs the space above.
     """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []

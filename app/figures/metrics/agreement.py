@@ -21,8 +21,8 @@ ACROSS = 3
 """Maximum number of panels in one row of the figure."""
 MOST_PANELS = 9
 LEGIBLE = 14
-"""Maximum number of cells side by side for which each cell shows its number; on narrow pages a cell is then too
-small.
+"""Maximum number of cells in one row of panels for which each cell shows its number. With more cells, a cell is too
+small for a number on a narrow page.
 """
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104

@@ -27,8 +27,7 @@ def nice_ticks(low: float, high: float, most: int = 7) -> list[float]:
     """Return round numbers from ``low`` to ``high`` as ticks of a log scale.
 
     If ``high / low`` is below 20, the numbers have equal steps. Otherwise there are at most ``most`` numbers: 1, 2 and
-    5
-    times powers of ten if the ratio is below 100, else powers of ten.
+    5 times powers of ten if the ratio is below 100, else powers of ten.
     """
     if high / low < 20:
         power = math.floor(math.log10(high)) + 1
@@ -98,8 +97,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
     """Return a log axis from ``low`` to ``high``, with a label at each power of ten and minor ticks between them.
 
     If the axis has less than two decades and its numbers are of moderate size, labels are written in full: 200 instead
-    of
-    2 x 10^2.
+    of 2 x 10^2.
     """
     ends = [math.log10(low), math.log10(high)]
     plain = {"tickformat": ",.4~r"} if ends[1] - ends[0] < 2 and _glance(low, high) else {}

@@ -31,8 +31,7 @@ little contrast on white.
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
 WEB_SIZE = 13.0
 WEB_WIDTH = 680
-"""Width in pixels for which the heights of figures are given. Printed figures have the same ratio of width to
-height.
+"""Width in pixels for which the heights of figures are given. Printed figures have the same ratio of width to height.
 """
 Part: TypeAlias = dict[str, Any]
 """A trace, shape, annotation or part of a layout, in Plotly's JSON form."""
@@ -45,8 +44,7 @@ class Theme:
     """Colours, font and sizes of a figure. A colour is None if the page determines it.
 
     ``size`` is the font size and ``width`` the width of the figure, both in pixels. ``scale`` multiplies the widths of
-    lines
-    and the sizes of markers.
+    lines and the sizes of markers.
     """
 
     name: str
@@ -135,8 +133,7 @@ def compose(
 
     The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. If it has no legend,
     traces of datasets (``dots.by_group``) get a legend above the plot. Zoom and hidden traces are kept when a figure of
-    the
-    same name is drawn again. The figure is made in one call, because Plotly needs three times as long to add single
+    the same name is drawn again. The figure is made in one call, because Plotly needs three times as long to add single
     parts.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}

@@ -176,8 +176,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
     """Draw the law S = S_min (1 + B_crit / B) of training steps over batch size, with the runs.
 
     Dotted lines show S_min, B_crit and the slope at small batches; they are left out if the curve has no plateau. ``y``
-    is
-    the column of the training steps in ``rows``.
+    is the column of the training steps in ``rows``.
     """
     curve, there = found.curve, found.levels_off
     window = float(curve.x[0]), float(curve.x[-1])

@@ -35,7 +35,7 @@ MOST_POINTS = 150
 
 
 def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw the valid training curves as thin grey lines over the first of compute, samples, steps and epochs they have.
+    """Draw the valid training curves as thin grey lines over the first of compute, samples, steps and epochs.
 
     If there are several datasets, each has its own colour.
     """
@@ -139,9 +139,8 @@ def draw_live(
     """Draw the curves of cells over ``x`` ("D", "C" or "step").
 
     The curve of a running cell ends in a dot, and of a failed cell in a cross. ``end`` is the final x of the largest
-    cell,
-    and ``compute`` the smallest and the largest compute of the cells, if known. They fix the axis and the colours while
-    curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
+    cell, and ``compute`` the smallest and the largest compute of the cells, if known. They fix the axis and the colours
+    while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     computes = [curve.C for curve in shown if curve.C > 0]

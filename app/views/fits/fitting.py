@@ -36,8 +36,7 @@ def make_fit(
     """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
     A fit that is already saved is not repeated. If the groups share parameters, or if each group gets its own law, one
-    fit
-    is saved per group, and the hash of the first group is returned.
+    fit is saved per group, and the hash of the first group is returned.
     """
     snapshot, runs = runs_of(db, table, where)
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))

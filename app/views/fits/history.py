@@ -30,8 +30,7 @@ def fill_form(db: Database) -> None:
     """Copy the settings of a fit that was just opened to the page: table, filter and widgets.
 
     Streamlit allows this only before the widgets are drawn. The widgets keep their values if the table of the fit does
-    not
-    exist, or if the fit has no table.
+    not exist, or if the fit has no table.
     """
     opened = st.session_state.pop(OPENED, "")
     if not opened:
@@ -132,7 +131,7 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
         format_func=names.__getitem__,
         key="history",
         placeholder=f"{len(shown)} saved fits" if shown else "No fit of this table",
-        help="Also opens the table of the fit, and fills the form above with its settings.",
+        help="Opens the fit and its table, and fills the form above with the settings of the fit.",
         on_change=_open,
     )
     return opened or ""

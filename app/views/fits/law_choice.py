@@ -25,14 +25,13 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     """Show the selection of laws and return the law to fit to the column ``y``.
 
     If the table allows no law, a message gives the reason and None is returned. The form starts with the law of the
-    link;
-    otherwise, for a bundled table, with the law and the column of ``opening``.
+    link; otherwise, for a bundled table, with the law and the column of ``opening``.
     """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
         st.info(
-            f"No law can read this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
+            f"No law can be fitted to this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
             icon=":material/info:",
         )
         return None
@@ -68,7 +67,8 @@ def _typed(runs: Runs, y: str) -> Law:
     """Show the box for a typed formula and return its law. Raises PlannerError if the formula is invalid."""
     text = st.text_input(
         "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
-        help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
+        help="N, D, C, U, epochs and the names of metrics and hyperparameters are columns. Every other name is a "
+        "parameter.",
     )  # fmt: skip
     return FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
 
@@ -89,7 +89,7 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
     requested = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
         if requested == _name(law):
-            st.info(f"{requested} cannot read this table: {escape_markdown(why)}.", icon=":material/info:")
+            st.info(f"{requested} cannot be fitted to this table: {escape_markdown(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
@@ -113,7 +113,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
     If the runs have groups, a further box selects the parameters that all groups share; it starts with ``share``.
     """
     typed = law.name == "formula"
-    ways = "Leave a parameter empty to fit it, hold it at a value (0.32), or give it a Gaussian prior (0.34 ± 0.02)"
+    ways = "An empty parameter is fitted. Enter a value to fix it (0.32), or a Gaussian prior (0.34 ± 0.02)"
     st.caption(f"{ways}, or bounds (0 to 5)." if typed else f"{ways}.")
     choices: dict[str, Any] = {"fixed": {}, "prior": {}, "bounds": {}}
     grid = st.grid(5, min_column_width=110)

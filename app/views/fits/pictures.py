@@ -82,8 +82,7 @@ def _usual(db: Database) -> str | None:
     """Return the hash of the fit with which Explore opens; None if there is none.
 
     It is the fit with which Plan opens. If the open table has no such fit, it is the newest fit of that table, which
-    can
-    be a map between two measured quantities.
+    can be a map between two measured quantities.
     """
     usual = metrics.usual(db)
     return newest_fit(db, recall("table")) or None if usual is None else usual
@@ -93,9 +92,8 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     views = available(fit)
     if not views:
         st.info(
-            f"This law reads {escape_markdown(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or "
-            "over one column. "
-            "The Fit page draws it along each of its columns, under Law.",
+            f"This law has the axes {escape_markdown(' and '.join(fit.law.axes))}. Explore shows laws over N and D, or "
+            "over one column. The tab Law of the Fit page shows this law over each of its axes.",
             icon=":material/info:",
         )
         return

@@ -68,12 +68,14 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
     with st.popover("Law card", icon=":material/id_card:", key="law_card"):
         st.caption("Source, parameters and intervals of the law. `isoplan plan` and every page can read it.")
         whole = st.toggle(
-            "With every refit", key="card_resamples", help="Plans have exact intervals. The file is the largest."
+            "With every refit",
+            key="card_resamples",
+            help="Plans from this card have the same intervals as here. The file is large.",
         )
         around = st.toggle(
             "With the covariance", True, key="card_covariance",
-            help="The file is small and a plan draws parameters from a Gaussian. Without refits and covariance, a "
-            "plan uses the central values.",
+            help="The file is small: a plan draws the parameters from a Gaussian with this covariance. Without refits "
+            "and covariance, a plan has no intervals.",
         )  # fmt: skip
         st.download_button(
             "Save the card",

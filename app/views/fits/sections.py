@@ -70,8 +70,8 @@ def show_overlay(db: Database, fit: Fit) -> None:
     named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
     draw(lambda theme: slices.draw_overlay(named, theme), key="overlay")
     st.caption(
-        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}; tints are the 68 % and 95 % bands, dots "
-        "the runs of each."
+        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}. Tints are the 68 % and 95 % bands, dots "
+        "are the runs of each fit."
     )
 
 
@@ -110,7 +110,7 @@ Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
 FORMER = {"Updates": "Training steps"}
 """Names that tabs had in links of earlier versions, and their present names."""
-NO_RUNS = "The runs of this fit are not in this workspace: load its table and fit it there."
+NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 
 def show(db: Database, fit: Fit) -> None:

@@ -25,13 +25,13 @@ OBJECTIVES = {
     "huber-log": "Huber loss of log residuals: a few outliers hardly change the fit. The usual choice.",
     "ols": "Least squares of the residuals.",
     "lad": "Absolute log residuals: outliers change the fit least.",
-    "asymmetric": "Absolute residuals with ten times the weight below the law: an envelope of under-tuned runs.",
+    "asymmetric": "Absolute residuals with ten times the weight below the law, which then follows the best-tuned runs.",
     "ols-log": "Least squares of log residuals: all relative errors have the same weight.",
 }
 INTERVALS = {
     "auto": "bc for many runs, residual for few runs and for iso-FLOP curves",
     "bc": "refits of resampled runs, percentiles corrected for their bias",
-    "percentile": "the same refits, percentiles without correction: often too wide",
+    "percentile": "the refits of bc, but percentiles without correction: often too wide",
     "residual": "refits of the same runs with new noise, drawn from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
@@ -168,7 +168,7 @@ def _realised(law: Law, runs: Runs) -> float | None:
         return None
     return st.number_input(
         f"Fit runs at {escape_markdown(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
-        key="realised", bind="query-params", help="Effective value of these runs. If empty, they are left out.",
+        key="realised", bind="query-params", help="Value at which these runs are fitted; if empty, they are left out.",
     ) or None  # fmt: skip
 
 
@@ -215,7 +215,8 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
     with grid.cell():
         smoothing = st.slider(
             "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-            help="Weight of a point at 5 % fewer training steps (critical batch), or of the previous point (envelope).",
+            help="Weight of an earlier point in the smoothed curve: of the point at 5 % fewer training steps (critical "
+            "batch), or of the previous point (envelope).",
         )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(

@@ -19,7 +19,8 @@ MOST_DRAWN = 5
 """Maximum number of laws in the figure of a comparison, because more laws cannot be distinguished."""
 
 LEFT_OUT = {
-    "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts them.",
+    "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts the runs that "
+    "are left out.",
     "envelope": "The part of every curve with the largest compute is left out in turn. The envelope of the rest "
     "predicts the least loss there. The surface law is tested in the same way.",
     "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "

@@ -156,7 +156,7 @@ def _show(found: Comparison, unknown: list[str]) -> None:
             named = ", ".join(unknown)
             st.caption(
                 escape_markdown(
-                    f"Totals without an interval, because the fit or the map of the plan is missing: {named}."
+                    f"These totals have no interval, because the fit or the map of the plan is missing: {named}."
                 )
             )
     head, *lines = lines_of(found)

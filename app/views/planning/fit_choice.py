@@ -62,8 +62,7 @@ def _usual_first(db: Database, first: FitInput, second: FitInput) -> str:
     """Return the hash of the fit with which the first selection starts; "" if no fit is suitable.
 
     The open fit is used if the question allows its law. Otherwise it is the first fit for which a second fit of the
-    same
-    task has nearly the same floor.
+    same task has nearly the same floor.
     """
     names = fit_names(db, first.laws)
     if (opened := recall("fit")) in names:
@@ -80,8 +79,7 @@ def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
     """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
 
     If the task of ``one`` is not known, fits of every task are returned. Fits over another axis or of another quantity
-    are
-    excluded.
+    are excluded.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y and fit.law.axis in (*second.axes, None)]

@@ -29,8 +29,7 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     """Return the saved fits that map the quantity of ``fit`` to a metric: names by hash, fits of the same table first.
 
     The result is empty for a published law, because its runs are not available. A map of another task is excluded,
-    unless
-    one of the two tasks is not known.
+    unless one of the two tasks is not known.
     """
     if published(fit):
         return {}
@@ -69,8 +68,7 @@ def usual(db: Database) -> str | None:
     """Return the hash of the fit with which Plan opens: the newest plannable fit of the open table.
 
     If no table is open, it is the newest plannable fit of all tables, or "" if there is none. If a table is open that
-    has
-    no plannable fit, it is None: a fit of another table is opened only if the user selects it.
+    has no plannable fit, it is None: a fit of another table is opened only if the user selects it.
     """
     fits, table = plannable(db), recall("table")
     known = table in {one.id for one in tables.all(db)}
@@ -94,8 +92,7 @@ def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
     """Return the hash of the law that belongs to ``map``; "" if there is none.
 
     The law is a fit of the table of the map or of its task, and describes a quantity in ``y`` (by default, an input of
-    the
-    map). Fits of the same table come first, then laws with a frontier, then newer fits.
+    the map). Fits of the same table come first, then laws with a frontier, then newer fits.
     """
     own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
     task = task_of(db, own)
@@ -112,8 +109,7 @@ def follow_map(db: Database) -> Fit | None:
     """If the open fit is a map, open the law of its input instead, with the metric of the map as the target.
 
     If there is no such law, open a law of the output of the map, such as the loss of a map from accuracy to loss.
-    Returns
-    the map if there is no law of either, otherwise None.
+    Returns the map if there is no law of either, otherwise None.
     """
     wanted = recall("fit")
     if not is_map(db, wanted):
@@ -131,8 +127,8 @@ def offer_law(db: Database, map: Fit) -> None:
     """State that a map needs a law of its input, and show a link to the page Fit that fits one."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
     x_name, y_name = escape_markdown(x), escape_markdown(y)
-    st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to its "
-    f"table.", icon=":material/alt_route:")  # fmt: skip
+    st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to the "
+    f"same table.", icon=":material/alt_route:")  # fmt: skip
     query = {"table": table, "y": x} if table else {}
     st.page_link(
         "views/fit.py", label=f"Fit a law of {escape_markdown(x)}", query_params=query, icon=":material/show_chart:"
@@ -140,8 +136,9 @@ def offer_law(db: Database, map: Fit) -> None:
 
 
 def example(db: Database, fit: Fit, map: str) -> str:
-    """Return a hint for the target field: the best value in the runs of ``fit`` or, with a ``map``, in the runs of the
-    map.
+    """Return a hint for the target field: the best value in the runs of ``fit``.
+
+    With a ``map``, it is the best value of the metric in the runs of the map.
     """
     of = saved_fit(db, map) if map else fit
     return "for example 2.0" if of.best_run is None else f"best run {of.best_run:.4g}"
@@ -189,8 +186,7 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
     """Return the hash of the map in the link if it belongs to ``fit``, otherwise of a map with the same metric.
 
     If there is no such map, "" is returned and a message in ``notes`` states it. The typed target is then removed,
-    because
-    it is a value of the missing metric and not of the law's quantity.
+    because it is a value of the missing metric and not of the law's quantity.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -206,16 +202,20 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
         said = (
             f"{escape_markdown(metric)} has no map for"
             if metric
-            else f"The map {escape_markdown(asked)} does not go with"
+            else f"The map {escape_markdown(asked)} does not belong to"
         )
-        more = f"A map to {escape_markdown(metric)} of other runs can be chosen." if alike else why(fit)
+        more = (
+            f"Select a map to {escape_markdown(metric)} that was fitted to other runs, if it applies."
+            if alike
+            else why(fit)
+        )
         notes.info(f"{said} this fit. The target is {escape_markdown(fit.spec.y)} now. {more}", icon=":material/info:")
     remember("map", same[0] if same else "")
     return same[0] if same else ""
 
 
 def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
-    """Show the selection of metrics whose expected values a budget plan contains; return the hashes of their maps.
+    """Show the selection of metrics that a plan for a budget predicts; return the hashes of their maps.
 
     If the link names a map that does not belong to the law, a message in ``notes`` states it.
     """
@@ -225,7 +225,7 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
     missing = [name for name in asked if name not in maps]
     if missing:
         notes.info(
-            f"The map {escape_markdown(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:"
+            f"The map {escape_markdown(missing[0])} does not belong to this law. {why(fit)}", icon=":material/info:"
         )
     if not maps:
         return []

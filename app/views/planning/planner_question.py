@@ -110,8 +110,7 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
     """Show the input field of a budget or a target; return its text by the name of the field.
 
     If the question allows both, a choice between them comes first. If the target has its own name in the link, it
-    starts at
-    the best loss of the runs.
+    starts at the best loss of the runs.
     """
     fields = {field.name: field for field in question.losses}
     if not fields:

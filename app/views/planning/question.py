@@ -125,8 +125,9 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 
 
 def _budget(text: str, fit: Fit) -> float:
-    """Return the budget in FLOPs from its text. Show its slider and, if the text was interpreted, the
-    interpretation.
+    """Return the budget in FLOPs from its text, and show its slider.
+
+    If the text needed an interpretation, such as a unit, a caption states it.
     """
     reading = parse_flops(text)
     if 0 < reading.value < math.inf:
@@ -162,10 +163,8 @@ def _slide(label: str, blank: str, value: float, steps: Sequence[float], show: S
     """Show a slider over ``steps`` for the input field with the key ``blank``; ``value`` is the number in the field.
 
     When the slider moves, its value is written to the field in the format ``typed``; a plan uses only the field. A
-    typed
-    value that is not a step becomes an additional step. This step is kept while the slider moves, because positions
-    must
-    not change during a drag.
+    typed value that is not a step becomes an additional step. This step is kept while the slider moves, because
+    positions must not change during a drag.
     """
     key, between = f"{blank}_slider", f"{blank}_between"
     if value not in steps and value != st.session_state.get(between):

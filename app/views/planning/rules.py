@@ -128,13 +128,17 @@ def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRu
 
 
 def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
-    """Return the query parameters of a link that selects the rule ``used``; ``fit_rule``, the default, needs none."""
+    """Return the query parameters of a link that selects the rule ``used``.
+
+    The default, ``fit_rule``, needs no parameters.
+    """
     return {} if used == fit_rule else _fields("rule", used)
 
 
 def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[str, str]:
-    """Return the query parameters of a link that selects ``other`` as the second rule; ``usual``, the default, needs
-    none.
+    """Return the query parameters of a link that selects ``other`` as the second rule.
+
+    The default, ``usual``, needs no parameters.
     """
     if other == usual:
         return {}

@@ -224,7 +224,7 @@ def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
 
 def _planned(plan: Plan, size: str) -> str:
     q = plan.allocation[size]
-    return "not said" if q.value is None else stated(q)
+    return "not stated" if q.value is None else stated(q)
 
 
 def _named(runs: Runs, place: int, y: str) -> str:

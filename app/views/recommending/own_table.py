@@ -154,7 +154,8 @@ def _describe(found: Table, table: str, db: Database) -> None:
         st.markdown(escape_markdown(found.sentence))
     else:
         st.warning(
-            "No runs of this table vary N, the share, the batch or K at fixed other settings. Choose the columns.",
+            "No runs of this table differ only in N, the embedder share, the batch size or the extra negatives. "
+            "Choose the columns.",
             icon=":material/table:",
         )
     if found.rivals is not None:

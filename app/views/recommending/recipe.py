@@ -169,8 +169,9 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
 
 
 def compare(answer: Recommendation, ours: Sequence[Ours]) -> None:
-    """Show one table per log and one row per setting: the ``answer`` of the page next to the result of Isoplan's
-    runs.
+    """Show one table per log, with one row per setting.
+
+    A row compares the ``answer`` of the page with the result of Isoplan's runs on this log.
     """
     if not ours:
         return
@@ -193,8 +194,8 @@ def compare(answer: Recommendation, ours: Sequence[Ours]) -> None:
         )
         _reasons(one)
     st.caption(
-        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. Settings on which all agree "
-        "probably apply to your log. The others depend on log and scale."
+        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. A setting with the same "
+        "value in all tables probably applies to your log. The other settings depend on the log and its scale."
     )
 
 

@@ -47,10 +47,10 @@ def _printed() -> None:
     parts = [(regime, [a for a in found if a.name.startswith(regime)]) for regime in REGIMES]
     panels = matrices.of_regimes(parts, "loss")
     st.caption(
-        "Spearman's rank correlation of each metric with the loss within a budget, with the sign chosen so that 1 "
-        "means the same order of runs (behavioural, Tables 16, 17; 85 to 99 runs per budget batch-local, 8 or 9 full "
-        "catalogue). A frame marks metrics whose sign changes. The paper has no pairs without the loss. Choose your "
-        "own runs to see them."
+        "Spearman's rank correlation of each metric with the loss, within one budget. 1 means the same order of runs "
+        "from best to worst. Source: behavioural, Tables 16 and 17, with 85 to 99 runs per budget for batch-local "
+        "metrics and 8 or 9 for the full catalogue. A frame marks metrics whose correlation changes sign. The paper "
+        "reports no correlations between other metrics. Choose your own runs to see these."
     )
     draw(lambda theme: matrices.draw_regimes(panels, theme), key="regimes")
     _say(flips(found))

@@ -48,8 +48,9 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
-    """Store whether runs are selected in the figure. If so, new rows do not rerun the page, which would deselect
-    them.
+    """Store whether the user has selected runs in the figure.
+
+    If so, new rows do not rerun the page, because a rerun would clear the selection.
     """
     st.session_state[CHOOSING] = table_id if rows else ""
 

@@ -186,8 +186,9 @@ def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
-    """Return the changes that give ``role`` the column ``name`` and, if there is a column, remove the role's
-    formula.
+    """Return the changes of the mapping that give ``role`` the column ``name``.
+
+    If ``name`` is a column, the changes also remove the formula of the role.
     """
     left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
     return {role.value: name, "derived": left}

@@ -20,7 +20,7 @@ from isoplan.engine.store.tables.runs import copies
 from isoplan.engine.store.tables.tables import TableInfo
 
 COPY = "copy of another run"
-ASK = "Fit one law to each, a law to one of them, or one law to all?"
+ASK = "Fit one law to each dataset, a law to one dataset only, or one law to all runs?"
 
 
 def ask(db: Database, table: TableInfo, runs: Runs) -> None:

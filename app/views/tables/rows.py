@@ -26,7 +26,7 @@ def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) 
     """Show one page of rows and the downloads of all rows. A column marks withdrawn rows."""
     total = len(condition.matching_rows(db, table.id, where)) if where else table.rows
     if total == 0:
-        st.info("No row fits the condition.", icon=":material/filter_alt_off:")
+        st.info("No row meets the condition.", icon=":material/filter_alt_off:")
         return
     page = 1
     if total > PAGE:
@@ -56,7 +56,7 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
             lambda: export.runs(runs_of(db, table, where)[1]),
             f"{stem}-runs.csv",
             "text/csv",
-            "Columns by role, with derived columns, after conversions and filter, without withdrawn rows.",
+            "One column per role, with computed roles, after conversions and filter. Withdrawn rows are left out.",
         )
 
 
@@ -90,8 +90,9 @@ def columns_table(columns: Sequence[Column]) -> None:
 
 
 def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
-    """Show the box for the SQL condition and return the condition; "" if it is empty or invalid, which selects all
-    rows.
+    """Show the box for the SQL condition and return the condition.
+
+    Returns "", which selects all rows, if the condition is empty or invalid.
     """
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     if st.session_state.get("where_box") != recall("where"):  # otherwise text that is not saved yet is lost
@@ -113,7 +114,7 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     try:
         condition.check(where, [c.name for c in columns])
     except PlannerError as error:
-        refuse(f"{error} All rows are shown until it is corrected.")
+        refuse(f"{error} All rows are shown until the condition is corrected.")
         return ""
     return where
 

@@ -1,6 +1,4 @@
-"""Runs of a table as figures: runs that can be excluded and restored, and how far metrics agree on the order of
-runs.
-"""
+"""Runs of a table as figures: runs to exclude or restore, and the agreement of metrics on the order of runs."""
 
 from __future__ import annotations
 
@@ -97,7 +95,7 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
     marked = flips(correlations)
     st.caption(
         "Spearman's rank correlation of each pair. 1 means the same order of runs. "
-        + ("A frame marks pairs whose sign changes." if marked else "")
+        + ("A frame marks pairs whose correlation changes sign." if marked else "")
     )
     draw(lambda theme: draw_agreement(correlations, theme), key="agreement")
     for flip in marked[:MOST]:

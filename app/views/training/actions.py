@@ -26,8 +26,9 @@ PRIORITY = 1000
 
 @dataclass(frozen=True)
 class Action:
-    """A button for cells: the states in which it applies, the method of the queue that it calls, and the message
-    after it.
+    """A button for cells.
+
+    It applies to cells in ``states``, calls ``do(queue, names)``, and then shows the message ``said``.
     """
 
     label: str
@@ -47,8 +48,9 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 
 
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
-    """Show the buttons for the selected cells ``names``. A button is disabled if no selected cell is in a state for
-    it.
+    """Show the buttons for the selected cells ``names``.
+
+    A button is disabled if it does not apply to the state of any selected cell.
     """
     with st.container(horizontal=True, vertical_alignment="center"):
         for action in ACTIONS:

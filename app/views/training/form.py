@@ -83,8 +83,9 @@ def enter_family(family: Family[Any]) -> None:
 
 
 def _fields(family: Family[Any]) -> dict[str, str] | None:
-    """Show the fields and return their texts by name; None if a text is invalid, which shows an error below its
-    field.
+    """Show the fields of the form and return their texts by field name.
+
+    Returns None if a text is invalid. An error is then shown below its field.
     """
     grid = st.grid(4, min_column_width=210)
     texts, sound = {}, True
@@ -123,8 +124,9 @@ def _help(about: FieldInfo) -> str:
 
 
 def _files(root: Path, family: Family[Any]) -> None:
-    """Show a button per preset of ``family``, the upload of a GRID.toml and, if the cells read input files, their
-    choice.
+    """Show a button per preset of ``family`` and the upload of a GRID.toml.
+
+    If the cells of the family read input files, a selection of these files is shown as well.
     """
     for name, preset in family.presets.items():
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
@@ -158,9 +160,7 @@ def _fill(family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _read(root: Path, sent: Any) -> None:
-    """Fill the form with the grid in the uploaded file ``sent``. Raises PlannerError if the file is not a valid
-    grid.
-    """
+    """Fill the form with the grid in the uploaded file ``sent``. Raises PlannerError if the grid is not valid."""
     try:
         text = str(sent.getvalue().decode("utf-8"))
     except UnicodeDecodeError:
@@ -279,9 +279,7 @@ MOST = 20
 
 
 def ask_cap() -> Cap:
-    """Show the fields of the price and the cost cap; return both as a ``Cap``. Raises PlannerError for an invalid
-    text.
-    """
+    """Show the fields of the price and of the cost cap; return both. Raises PlannerError for an invalid text."""
     grid = st.grid(2, min_column_width=210)
     price = grid.text_input(
         "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
@@ -289,7 +287,7 @@ def ask_cap() -> Cap:
     )  # fmt: skip
     spend = grid.text_input(
         "Maximum cost or time", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
-        help="At this cost or time, the cells of the sweep wait until you increase it.",
+        help="The sweep waits when it reaches this cost or time, until you increase the maximum.",
     )  # fmt: skip
     return read_cap(spend or "", price or "", ON_PAGES)
 
@@ -302,7 +300,7 @@ def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap:
     requested = st.session_state.setdefault("estimates", set())
     place = st.empty()
     if key not in requested:
-        help_text = f"Runs short cells of this grid on this machine, at most {MOST} s."
+        help_text = f"Runs short versions of these cells on this machine, for at most {MOST} s in total."
         if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=help_text):
             return
         place.empty()
@@ -317,10 +315,10 @@ def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found:
 
 
 def costs_text(found: Estimate, cap: Cap) -> str:
-    """Return ``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell takes 8
-    s.``
+    """Return the estimate as text, such as ``About 34 s on this machine, 0.014 device hours (0.028 EUR).``
 
-    Finished cells, which need no time, and an exceeded cap are stated as well. The text is "" if no cell is left.
+    The text also contains the disk space, the time of the longest cell, the number of finished cells, which need no
+    time, and whether the cap is exceeded. It is "" if no cell is left.
     """
     left = found.cells - found.done
     done = f"{found.done:,} of {found.cells:,} cells are already finished. " if found.done and left else ""
@@ -331,7 +329,7 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
     longest = f"; the longest cell takes {duration(found.longest)}" if found.longest and left > 1 else ""
     over = cap.hours is not None and found.hours > cap.hours
-    more = f" This exceeds the maximum of {cap.text}: the sweep waits when it is reached." if over else ""
+    more = f" This exceeds the maximum of {cap.text}: the sweep will wait when it reaches the maximum." if over else ""
     return (
         f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
         f"{more}"

@@ -48,8 +48,9 @@ def own_fields(family: Family[Any]) -> list[str]:
 
 
 def label(record: Record, fields: Sequence[str]) -> str:
-    """Return the values of ``fields`` as text, such as ``width 8, samples 65,536``; without values, the name of the
-    cell.
+    """Return the values of ``fields`` as text, such as ``width 8, samples 65,536``.
+
+    Without values, the text is the start of the cell's name.
     """
     shown = [f"{field} {_said(record.cell[field])}" for field in fields if field in record.cell]
     return ", ".join(shown) or record.name[:8]

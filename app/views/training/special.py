@@ -35,9 +35,7 @@ WITHIN = 68.3
 
 
 def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
-    """Return the finished cells of ``records`` with a learned uncertainty and a stored histogram, the largest D
-    first.
-    """
+    """Return the cells of ``records`` that learned an uncertainty and have a pull histogram, the largest D first."""
     with_both = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
     return sorted(with_both, key=lambda one: -_metrics(one).get("D", 0.0))
 
@@ -68,9 +66,9 @@ def calibration_text(found: Mapping[str, float]) -> str:
     """Return one sentence: mean and width of the pulls, of their central part, and the fraction within one sigma."""
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
-        f"Pulls have mean {mean} and width {width}, their bulk {middle} and {half} (median, half of the central "
-        f"{WITHIN:g} %). {100 * found['within_1']:.1f} % of the test points lie within 1 sigma, of a unit Gaussian "
-        f"{WITHIN:g} %."
+        f"Pulls have mean {mean} and width {width}. Their median is {middle}, and half the width of their central "
+        f"{WITHIN:g} % is {half}. {100 * found['within_1']:.1f} % of the test points lie within 1 sigma ({WITHIN:g} % "
+        "for a unit Gaussian)."
     )
 
 
@@ -126,8 +124,7 @@ def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
     """Return the dimension of the phase space per source of events.
 
     An example is ``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.`` Raises PlannerError if
-    ``facts_of``
-    cannot read a source.
+    ``facts_of`` cannot read a source.
     """
     unread: dict[str, list[str]] = {}
     for source in dict.fromkeys(cell.source for cell in cells):
@@ -169,8 +166,8 @@ def _dimensions(found: Sequence[Measured]) -> None:
         )
     draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
     st.caption(
-        "Two-NN of the last hidden layer on test points, with its spread over five subsets. Open symbols: inputs of "
-        "the network. Dashed: dimension *d* of the phase space."
+        "Filled symbols: Two-NN dimension of the last hidden layer on test points, with its spread over five subsets. "
+        "Open symbols: the same for the inputs of the network. Dashed lines: dimension *d* of the phase space."
     )
 
 
@@ -261,15 +258,16 @@ def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) ->
 
 
 def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
-    """Return ``popularity reaches recall@10 0.326, counts after the last items 0.398; 1 of 3 cells is no better
-    ...``.
-    """
+    """Return one sentence: the metric of both baselines, and how many of ``cells`` are no better than the baselines."""
     first = cells[0]
     counts, after = (f"{first[f'{name}_{METRIC}']:.3g}" for name in ("popularity", "last_items"))
     worse = sum(bool(metrics.get("untrained")) for metrics in cells)
     verb = "is" if worse == 1 else "are"
     lost = f"{worse} of {len(cells)} cells {verb} no better" if worse else f"all {len(cells)} cells are better"
-    return f"popularity reaches {METRIC} {counts}, counts after the last items {after}; {lost} than counts."
+    return (
+        f"{METRIC} is {counts} if items are ranked by popularity, and {after} by how often they followed the last "
+        f"items; {lost} than these baselines."
+    )
 
 
 OFTEN = "10s"
@@ -281,10 +279,8 @@ class Special:
     """Parts of the Train page that a family defines itself; a part is None if the family does not need it.
 
     ``files(root)`` draws the selection of input files in the line of the presets. ``about(root, cells)`` returns what
-    the
-    cells of a grid have in common, as Markdown. ``results(queue, family, records)`` draws the results of finished
-    cells.
-    ``fit`` contains the settings with which the Fit page opens.
+    the cells of a grid have in common, as Markdown. ``results(queue, family, records)`` draws the results of finished
+    cells. ``fit`` contains the settings with which the Fit page opens.
     """
 
     files: Callable[[Path], None] | None = None

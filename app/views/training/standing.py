@@ -50,8 +50,7 @@ class Look:
     """State of the workspace at one time.
 
     It contains the cells by name (``records``), the scheduling policy of each cell by name (``told``), and the groups
-    of
-    cells by key, newest first.
+    of cells by key, newest first.
     """
 
     root: Path

@@ -45,7 +45,7 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") ->
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
     """Show a selection within a sentence and return the choice; the link contains it as ``name``.
 
-    The options can change, for example with the evidence.
+    The options can change from run to run, for example with the evidence.
     """
     return choose_among(label, options, name, width=width, label_visibility="collapsed")
 
@@ -61,8 +61,7 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
     """Return the positions of the compute slider in FLOPs, and its initial position.
 
     The positions are evenly spaced in log C, from the smallest budget of the runs to ``BEYOND`` decades above the
-    largest.
-    The initial position is in the middle of the runs.
+    largest. The initial position is in the middle of the runs.
     """
     low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))

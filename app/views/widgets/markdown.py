@@ -10,9 +10,9 @@ from isoplan.engine.escaping import escape
 
 _DIRECTIVE = re.compile(r":(?=[a-zA-Z:])")
 _REPLACED = re.compile(
-    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # otherwise a link
-    r"|:(?=[\w+-]+:|material/)"  # otherwise an emoji or an icon
-    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # otherwise an arrow, a dash or a sign
+    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # would become a link
+    r"|:(?=[\w+-]+:|material/)"  # would become an emoji or an icon
+    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # would become an arrow, a dash or a sign
 )
 """Patterns that Streamlit replaces after Markdown was parsed. A backslash does not protect them; ``_JOINED`` does."""
 _JOINED = "\u2060"

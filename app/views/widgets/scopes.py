@@ -1,4 +1,4 @@
-"""Which table, device, page or family of cells the stored values of inputs belong to (their owner).
+"""Owners of stored input values: the table, device, page or family of cells to which a value belongs.
 
 A value that was entered for one table does not apply to another table. A page calls ``belong`` before it draws the
 widgets. If the owner has changed, the values of the old owner are stored, and the values of the new owner are restored,
@@ -55,8 +55,8 @@ def belong(
     """State that the values of a ``scope`` ("table", "device", ...) belong to ``owner``, such as the id of a table.
 
     ``starts`` contains initial values of widgets by key. ``remembered`` are names of values that ``state.remember``
-    writes;
-    they are initially empty. ``unmounted`` are keys of widgets that are not drawn yet and start with their own default.
+    writes; they are initially empty. ``unmounted`` are keys of widgets that are not drawn yet and start with their own
+    default.
 
     In the first call for a scope all values stay. If the previous owner was "" (such as no device), the new owner takes
     over its values.

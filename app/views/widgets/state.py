@@ -25,8 +25,7 @@ from isoplan.engine.store.tables.tables import TableInfo
 OF_TABLE = ("fit", "where", "y")
 """Names of values that are stored separately for each table."""
 LAW_WIDGETS = {"law": "", "axis": ""}
-"""Keys and initial values of widgets that are stored separately for each table; "" selects the default law or
-column.
+"""Keys and initial values of widgets that are stored separately for each table; "" selects the default law or column.
 """
 
 
@@ -48,8 +47,7 @@ def typed(name: str, start: str) -> str:
     """Return the typed value ``name`` from the link, otherwise from the session, otherwise ``start``.
 
     An empty text is a valid value. A value from the link is stored in the session, and a value from the session is
-    written
-    to the link.
+    written to the link.
     """
     in_link = st.query_params.get(name)
     if in_link is not None:
@@ -79,8 +77,7 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
     """Reset the widget ``key`` if its value is not in ``options``, for example after a change of the table.
 
     It is set to ``start``, or to the first option. The value is set and not deleted, because only then the browser and
-    the
-    link change as well.
+    the link change as well.
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
@@ -106,8 +103,7 @@ def select_one(
     """Show a selection box for ``names`` (texts by key) in which the key ``opened`` is selected.
 
     A new choice is stored as ``name``, or passed to ``change``. The box is not bound to the link by Streamlit, because
-    it
-    would then lose its value when its options change. ``look`` are further arguments of the selection box.
+    it would then lose its value when its options change. ``look`` are further arguments of the selection box.
     """
     key = f"{name}_choice"
 
@@ -126,7 +122,10 @@ def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> 
     """
     asked = recall(name)
     if asked and asked not in options:
-        st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
+        st.info(
+            f"{escape_markdown(asked)} is not available here. Available: {escape_markdown(', '.join(options))}.",
+            icon=":material/info:",
+        )
     select_one(label, {option: option for option in options}, name, asked if asked in options else options[0], **look)
     return str(st.session_state[f"{name}_choice"])
 
@@ -171,9 +170,7 @@ def enter_table(table_id: str) -> None:
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """Return the default table: the table of the open fit, otherwise the newest of the user, otherwise the first
-    one.
-    """
+    """Return the id of the default table: of the open fit, otherwise the newest of the user, otherwise the first."""
     of_fit = [f.table_id for f in results.fits(db) if f.hash == recall("fit") and f.table_id in known]
     own = [t.id for t in known.values() if not t.read_only]
     return [*of_fit, *own, *known][0]
@@ -205,8 +202,7 @@ def choose_fit(
     """Show the selection of saved fits and published laws; return the fit that is open as ``name``, or None.
 
     If ``laws`` or ``only`` (hashes) are given, only fits with these laws or hashes are options. The default is
-    ``start``,
-    or the first option. If ``start`` is None, or if the choice is ``free`` (optional), there is no default.
+    ``start``, or the first option. If ``start`` is None, or if the choice is ``free`` (optional), there is no default.
     """
     names = {key: text for key, text in fit_names(db, laws).items() if only is None or key in only}
     wanted = recall(name)
@@ -221,7 +217,7 @@ def choose_fit(
         )
     usual = None if free or start is None else start if start in names else next(iter(names), None)
     opened = wanted if wanted in names else None if wanted else usual
-    text = "A saved fit, or a law as its paper printed it."
+    text = "A saved fit, or a published law with the parameters of its paper."
     select_one(label, names, name, opened, placeholder="None" if free else "Choose a fit", help=text)
     if opened is None:
         return None
