@@ -23,8 +23,8 @@ from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 MOST_ASKED = 200_000
-"""Maximum number of table rows up to which this page looks for open questions about the runs, such as two datasets in
-one column. Larger tables would make the page slow; the page Fit asks the questions for tables of every size.
+"""Maximum number of rows of a table for which this page reads the runs and asks questions about them, such as how to
+fit two datasets in one column. More rows would make the page slow. The page Fit asks for tables of every size.
 """
 
 

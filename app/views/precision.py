@@ -51,7 +51,7 @@ ERRORS: dict[str, Kind] = {
 }
 """Kinds of a target that is not an MSE, by the option on the page."""
 FORMER = {"a typical relative error of": "an RMS relative error of"}
-"""Options of the kind of target in links of earlier versions, with their present names."""
+"""Present options of the kind of target, by the options in links of earlier versions."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 SETTINGS = {LAW: "Collision energy", ANCHOR: "Floor of the loss, collision energy", TRAINED: "Floor of the loss"}
 """Title of the expander with further inputs, by the source of the law."""

@@ -20,7 +20,7 @@ from isoplan.trainers.families import find_family
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
-"""Options of "Curves against" in links of earlier versions, with their present names."""
+"""Present options of "Curves against", by the options in links of earlier versions."""
 
 
 def cannot() -> str:

@@ -19,7 +19,9 @@ HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
 """Axis titles that differ from those of other families, because D is here the number of distinct training points."""
 ASIDE = 0.015
-"""Horizontal distance between the points of inputs and of the layer, as a fraction of the log axis."""
+"""Horizontal distance between the points of inputs and of the layer, as a fraction of the log axis. Without it, they
+would overlap.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 520
 MOST_BANDS = 8
-"""Maximum number of curves that have uncertainty bands, because bands of more curves overlap."""
+"""Number of curves above which none has an uncertainty band, because so many bands would overlap."""
 PARABOLA_POINTS = 40
 
 

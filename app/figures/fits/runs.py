@@ -15,7 +15,9 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 440
 MOST = 10_000
-"""Maximum number of runs in the figure. With it, the page of a table with a million rows loads within one second."""
+"""Maximum number of runs in the figure. With this limit, the page of a table with a million rows loads within one
+second.
+"""
 MOST_BUDGETS = 15
 AXES = ("N", "D", "C")
 

@@ -33,7 +33,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 460
 NEAR = 30
-"""Maximum ratio between the smallest value of the plot and a floor that the plot includes.
+"""Maximum ratio of the smallest drawn value to the floor for which the floor is drawn.
 
 A lower floor would compress the rest of the plot.
 """

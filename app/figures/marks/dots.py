@@ -1,4 +1,4 @@
-"""Runs as dots: which runs are drawn, with which colours and which text on hover."""
+"""Runs as dots: which runs are drawn, with which colours and which hover text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DOTS = 300
 WEBGL_ABOVE = 3_000
 """Number of dots above which Plotly's WebGL traces are faster than SVG traces."""
 MOST_FIELDS = 12
-"""Maximum number of columns in the text on hover of a run."""
+"""Maximum number of columns in the hover text of a run."""
 _SCALED = {"color", "cmin", "cmax", "colorscale", "colorbar", "showscale"}
 """Names of the marker properties that map numbers to colours."""
 FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
@@ -44,8 +44,8 @@ def chosen(n: int, most: int) -> Ints:
 def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
     """Return a trace with the runs as dots at ``x`` and ``y``.
 
-    The text on hover shows the name, all roles, and the columns ``extra``. The first column of ``customdata`` is the
-    row id, with which a page identifies a clicked run.
+    The hover text shows the name, all roles, and the columns ``extra``. The first column of ``customdata`` is the row
+    id, with which a page identifies a clicked run.
     """
     fields = _fields(runs, extra or {})
     names = runs.labels.get("run")
@@ -113,14 +113,14 @@ def _some(values: Any, rows: Ints) -> Any:
 
 
 def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return the columns of the text on hover by name; roles of the laws, such as N and D, come first."""
+    """Return the columns of the hover text by name; roles of the laws, such as N and D, come first."""
     known = [f for f in FIRST if f in runs]
     known += [f for f in runs.values if f not in FIRST and f != "weight"]
     return {**{f: runs[f] for f in known[:MOST_FIELDS]}, **extra}
 
 
 def _template(fields: Iterable[str], named: bool) -> str:
-    """Return the template of the text on hover: name and row id first, then one column per line."""
+    """Return the template of the hover text: name and row id first, then one column per line."""
     lines = ["<b>%{text}</b> · row %{customdata[0]}" if named else "<b>Row %{customdata[0]}</b>"]
     for i, field in enumerate(fields, start=1):
         lines.append(f"{literal(field)}  %{{customdata[{i}]:{hover_format(field)}}}")

@@ -43,7 +43,7 @@ def pack(values: Floats) -> NDArray[np.float32] | Floats:
 
 
 def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: str = "solid", **trace: Any) -> Part:
-    """Return the trace of a line. It has no text on hover unless ``trace`` contains a hover template."""
+    """Return the trace of a line. It has no hover text unless ``trace`` contains a hover template."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -71,7 +71,7 @@ def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
 
 
 def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
-    """Return the filled area inside a closed line, without outline and without text on hover."""
+    """Return the filled area inside a closed line, without outline and without hover text."""
     return {
         "type": "scatter",
         "mode": "lines",

@@ -29,7 +29,9 @@ CELL, ALONE, NAMES = 36, 52, 104
 """Sizes in pixels: a cell, a cell if there is only one panel, and the space below a row of panels for metric names."""
 BAR, BAR_HEIGHT = "rank correlation", 200
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
-"""Colour scale from -1 to 1. Disagreement has the warm colour, which ``resamples.SCALE`` uses for +1."""
+"""Colour scale from -1 to 1. The warm colour, which ``resamples.SCALE`` has at +1, is at -1 here: it emphasises
+disagreement.
+"""
 
 
 def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:

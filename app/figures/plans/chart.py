@@ -146,7 +146,7 @@ def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
     curve, top = chart.curves[0], chart.top
     shapes, notes = _disallowed(theme, curve.x, curve.within, top)
     shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
-    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other note
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the first note
     moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
     return [*shapes, *shades], [*notes, *moved]
 

@@ -68,7 +68,7 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
             range=[0, top],
             domain=left[0],
             nticks=6,
-            **({"exponentformat": "B"} if top >= MILLION else {"tickformat": ",~g"}),  # such as 2M, 2B or 20,000
+            **({"exponentformat": "B"} if top >= MILLION else {"tickformat": ",~g"}),  # labels such as 2M, 2B or 20,000
         )
         layout["yaxis"] = axis(theme, "") | rows | {"domain": left[1]}
         layout["yaxis2"] |= {"showticklabels": crowded}

@@ -152,7 +152,7 @@ def _band(fit: Fit, x: Floats) -> Band | None:
 
 
 def _side(theme: Theme, name: str, cells: Runs, there: Bools, colour: str, symbol: str) -> list[Part]:
-    """Return the cells that ``name`` ("overfits" or "underfits") as dots.
+    """Return the markers of the cells on one side of the threshold; ``name`` is "overfits" or "underfits".
 
     If there are several datasets, each cell has the colour of its dataset.
     """

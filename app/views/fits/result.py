@@ -134,7 +134,7 @@ def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
 
 
 def _whole(words: str) -> str:
-    """Return ``words`` with powers of ten as superscripts and without places for a line break."""
+    """Return ``words`` with powers of ten as superscripts, and with no-break spaces instead of spaces."""
     return powers(words).replace(" ", "\u00a0")
 
 

@@ -109,7 +109,7 @@ def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
 FORMER = {"Updates": "Training steps"}
-"""Names that tabs had in links of earlier versions, and their present names."""
+"""Present names of tabs, by the names in links of earlier versions."""
 NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 

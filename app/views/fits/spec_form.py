@@ -160,7 +160,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
 
 
 def _realised(law: Law, runs: Runs) -> float | None:
-    """Show the box for runs at which the axis of ``law`` is zero; return the effective value to fit them at.
+    """Show the box for runs at which the axis of ``law`` is zero; return the value at which they are fitted.
 
     Returns None if these runs are left out, or if there are none.
     """

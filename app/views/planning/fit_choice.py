@@ -116,9 +116,9 @@ def _floor(fit: Fit) -> float:
 
 
 def show_target_of_plan(db: Database, fit: Fit) -> None:
-    """Show the loss that corresponds to the target metric of the open plan.
+    """Show the loss that corresponds to the target metric of the open plan, as a hint for a target that is a loss.
 
-    It helps with questions that have their own loss target. Nothing is shown unless the plan has a target of a metric.
+    Nothing is shown unless the open plan has a target of a metric.
     """
     map, target = recall("map"), recall("target")
     if recall("ask") != "Target" or recall("fit") != fit.hash or not map or not target:

@@ -17,7 +17,7 @@ from isoplan.engine.planning.scenario.prices import Currency, Prices
 from isoplan.engine.quantities import as_typed
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
-"""Fields that belong to a device, with their initial values. If the device changes, they start again."""
+"""Fields that belong to a device, with their initial values. Each device has its own values of these fields."""
 CHOICES: dict[str, Sequence[str]] = {
     "device": [device.name for device in DEVICES],
     "precision": get_args(Precision),

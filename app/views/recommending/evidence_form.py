@@ -35,7 +35,9 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""Columns to choose if a setting has a separate table: the field and the label, by their name in the link."""
+"""Columns that the user chooses in the separate table of a setting: field and label, by setting and by name in the
+link.
+"""
 FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
 """Law that a saved fit must have to determine the setting; "" stands for any law that has a frontier."""
 

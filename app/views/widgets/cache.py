@@ -40,7 +40,7 @@ CURVES: dict[str, Callable[[Fit], Any]] = {
 
 
 HASHED: dict[str | type, Callable[[Any], Any]] = {Database: lambda db: str(db.folder), Fit: lambda fit: fit.hash}
-"""Function that returns the cache key of an argument, by the type of the argument."""
+"""Functions that return the cache key of an argument, by the type of the argument."""
 
 
 def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:

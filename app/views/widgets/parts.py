@@ -45,7 +45,7 @@ def copy_link() -> None:
 
 
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
-"""Space between a number and its unit, which is replaced by a no-break space."""
+"""Pattern of the space between a number and its unit. ``whole`` replaces this space by a no-break space."""
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -76,7 +76,7 @@ def as_markdown(rows: Rows) -> str:
 
 
 CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
-"""File name of the downloads by kind of answer, for the kinds whose file has another name."""
+"""File names of downloads by kind of answer, for the kinds whose file name differs from the kind."""
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:

@@ -20,7 +20,7 @@ OPEN = "open_"
 OF_PAGE = ("hour_price", "device", "devices", "precision")
 """Keys of widgets that several pages have under the same name in the link, but with another meaning on each page."""
 TYPED_OF_PAGE = ("reach",)
-"""Names of values with another meaning on each page that the app itself, and not Streamlit, writes to the link."""
+"""Names of values that the app itself, and not Streamlit, writes to the link, with another meaning on each page."""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
 _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
