@@ -1,4 +1,4 @@
-"""Data: upload a table, map its columns, view the runs, and exclude some with a reason."""
+"""Data: upload a table, map its columns, view its runs, and exclude single runs with a reason."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 MOST_ASKED = 200_000
-"""Maximum number of rows for which this page reads the runs for its questions; the Fit page always reads them."""
+"""Maximum number of rows of a table for which this page reads the runs and asks questions about them, such as how to
+fit two datasets in one column. More rows would make the page slow. The page Fit asks for tables of every size.
+"""
 
 
 def about(table: TableInfo) -> DeltaGenerator:
-    """Show the source of this table and the notes of its import; return the container for the number of runs."""
+    """Show the source of ``table`` and the notes of its import.
+
+    Returns the empty container for the badge with the number of runs.
+    """
     left, right = st.columns([4, 1], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="center"):
         count = st.container(width="content")
@@ -50,20 +55,23 @@ def about(table: TableInfo) -> DeltaGenerator:
 
 
 def counted(table: TableInfo, where: str) -> str:
-    """Return the number of runs of the table, and the number that passes the filter."""
+    """Return the number of runs of the table as text, such as ``48 runs``, or ``12 of 48 runs`` with a filter.
+
+    ``where`` is the filter. If several rows are one run, rows are counted instead of runs.
+    """
     several = tables.roles(db, table.id).rows != "all"
     whole = plural(table.rows, "row" if several else "run")
     return f"{len(condition.matching_rows(db, table.id, where)):,} of {whole}" if where else whole
 
 
 def bring_back(db: Database, table_id: str) -> None:
-    """Restore a deleted table and open it, or the run table that its curves belong to."""
+    """Restore a deleted table and open it. For a deleted curve table, open the run table to which it belongs."""
     table = tables.restore(db, table_id)
     open_table(table.runs_id or table.id)
 
 
 def put_away(db: Database, table_id: str) -> None:
-    """Delete a table; the page then opens with another one."""
+    """Delete a table and close it, so that the page opens with another table."""
     tables.delete(db, table_id)
     remember("table", "")
 
@@ -83,7 +91,7 @@ if table is not None:
     with sentences():
         count.badge(counted(table, where), color="blue")
     if table.rows <= MOST_ASKED:
-        with suppress(PlannerError):  # the tab Runs shows why they cannot be read
+        with suppress(PlannerError):  # the tab Runs shows why the runs cannot be read
             questions.ask(db, table, runs_of(db, table, where)[1])
     names = ["Columns", "Runs", "Curves", "Agreement", "Rows"]
     tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(

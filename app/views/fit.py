@@ -19,11 +19,17 @@ from isoplan.app.views.widgets.state import choose_table, follow_link, newest_fi
 from isoplan.engine.store.tables.tables import TableInfo
 
 OFFERED = "newest_fit_opened"
-"""Session key of the last shown table. Its newest fit is opened only once, so that a closed fit stays closed."""
+"""Session key of the table that the page showed last.
+
+The newest fit of a table is opened when this key changes to that table. A fit that the user closes then stays closed.
+"""
 
 
 def open_newest(table: TableInfo) -> None:
-    """Open the newest fit of a table when it is first shown, unless a fit is open or the link names what to fit."""
+    """Open the newest fit of ``table`` when the page shows this table for the first time.
+
+    Nothing is opened if a fit is already open, or if the link has other parameters than the table.
+    """
     offered = st.session_state.get(OFFERED)
     st.session_state[OFFERED] = table.id
     if recall("fit") or offered == table.id or link_names() - {"table"}:

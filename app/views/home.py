@@ -31,9 +31,9 @@ SHORT_WAYS = {
     "recommender": ("Recommender", "Recommended settings for your compute budget and serving metric."),
     "precision": ("Precision", "Data and compute for an amplitude surrogate, planned from small runs."),
 }
-"""Pages that can also answer from published sweeps, by address."""
+"""Pages that can answer without a run table, from published sweeps, by the name of the page in its address."""
 RECENT = 5
-"""Number of rows of a list before the rest is folded."""
+"""Number of rows that each list of Home shows; the other rows are folded."""
 
 db = workspace.current()
 run_tables = tables.all(db)
@@ -43,9 +43,9 @@ usable = plannable(db)
 
 
 def next_step() -> None:
-    """Show one sentence on the next step, and its button."""
+    """Show one sentence about the next step, a button that starts this step, and a button that opens the demo."""
     if not own:
-        text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
+        text = "**Start with your own runs**, or open the demo first: a law that is fitted to jet taggers."
         label, go, query = "Load a run table", "data", dict[str, str]()
     elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
         fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan a budget or a target."
@@ -66,27 +66,30 @@ def next_step() -> None:
 
 
 def line(show: Callable[[], object], about: str) -> None:
-    """Show one row of a list: its link, drawn by ``show``, and a short description."""
+    """Show one row of a list: the link that ``show`` draws, and the short text ``about`` at the right edge."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         show()
         st.caption(escape_markdown(about), width="content")
 
 
 def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable[[], object]:
-    """Return a function that draws a link within the session."""
+    """Return a function that draws a link to ``page`` with the query parameters ``query``."""
     address = f"views/{page}.py"
     return lambda: st.page_link(address, label=escape_markdown(label), query_params=query, icon=f":material/{icon}:")
 
 
 def way(page: str, title: str, icon: str, text: str) -> None:
-    """Show a link to a page and its purpose."""
+    """Show one line with a link to a page and the text ``text`` about its purpose."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(f"views/{page}.py", label=title, icon=f":material/{icon}:")
         st.caption(text, width="content")
 
 
 def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) -> None:
-    """Show a list under its title and length: the newest ``RECENT``, and the others folded under ``rest``."""
+    """Show the list ``found`` under its title and length, one item per call of ``row``.
+
+    The first ``RECENT`` items are visible. The others are folded under a label such as "12 older fits".
+    """
     if not found:
         return
     st.header(f"{title} ({len(found)})", anchor=False)
@@ -99,31 +102,31 @@ def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) 
 
 
 def fit_row(fit: SavedFit) -> None:
-    """Show a saved fit and when it was made."""
+    """Show a link to a saved fit and the time at which it was made."""
     query = {"table": fit.table_id, "fit": fit.hash}
     line(to_page("fit", fit.name, query, "show_chart"), f"{fit.created:%d %b %H:%M}")
 
 
 def plan_row(plan: SavedPlan) -> None:
-    """Show a saved plan and when it was made."""
+    """Show a link to a saved plan and the time at which it was made."""
     opens = partial(opener, "plan", plan.name, link(db, results.plan(db, plan.hash)), "flag")
     line(opens, f"{plan.created:%d %b %H:%M}")
 
 
 def answer_row(answer: SavedAnswer) -> None:
-    """Show a saved answer, its question, and when it was made."""
+    """Show a link to a saved answer, the name of its question, and the time at which it was made."""
     place = list_places()[answer.kind]
     opens = partial(opener, place.page, answer.name, answer.query, place.icon)
     line(opens, f"{place.title}, {answer.created:%d %b %H:%M}")
 
 
 def table_row(table: TableInfo) -> None:
-    """Show a run table and its number of runs."""
+    """Show a link to a run table and its number of runs."""
     line(to_page("data", table.name, {"table": table.id}, "table_view"), plural(table.rows, "run"))
 
 
 def recent() -> None:
-    """Show all fits, plans, answers and tables, those of the user first."""
+    """Show all fits, plans, answers and tables; tables of the user come before bundled ones."""
     listed("Fits", fits, fit_row, "older fits")
     listed("Plans", plans, plan_row, "older plans")
     listed("Answers", kept, answer_row, "older answers")

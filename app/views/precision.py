@@ -1,4 +1,4 @@
-"""Precision: N, D and C of an amplitude surrogate for a given precision, before large trainings."""
+"""Precision: N, D and C that an amplitude surrogate needs for a required precision, before the large training runs."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ ERRORS: dict[str, Kind] = {
     "a median relative error of": "median",
     "99 % of the points below": "99",
 }
-"""Kinds of targets other than an MSE, by their names in the selection."""
+"""Kinds of a target that is not an MSE, by the option on the page."""
 FORMER = {"a typical relative error of": "an RMS relative error of"}
-"""Names of targets in links of earlier versions."""
+"""Present options of the kind of target, by the options in links of earlier versions."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 SETTINGS = {LAW: "Collision energy", ANCHOR: "Floor of the loss, collision energy", TRAINED: "Floor of the loss"}
-"""Further inputs by the scale of the law."""
+"""Title of the expander with further inputs, by the source of the law."""
 MOST_ANCHORS = 4
 
 
 def ask(db: Database) -> Answer | None:
-    """Show the question as a sentence with fields and return its answer; None while a field is empty."""
+    """Show the question as a sentence with fields; return its answer, None while a field that it needs is empty."""
     with blanks("precision"):
         words("My amplitude has")
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
@@ -83,7 +83,12 @@ def ask(db: Database) -> Answer | None:
         if scale != LAW:
             floor = st.text_input(FLOOR.label, FLOOR.start, key="floor", bind="query-params", help=FLOOR.tip)
         if scale != TRAINED:
-            fixed = st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
+            fixed = st.toggle(
+                "At one collision energy",
+                key="fixed",
+                bind="query-params",
+                help="The dimension d of the phase space is then smaller by one.",
+            )
     if not target or (scale == ANCHOR and not anchors):
         return None
     kind = ERRORS.get(stated, "rms")
@@ -94,9 +99,9 @@ def ask(db: Database) -> Answer | None:
 
 
 def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tuple[dict[str, str], list[Anchor]]:
-    """Show the inputs of a ``scale`` and return its texts and its anchors.
+    """Show the inputs that the source ``scale`` of the law needs; return their texts by name, and the anchor runs.
 
-    ``laws`` are the published laws, and ``names`` the processes of trained cells, for this number of particles.
+    ``laws`` are the published laws, and ``names`` the processes of trained cells, for the chosen number of particles.
     """
     if scale == ANCHOR:
         return {}, _anchors()
@@ -108,7 +113,10 @@ def _scale(scale: str, laws: Sequence[PublishedLaw], names: Sequence[str]) -> tu
 
 
 def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
-    """Return the names of the chosen law out of ``laws``."""
+    """Show selections that lead to one law of ``laws``.
+
+    Returns its process, axis, network, and the value of the other axis, by field name.
+    """
     with blanks("law"):
         words("The law of")
         process = named_blank("Process", list(dict.fromkeys(law.process for law in laws)), "process", 150)
@@ -125,23 +133,23 @@ def _law(laws: Sequence[PublishedLaw]) -> dict[str, str]:
 
 
 def _anchors() -> list[Anchor]:
-    """Return the anchors that are filled in."""
+    """Show the fields of the anchors (small runs of the user) and return the anchors whose fields have values."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
-                            help="Small runs, each limited by D, N or C. A law of runs at two or more D replaces the "
-                            "bound."))  # fmt: skip
+                            help="Number of small runs, each limited by D, N or C. With runs at two or more values "
+                            "of D, their exponent replaces the bound 4/d."))  # fmt: skip
     found = [_anchor(i) for i in range(1, n + 1)]
     if not any(found):
         st.info(
-            "Train one small network on at least 1,000 points until its loss no longer falls. Then enter its number "
-            "of points, its loss, and the decrease of the loss if the network and its compute are doubled. An "
-            "increase is negative.",
+            "Train one small network on at least 1,000 points until its loss no longer falls. Then enter the number "
+            "of points, the final loss, and the decrease of the loss if the network and its compute are doubled "
+            "(negative if the loss increases).",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]
 
 
 def _anchor(i: int) -> Anchor | None:
-    """Return the run number ``i``; None if its axis value or loss is empty."""
+    """Show the fields of run number ``i`` and return it; None if the value of its axis or its loss is empty."""
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
@@ -161,7 +169,7 @@ def _anchor(i: int) -> Anchor | None:
 
 
 def show(db: Database, found: Answer) -> None:
-    """Show the answer, the most important parts first."""
+    """Show the answer: sentence, table, warnings, the form that saves it, and one figure per extrapolated axis."""
     plan: AmplitudePlan = found.result
     with st.container(border=True):
         st.header(escape_markdown(powers(whole(found.sentence))), anchor=False)
@@ -176,7 +184,7 @@ def show(db: Database, found: Answer) -> None:
     keep_answer(db, "amplitude", found.name, found.file)
     for need in plan.needs:
         if need.reached:
-            st.caption(f"{need.origin}. A smaller {need.axis} may also reach it.")
+            st.caption(f"{need.origin}. A smaller {need.axis} may also reach the target.")
         elif need.inside:
             st.caption(f"The target is within the measured range of {need.axis}, so nothing is extrapolated.")
         elif len(need.x):
@@ -194,7 +202,7 @@ SHOWN = (
     *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
     *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
 )
-"""Columns in order: exponents first, because the table is wider than small screens."""
+"""Columns of the table of laws in order. The exponents come early, because small screens cut the table off."""
 
 
 @st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
@@ -208,14 +216,17 @@ def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
 
 
 def show_laws(db: Database) -> None:
-    """Show the exponents of all processes, the bound that a plan from one anchor assumes, and all laws."""
+    """Show the exponents of all processes, and a table of all laws.
+
+    The figure compares the exponents with the bound 4/d, which a plan from one anchor assumes.
+    """
     cells = of_workspace(db)
     with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
         draw(partial(figures.draw_exponents, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
-            "Exponent of D in K + (X_c / D)^α, for a network of 10⁵ parameters (amplitudes, Fig. 10) and for trained "
-            "cells that D limits. Their losses have an error of 10 %, or their scatter around the law if it is "
-            "larger. Above the line, the bound 4/d is conservative."
+            "Exponent α in K + (X_c / D)^α, published for a network of 10⁵ parameters (amplitudes, Fig. 10) and "
+            "fitted to trained cells that D limits. The fit assumes that a loss has an error of 10 %, or the scatter "
+            "around the law if it is larger. For points above the line, the bound 4/d is conservative."
         )
     with st.expander("Laws of all processes", icon=":material/table:"):
         found = _laws(cells)
@@ -232,7 +243,10 @@ def show_laws(db: Database) -> None:
 
 
 def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
-    """Return one row per law, trained and published side by side; without trained laws only the published ones."""
+    """Return a table with one row per law; a published and a trained law of the same kind share a row.
+
+    Without trained laws, the table contains only the columns of published laws.
+    """
     found = pd.DataFrame([_named(p, o) | _printed(p) | _fitted(o) for p, o in side_by_side(published_laws(), ours)])
     return found[list(SHOWN)] if ours else found[[name for name in SHOWN if name not in _fitted(None)]]
 

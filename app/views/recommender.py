@@ -1,4 +1,4 @@
-"""Recommender: settings for a budget and a serving metric, the sweeps behind them, and metric agreement."""
+"""Recommender: settings for a budget and a serving metric, the sweeps that support them, and agreement of metrics."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from isoplan.engine.quantities import parse_flops, power10
 
 START = "recall@10"
 EXPERT = ("width", "length", "precision", "chunk", "rate", "rate_batch", "batch_size")
-"""Fields in the expander, in this order."""
+"""Names of the fields in the expander, in the order of the page."""
 BOUNDS = {"width": (1, 1_000_000), "length": (1, 1_000_000), "chunk": (0, 100_000_000)}
 OTHERS = {"s": "0.06", "B": "2048", "K": ""}
-"""Initial texts of the other values of a setting."""
+"""Initial texts of the fields "Cost of another ...", by setting: values whose cost is compared with the optimum."""
 
 
 def ask(own: Built, printed: Evidence) -> Answer | None:
     """Show the question as a sentence with fields and return its answer; None while the budget is empty.
 
-    The metrics of the evidence are offered, and those that are measured but not fitted yet.
+    The selection contains the metrics that the evidence covers, and the metrics of the user's table that have no fit
+    yet. ``own`` is evidence from the user's runs, ``printed`` from papers.
     """
     known = (*with_fallback(own.evidence, printed).metrics, *own.metrics)
     metrics = sorted(dict.fromkeys(known), key=lambda metric: metric != START)
@@ -60,7 +61,10 @@ def ask(own: Built, printed: Evidence) -> Answer | None:
 
 
 def settings(machine: dict[str, str]) -> Settings:
-    """Return the memory settings of stage 2 on a machine, the scaling of the learning rate, and the other values."""
+    """Show the expander with settings and return them: memory of stage 2, learning-rate scaling, values to compare.
+
+    ``machine`` contains the texts of the device and of the number of devices.
+    """
     with st.expander("Memory of stage 2, learning rate, other choices", icon=":material/tune:"):
         grid = st.grid(4, min_column_width=180)
         texts = machine | {name: _widget(grid, SETTINGS[name]) for name in EXPERT}
@@ -79,7 +83,7 @@ def settings(machine: dict[str, str]) -> Settings:
 
 
 def _widget(grid: Any, field: Field) -> str:
-    """Show the widget of a field and return its text; in the link, a batch size is named batch."""
+    """Show the widget of ``field`` and return its text. The link shortens the name ``batch_size`` to ``batch``."""
     if field.name == "precision":
         options = ["bf16", "fp32", "fp16", "fp8"]
         return str(grid.selectbox(field.label, options, key=field.name, bind="query-params"))

@@ -20,11 +20,11 @@ from isoplan.trainers.families import find_family
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only, so it keeps no cells. Start Isoplan with a folder to train."
 FORMER = {"Updates": "Training steps"}
-"""Names of axes in links of earlier versions."""
+"""Present options of "Curves against", by the options in links of earlier versions."""
 
 
 def cannot() -> str:
-    """Return why training is not possible here, in one sentence; empty if it is possible."""
+    """Return why training is not possible here, as one sentence; "" if it is possible."""
     if not workspace.settings().training:
         return SHARED
     try:
@@ -35,7 +35,11 @@ def cannot() -> str:
 
 
 def new_grid(look: Look) -> None:
-    """Show the form, created when it is first opened. It is open until there are cells, and if the link has a grid."""
+    """Show the form of a new grid in an expander.
+
+    The expander is open if the workspace has no cells, or if the link contains a grid. The form is drawn only after the
+    expander was opened once.
+    """
     if st.session_state.pop("grid_launched", False):
         st.session_state["new_grid"] = False
     brought = any(name == "family" or name.startswith("cell_") for name in st.query_params)
@@ -43,13 +47,16 @@ def new_grid(look: Look) -> None:
         "New grid", expanded=brought or not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
     )
     if place.open or "grid_opened" in st.session_state:
-        st.session_state["grid_opened"] = True  # typed values remain when it is closed again
+        st.session_state["grid_opened"] = True  # keeps typed values after the expander is closed
         with place:
             form.show(queue)
 
 
 def cells(look: Look, may: bool) -> None:
-    """Show the cells of one sweep: their progress, and all of them in a table."""
+    """Show one sweep: its progress and curves, its results, and a table of its cells.
+
+    ``may`` is true if actions on cells are allowed.
+    """
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
         group = choose(look)
@@ -66,7 +73,7 @@ def cells(look: Look, may: bool) -> None:
 
 
 def choose(look: Look) -> Group:
-    """Return the selected sweep: that of the link, else the newest."""
+    """Show the selection of a sweep and return it; it starts with the sweep of the link, or with the newest."""
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:
         st.error(
@@ -78,7 +85,7 @@ def choose(look: Look) -> Group:
     return look.groups[opened]
 
 
-heading("Train", "Train new runs, watch them, and see the run table grow.")
+heading("Train", "Train new runs and watch their progress. Each finished run becomes a row of a run table.")
 folder: Path | None = workspace.current().folder
 reason = cannot()
 if reason:

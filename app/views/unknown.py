@@ -11,7 +11,7 @@ from isoplan.app.views.widgets.parts import escape_markdown, heading
 
 
 def show(address: str, pages: Sequence[Any]) -> None:
-    """Show the address and links to all pages."""
+    """State that the page ``address`` does not exist, and show links to all pages."""
     heading("No such page", link=False)
     st.error(
         f"Address: Isoplan has no page /{escape_markdown(address)}. Choose a page below.", icon=":material/link_off:"

@@ -1,4 +1,4 @@
-"""Exponents of D against the dimension of the phase space, and what a precision requires on one axis."""
+"""Two figures of amplitude surrogates: exponents of D over the dimension of phase space, and required sizes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from isoplan.engine.quantities import count, power10
 
 HEIGHT = 420
 ASIDE = 0.12
-"""Horizontal offset of points from their d, so that trained and published ones do not overlap."""
+"""Horizontal distance of a point from its dimension d. It separates the trained from the published exponents."""
 
 
 def draw_exponents(
     published: Sequence[DataExponent], trained: Sequence[DataExponent] = (), theme: Theme = WEB
 ) -> Drawing:
-    """Draw ``published`` exponents and those of ``trained`` cells, with 68 % intervals, over d."""
+    """Draw exponents of D with 68 % intervals over the dimension d of phase space, and the bound 4/d as a line.
+
+    The exponents are the ``published`` ones and those that were fitted to ``trained`` cells.
+    """
     every = [*published, *trained]
     low, high = min(one.d for one in every) - 0.6, max(one.d for one in every) + 0.6
     d = np.linspace(low, high, 80)
@@ -84,7 +87,11 @@ TITLES = {"D": "Training points <i>D</i>"}
 
 
 def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
-    """Draw the axis of ``need`` over the MSE, decreasing to the right, with the ``target`` and its range."""
+    """Draw the value of D, N or C that ``need`` requires (y axis) over the MSE, which decreases to the right.
+
+    A conservative and, if known, an optimistic curve start at the measured run. Dots show both values at the
+    ``target``.
+    """
     window = max(target.mse / 1.6, need.floor), need.start[1] * 1.6
     floor = f"floor {tick_text(need.floor, 2)}" if need.floor >= window[0] else ""
     slow = need.x, need.slow_loss
@@ -121,7 +128,10 @@ def draw_need(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
 
 
 def _line(need: Need, target: Precision) -> tuple[Floats, Floats]:
-    """Return the curve of the optimistic exponent up to the target; empty without one."""
+    """Return size and MSE along the optimistic curve, which ends at the target.
+
+    Both are empty if there is no optimistic exponent.
+    """
     if need.least is None:
         return np.empty(0), np.empty(0)
     seen = need.fast_loss > target.mse
@@ -141,7 +151,7 @@ def _dot(theme: Theme, x: list[float], y: list[float], colour: str, name: str) -
 
 
 def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> Part:
-    """Return a label beside the middle of a line."""
+    """Return a label next to the middle of a line; ``place`` is such as "top left" of the line."""
     i = len(line[0]) // 2
     left = "left" in place
     return lines.note(

@@ -1,4 +1,4 @@
-"""Intrinsic dimensions and pulls that cells of amplitude surrogates measured."""
+"""Two figures of amplitude surrogates: intrinsic dimensions that cells measured, and pulls of learned uncertainties."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 TITLES = {"D": "Training points <i>D</i>"}
-"""Axis titles that differ from those of other cells: here D is the number of training points, not of samples seen."""
+"""Axis titles that differ from those of other families, because D is here the number of distinct training points."""
 ASIDE = 0.015
-"""Offset of the points of the inputs from those of the layer, as a fraction of the axis."""
+"""Horizontal distance between the points of inputs and of the layer, as a fraction of the log axis. Without it, they
+would overlap.
+"""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An intrinsic dimension and its spread over subsets of the points."""
+    """Estimate of an intrinsic dimension, and its spread over subsets of the points."""
 
     value: float
     spread: float = 0.0
@@ -32,10 +34,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured dimensions of a cell.
+    """Intrinsic dimensions that one cell measured.
 
-    ``events`` are its training events and ``d`` is the dimension of their phase space (None if unknown); ``inputs`` is
-    None if only that of the ``layer`` is known.
+    ``events`` names the training events, and ``d`` is the dimension of their phase space (None if unknown). ``layer``
+    is the dimension of the last hidden layer, ``inputs`` the dimension of the network's inputs (None if not measured).
     """
 
     events: str
@@ -48,9 +50,10 @@ class Measured:
 
 
 def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
-    """Draw ``found`` over ``x`` (N or D): filled dots for the last hidden layer, open dots for the inputs.
+    """Draw the measured dimensions over ``x`` (N or D).
 
-    Each process has a colour.
+    Filled dots are the last hidden layer, open dots the inputs. Each kind of events has its own colour. Dashed lines
+    are the dimensions d of phase space.
     """
     events = list(dict.fromkeys(one.events for one in found))
     low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)
@@ -76,7 +79,7 @@ def draw_dimensions(found: Sequence[Measured], x: str = "D", theme: Theme = WEB)
 
 
 def _dots(theme: Theme, found: Sequence[Measured], x: str, aside: float, colour: str) -> list[Part]:
-    """Return the dots of one kind of events: filled for the layer, open for the inputs."""
+    """Return the dots of all cells with the same events: filled for the last hidden layer, open for the inputs."""
     name = literal(found[0].events)
     measured = [(one, one.inputs) for one in found if one.inputs is not None]
     layer = [(one, one.layer) for one in found]
@@ -99,7 +102,7 @@ def _points(
 
 
 def _dimensions(found: Sequence[Measured]) -> dict[float, list[str]]:
-    """Return the dimensions of the phase spaces, and the events with each."""
+    """Return the names of the events by the dimension d of their phase space."""
     lines: dict[float, list[str]] = {}
     for one in found:
         if one.d is not None and one.events not in lines.setdefault(one.d, []):
@@ -108,13 +111,13 @@ def _dimensions(found: Sequence[Measured]) -> dict[float, list[str]]:
 
 
 def _named(theme: Theme, d: float) -> Part:
-    """Return the label of the line at ``d``, right of the plot."""
+    """Return the label "d = ..." of the dashed line at ``d``, to the right of the plot."""
     text = f"<i>d</i> = {d:g}"
     return marks.note(theme, text, x=1, y=d, yref="y", xanchor="left", yanchor="middle", xshift=4, yshift=0)
 
 
 def _room(theme: Theme) -> Part:
-    """Return a layout with a legend and a margin for the labels of lines."""
+    """Return the layout: a legend above the plot, and a right margin for the labels of the dashed lines."""
     layout = legend(theme)
     return layout | {"margin": layout["margin"] | {"r": 52 if theme.width is None else 40}}
 
@@ -138,19 +141,20 @@ def _alt(found: Sequence[Measured], x: str) -> str:
 
 PULL_HEIGHT = 380
 BARS = 0.55
-"""Opacity of the bars."""
+"""Opacity of the bars of the histogram."""
 OFTEN = 0.002
-"""Fraction of points in the outermost bars above which a note explains it."""
+"""Fraction of points in the two outermost bars above which a note explains that these bars include larger pulls."""
 TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
-"""Learned quantity, by the field ``target`` of a cell."""
+"""Learned quantity as HTML, by the value of the field ``target`` of a cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pulls:
-    """A histogram of pulls.
+    """Histogram of pulls, (prediction - truth) / sigma.
 
-    ``edges`` (n + 1) are in units of sigma, ``points`` (n) are the counts, and ``gaussian`` (n) are those of a unit
-    Gaussian. The outermost bins contain the points beyond. ``target`` is the learned quantity, log or raw.
+    ``edges`` (n + 1) are the limits of the bins in units of sigma. ``points`` (n) are the counts, and ``gaussian`` (n)
+    the counts of a unit Gaussian. The outermost bins include all points outside the edges. ``target`` is the learned
+    quantity, "log" or "raw".
     """
 
     edges: Floats
@@ -165,17 +169,17 @@ class Pulls:
 
     @property
     def expected(self) -> Floats:
-        """The same for the unit Gaussian, (n,)."""
+        """Fraction of the points per unit of the pull for a unit Gaussian, (n,)."""
         return np.asarray(self.gaussian / self.gaussian.sum() / np.diff(self.edges))
 
     @property
     def ends(self) -> float:
-        """Fraction of the points in the first and the last bar."""
+        """Fraction of the points in the first and the last bin together."""
         return float((self.points[0] + self.points[-1]) / self.points.sum())
 
 
 def draw_pulls(pulls: Pulls, theme: Theme = WEB) -> Drawing:
-    """Draw the density of the pulls as bars and the unit Gaussian as a line."""
+    """Draw the density of the pulls as bars, and the unit Gaussian as a line."""
     middle = (pulls.edges[1:] + pulls.edges[:-1]) / 2
     traces: list[Part] = [
         {

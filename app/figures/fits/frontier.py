@@ -1,4 +1,4 @@
-"""Compute-optimal loss against compute, with its bands, the runs and the floor."""
+"""Figure of the compute-optimal loss over compute, with bands, runs and the floor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoplan.engine.schema import Runs
 def draw(
     path: Frontier, runs: Runs | None = None, y: str = "loss", floor: Quantity | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """Draw the frontier of a law over compute."""
+    """Draw the compute-optimal loss (or metric ``y``) of the frontier ``path`` over compute."""
     law = along.of_frontier(path, runs, y, floor)
     p = along.parts(theme, law, theme.text, dots.faint(theme))
     figure = compose(theme, along.HEIGHT, "frontier", p.traces, p.shapes, p.notes, clickmode="event+select", **p.axes)
@@ -22,7 +22,7 @@ def draw(
 
 
 def table(path: Frontier) -> pd.DataFrame:
-    """Return one row per budget: C, N*, D*, the law's value and the ends of their bands."""
+    """Return one row per budget: C, N*, D*, the value of the law, whether C is within the runs, and the band limits."""
     bands = {
         f"{name}_{end}": getattr(band, end)
         for name, band in (("N", path.N_band), ("D", path.D_band), ("value", path.loss_band))

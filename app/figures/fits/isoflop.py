@@ -1,4 +1,4 @@
-"""Loss against model size at each budget: runs as dots, laws as lines, minima connected by the trajectory."""
+"""Figure of the loss over model size N, one curve per compute budget: runs, law, minima, and the path of the minima."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 520
 MOST_BANDS = 8
-"""Maximum number of curves with bands; more would overlap."""
+"""Number of curves above which none has an uncertainty band, because so many bands would overlap."""
 PARABOLA_POINTS = 40
 
 
@@ -32,9 +32,9 @@ def draw(
     parabolas: Sequence[Parabola] = (),
     theme: Theme = WEB,
 ) -> Drawing:
-    """Draw curves of a law (``curves``), parabolas through single budgets, or both, coloured by compute.
+    """Draw the loss over N: ``curves`` of a law and ``parabolas``, each at one budget, with colours for compute.
 
-    ``path`` connects the minima. A minimum outside the sweep of its budget is an open star.
+    The frontier ``path`` connects the minima. A minimum outside the sweep of its budget is an open star.
     """
     budgets = [c.C for c in curves] + [p.C for p in parabolas]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
@@ -57,13 +57,16 @@ def draw(
 
 
 def _of_budgets(runs: Runs) -> Runs:
-    """Return the runs that belong to a budget; all runs if the table has no budgets."""
+    """Return the runs that have a nominal budget; if no run has one, return all runs."""
     known = np.isfinite(runs["budget"]) if "budget" in runs else np.zeros(len(runs), bool)
     return runs.take(known) if np.any(known) else runs
 
 
 def _window(curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, y: str) -> tuple[Span, Span]:
-    """Return the initial axis ranges: the runs (or the law within their range) and the minima, with a margin."""
+    """Return the initial ranges of both axes. They contain the runs and the minima, with a margin.
+
+    Without runs, they contain the part of the curves that is within the range of the runs.
+    """
     best = np.array([(c.N_best, c.loss_best) for c in curves] + [(p.N_star, p.loss_star) for p in parabolas])
     best = best.reshape(-1, 2)
     if runs is not None and "N" in runs and y in runs:
@@ -87,14 +90,14 @@ def _curve(theme: Theme, c: Curve, y: str, span: Span) -> list[Part]:
 
 
 def _parabola(theme: Theme, p: Parabola, y: str, span: Span) -> Part:
-    """Return the parabola over its sweep; dotted if its optimum is not used."""
+    """Return the line of a parabola over its sweep; the line is dotted if the optimum of the parabola is not used."""
     hover = f"C = {power10(p.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}<extra>parabola</extra>"
     dash = "solid" if p.located else "dot"
     return lines.line(theme, *_points(p), compute_colour(p.C, span), 2.0, dash, hovertemplate=hover)
 
 
 def _path(theme: Theme, path: Frontier | None, y: str) -> list[Part]:
-    """Return the compute-optimal trajectory through the minima."""
+    """Return the line of the compute-optimal N* and loss, which connects the minima."""
     if path is None:
         return []
     where = f"N*  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}"
@@ -104,7 +107,7 @@ def _path(theme: Theme, path: Frontier | None, y: str) -> list[Part]:
 
 
 def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, span: Span) -> list[Part]:
-    """Return the minimum of each curve: a star inside the sweep, an open star outside."""
+    """Return the minimum of each curve as a star, which is open if the minimum is outside the sweep of its budget."""
     points = [(c.C, c.N_best, c.D_best, c.loss_best, True) for c in curves]
     points += [(p.C, p.N_star, p.D_star, p.loss_star, p.inside) for p in parabolas if np.isfinite(p.N_star)]
     marker = {
@@ -123,7 +126,7 @@ def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola]
 
 
 def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
-    """Return the marker of dots with the same colours for compute as the lines."""
+    """Return the marker of the runs. Its fill has the colour of their compute, as the lines have."""
     if runs is None:
         return {}
     C = runs["budget"] if "budget" in runs and np.any(np.isfinite(runs["budget"])) else runs["C"]
@@ -133,7 +136,7 @@ def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
 
 
 def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values: Span) -> Part:
-    """Return the budget labels of the curves, right of the point where each leaves the plot."""
+    """Return the budgets as labels, each to the right of the point at which its curve leaves the plot."""
     words: list[Word] = []
     for c in curves:
         N, loss = _points(c)
@@ -148,7 +151,7 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
 
 
 def _exit(N: Floats, loss: Floats, last: int, window: Span, values: Span) -> tuple[float, float]:
-    """Return the point where a curve leaves the plot: at the right edge, or at its ``last`` visible vertex."""
+    """Return the point at which a curve leaves the plot: at the right edge, or at its ``last`` visible vertex."""
     if last + 1 < len(N) and N[last + 1] > window[1]:
         edge = window[1] * (1 - 1e-6)
         there = float(np.interp(np.log(edge), np.log(N), loss))
@@ -158,7 +161,7 @@ def _exit(N: Floats, loss: Floats, last: int, window: Span, values: Span) -> tup
 
 
 def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:
-    """Return N and loss along a curve."""
+    """Return N and the loss at the vertices of a curve or a parabola."""
     if isinstance(c, Curve):
         return c.N, c.loss
     N = np.geomspace(c.N_low, c.N_high, PARABOLA_POINTS)
@@ -166,7 +169,7 @@ def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:
 
 
 def _table(curves: Sequence[Curve], parabolas: Sequence[Parabola]) -> pd.DataFrame:
-    """Return one row per vertex: budget, N, D, value of the law and the ends of its bands."""
+    """Return one row per vertex: kind of line, budget C, N, D, value, and the band limits of a law."""
     parts = []
     for c in curves:
         bands = {name: getattr(c.band, name) for name in ("low68", "high68", "low95", "high95")}

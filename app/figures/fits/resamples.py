@@ -1,4 +1,4 @@
-"""Parameters of a fit over its resamples: a point cloud for each pair, and a matrix of rank correlations."""
+"""Figures of fitted parameters over the resamples: a point cloud per pair, and a matrix of rank correlations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import Fit
 
 PANEL = 130
-"""Height of a panel in pixels."""
+"""Height of one panel in pixels."""
 MOST_DRAWS = 300
 MOST_PARAMETERS = 6
 GAP = 0.025
 
 
 def draw_pairs(fit: Fit, theme: Theme = WEB) -> Drawing | None:
-    """Draw each pair of free parameters over the resamples, the best fit as a star; None without resamples.
+    """Draw a point cloud over the resamples for each pair of free parameters; a star is the best fit.
 
-    A narrow, slanted cloud shows that only a combination of the two parameters is determined.
+    In a narrow, slanted cloud, only a combination of the two parameters is determined. Returns None if fewer than two
+    parameters are free, or if one of them does not vary.
     """
     names = [p.name for p in fit.parameters if not p.fixed][:MOST_PARAMETERS]
     draws = {n: fit.draws[n][np.isfinite(fit.draws[n])][:MOST_DRAWS] for n in names}
@@ -49,7 +50,7 @@ def _number(i: int) -> str:
 def _panel(
     theme: Theme, i: int, draws: dict[str, Floats], across: str, up: str, column: int, row: int, n: int
 ) -> dict[str, Part]:
-    """Return the axes of a panel; only those at the left and at the bottom have labels."""
+    """Return the axes of panel number ``i``. Only panels at the left and at the bottom edge have axis labels."""
     size = (1 + GAP) / n
     x = _axis(theme, across, draws[across], row == n - 1)
     y = _axis(theme, up, draws[up], column == 0)
@@ -89,14 +90,15 @@ def _alt(fit: Fit, names: list[str]) -> str:
 
 
 SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))
-"""Colour scale from -1 to 1. The tints are transparent, so that text on them is legible on light and dark pages."""
+"""Colour scale from -1 to 1. Its colours are transparent, so that numbers on them are legible on every page."""
 CELL = 56
 
 
 def draw_correlations(fit: Fit, theme: Theme = WEB) -> Drawing | None:
-    """Draw the correlation of each pair of free parameters; None with fewer than two of them or without resamples.
+    """Draw the rank correlation (Spearman) of each pair of free parameters over the resamples.
 
-    Correlations are of ranks (Spearman), so an amplitude and its logarithm have the same ones.
+    Ranks are used so that a parameter and its logarithm have the same correlations. Returns None if fewer than two
+    parameters vary.
     """
     names, matrix = correlations(fit)
     if len(names) < 2:
@@ -123,7 +125,7 @@ def draw_correlations(fit: Fit, theme: Theme = WEB) -> Drawing | None:
 
 
 def correlations(fit: Fit) -> tuple[list[str], Floats]:
-    """Return the free parameters that vary over the resamples, and the rank correlations (m, m) between them."""
+    """Return the names of the m free parameters that vary over the resamples, and their rank correlations (m, m)."""
     draws = {p.name: fit.draws[p.name] for p in fit.parameters if not p.fixed}
     names = [name for name, values in draws.items() if len(values) > 2 and np.ptp(values) > 0]
     if len(names) < 2:

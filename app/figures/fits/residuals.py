@@ -1,4 +1,4 @@
-"""Residuals of every run against each axis; for a good fit they are noise around zero."""
+"""Figure of the residuals of all runs, one panel per axis. If the law is adequate, they scatter around zero."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from isoplan.engine.schema import Runs
 
 
 def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, float], colour: str) -> Part:
-    """Return the number of points ``x`` (n), ``y`` (n) per bin as a heat map on a logarithmic scale.
+    """Return a heat map of the number of points per bin for ``x`` (n,) and ``y`` (n,), on a logarithmic colour scale.
 
-    More points give a darker colour. Bins are uniform in log x if all ``x`` are positive (the axis is logarithmic
-    then), and in y between ``ends``.
+    ``cells`` is the number of bins along x and y. Darker bins have more points. If all ``x`` are positive, bins are
+    uniform in log x, for a log axis. Bins along y are uniform between ``ends``.
     """
     finite = np.isfinite(x) & np.isfinite(y)
     low, high = extent(x[finite])
@@ -50,19 +50,19 @@ def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, flo
 
 HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300
-"""Number of runs above which panels show a density instead of dots, which take too long to draw."""
+"""Number of runs above which a panel shows a density of the runs, because more dots take too long to draw."""
 MOST_RINGED = 40
-"""Maximum number of ringed outliers, the largest first."""
+"""Maximum number of outliers that have a ring. The largest outliers are chosen."""
 CELLS = (45, 27)
-"""Number of density bins along x and y."""
+"""Number of bins of the density along x and along y."""
 MOST_NAMES = 8
 MOST_BINS, FEWEST_BINS = 60, 9
 MOST_AXES = 4
-"""Maximum number of columns against which residuals are drawn, without the law's own value."""
+"""Maximum number of columns that have a panel of residuals. The panel of the predicted value is not counted."""
 PREDICTED = "predicted"
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
 ROWS = (((0.0, 1.0),), ((0.58, 1.0), (0.0, 0.42)))
-"""Vertical ranges of the rows of panels, for figures with one row and with two."""
+"""Vertical ranges of the rows of panels, for a figure with one row and for a figure with two rows."""
 Ends = tuple[float, float]
 SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}
 
@@ -70,9 +70,9 @@ SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i>
 def draw(
     found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB, axes: Sequence[str] = ("N", "D", "C")
 ) -> Drawing:
-    """Draw residuals of ``runs`` against the ``axes`` of the law, N, D, C and the predicted value.
+    """Draw the residuals of ``runs``, one panel per column: ``axes`` of the law, N, D, C and the predicted value.
 
-    Outliers are ringed. The last panel shows the distribution of the residuals.
+    Outliers have a ring. The last panel shows the histogram of the residuals.
     """
     roles = [role for role in dict.fromkeys((*axes, "N", "D", "C")) if role in runs][:MOST_AXES]
     against = {role: runs[role] for role in roles} | {PREDICTED: found.predicted}
@@ -104,13 +104,13 @@ def draw(
 
 
 def _ringed_rows(found: Residuals) -> Ints:
-    """Return the positions of the ringed outliers, the largest first."""
+    """Return the positions of the outliers that have a ring, the largest outlier first."""
     odd = np.flatnonzero(found.outlier)
     return odd[np.argsort(-np.abs(found.z[odd]))][:MOST_RINGED]
 
 
 def _top(found: Residuals) -> float:
-    """Return the end of the y axis, symmetric around zero."""
+    """Return the upper end of the y axis; the lower end is its negative."""
     sizes = np.abs(found.residual[np.isfinite(found.residual)])
     return 1.12 * float(np.max(sizes)) if sizes.size and np.max(sizes) > 0 else 1.0
 
@@ -122,14 +122,17 @@ def _number(i: int) -> str:
 def _panel(
     theme: Theme, i: int, names: tuple[str, str], x: Floats, top: float, log: bool, rows: Sequence[Ends]
 ) -> dict[str, Part]:
-    """Return the axes of panel ``i`` for ``names`` (a column and y); every y axis follows the first one."""
+    """Return the axes of panel number ``i``, by their name in the layout. ``names`` are the column on x and ``y``.
+
+    All panels have the y range of the first panel, also after a zoom.
+    """
     (row, column), (role, y) = divmod(i, 3), names
     low, high = extent(x, positive=role in SHORT)
-    # Fixed margins avoid a second layout pass, which takes longer than the drawing with nine axes.
+    # With fixed margins, Plotly needs only one layout pass. For nine axes, a second pass takes longer than the drawing.
     place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}", "automargin": False}
     text = f"Predicted {'loss' if y == 'loss' else literal(y)}" if role == PREDICTED else SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
-    if 4 < high / low < 100 and low > 0:  # Plotly's default ticks overlap at the right of a narrow panel
+    if 4 < high / low < 100 and low > 0:  # Plotly's default ticks overlap in a narrow panel
         across["dtick"] = "D2"
     across["nticks"] = min(across.get("nticks", 6), max(2, round(5 / theme.crowding)))
     up = axis(
@@ -144,9 +147,10 @@ def _unit(log: bool) -> str:
 
 
 def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
-    """Return the runs of a panel without outliers as dots, or the density of all runs if there are many.
+    """Return the runs that are not outliers as dots, or a density of all runs if there are more than ``MOST_DOTS``.
 
-    For many runs of several datasets, a sample is drawn as dots, because a density has only one colour.
+    A density has only one colour. If the runs come from several datasets, a sample of the runs is drawn as dots
+    instead.
     """
     usual = np.flatnonzero(~found.outlier)
     if len(runs) > MOST_DOTS:
@@ -166,7 +170,10 @@ def _ringed(theme: Theme) -> Part:
 
 
 def _outliers(theme: Theme, runs: Runs, odd: Ints, x: Floats, found: Residuals, i: int) -> list[Part]:
-    """Return the ringed outliers; with several datasets each has the colour of its dataset."""
+    """Return a ring for each outlier.
+
+    If there are several datasets, a dot inside the ring has the colour of its dataset.
+    """
     ring = _dots(runs, odd, x, found, i, _ringed(theme))
     filled = dots.by_group(runs.take(odd), _dots(runs, odd, x, found, i, _usual(theme)), runs)
     return [*filled, ring] if colouring(runs) is not None else [ring]
@@ -178,12 +185,12 @@ def _dots(runs: Runs, rows: Ints, x: Floats, found: Residuals, i: int, marker: P
 
 
 def _axes(i: int) -> dict[str, str]:
-    """Return the axes of a trace of panel ``i``."""
+    """Return the entries that place a trace in panel number ``i``."""
     return {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
 
 
 def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top: float) -> Part:
-    """Return the names of the largest outliers in the first panel, as far as they do not overlap."""
+    """Return the names of the largest outliers as labels in the first panel. Labels that would overlap are left out."""
     names = runs.labels.get("run")
     words = [
         (float(x[i]), float(found.residual[i]), literal(str(names[i])) if names is not None else f"row {runs.ids[i]}")
@@ -194,9 +201,9 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
 
 
 def _histogram(found: Residuals, runs: Runs, i: int) -> list[Part]:
-    """Return the histogram of the residuals, stacked by dataset.
+    """Return the histogram of the residuals as stacked bars, one colour per dataset.
 
-    Counts are computed here, because the residuals of a million runs are too much data to send.
+    The bins are counted here, because the residuals of a million runs are too much data for the browser.
     """
     there = np.isfinite(found.residual)
     residual = found.residual[there]
@@ -224,7 +231,7 @@ def _bars(counts: Ints, edges: Floats, colour: str, i: int) -> Part:
 
 
 def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float, rows: Sequence[Ends]) -> dict[str, Part]:
-    """Return the axes of the distribution, which fills the rest of the last row."""
+    """Return the axes of the histogram, which fills the free columns of the last row of panels."""
     row, column = divmod(i, 3)
     text = f"{_unit(found.log)} of {int(np.isfinite(found.residual).sum()):,} runs"
     place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}", "automargin": False}

@@ -1,4 +1,4 @@
-"""Runs of a table in the plane of model size and samples."""
+"""Overview figure of the runs of a table over model size N and training samples D."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 440
 MOST = 10_000
-"""Maximum number of runs drawn, so that a page with a table of a million rows loads within one second."""
+"""Maximum number of runs in the figure. With this limit, the page of a table with a million rows loads within one
+second.
+"""
 MOST_BUDGETS = 15
 AXES = ("N", "D", "C")
 
 
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
-    """Draw the runs over N and D (or the first two of N, D, C and ``y`` in the table), coloured by ``y``.
+    """Draw the runs over N and D, with ``y`` as their colour.
 
-    Lines connect the runs of a budget. Of more than ``most`` runs a fixed sample of ``most`` is drawn, with a note.
+    If the table lacks N or D, the first two of N, D, C and ``y`` are the axes. Lines connect the runs of a budget. Of
+    more than ``most`` runs, a fixed random sample of ``most`` is drawn, and a note states it.
     """
     axes = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
     if len(axes) < 2:
@@ -44,7 +47,7 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
 
 
 def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
-    """Return a line through the runs of each budget, and its FLOPs at the upper end."""
+    """Return a line through the runs of each budget, and the budget in FLOPs as a label at the line's upper end."""
     nominal = runs["budget"] if "budget" in runs else np.empty(0)
     found = np.unique(nominal[np.isfinite(nominal)]).tolist()
     if not 1 <= len(found) <= MOST_BUDGETS:

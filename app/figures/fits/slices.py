@@ -1,4 +1,4 @@
-"""Laws as lines with bands from the resamples: one law over each of its axes, or several fits over one axis."""
+"""Figures of laws as lines with bands: one law over each of its axes, or several fits over one axis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ GAP = 0.05
 
 
 def draw_slices(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw the slices side by side with one scale of ``y``; runs move along the law to the values of the other axes."""
+    """Draw one panel per slice, a line of the law over one axis, with the same y axis in all panels.
+
+    Each run is moved along the law to the values that the other axes have in the panel.
+    """
     values = extent(*(s.y for s in found), *(s.y_runs for s in found))
     traces: list[Part] = []
     layout: dict[str, Any] = {}
@@ -89,7 +92,7 @@ def _runs(theme: Theme, one: Slice) -> list[Part]:
 
 
 def _table(found: Sequence[Slice]) -> pd.DataFrame:
-    """Return one row per vertex of a line: axis, values of the other axes, the law's value and its bands."""
+    """Return one row per vertex of a line: axis, values of the other axes, value of the law, and band limits."""
     parts = []
     for one in found:
         ends = {name: getattr(one.band, name) for name in ("low68", "high68", "low95", "high95")}
@@ -104,7 +107,7 @@ def _alt(found: Sequence[Slice], y: str) -> str:
 
 
 def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw the law of ``curve`` over its axis with the runs that it was fitted to."""
+    """Draw the law ``curve`` over its single axis, with the runs to which it was fitted."""
     law = along.of_axis(curve, runs, y)
     p = along.parts(theme, law, ACCENT, dots.filled(theme))
     name = f"{y}-against-{curve.axis}"
@@ -113,7 +116,10 @@ def draw_line(curve: AxisCurve, runs: Runs | None = None, y: str = "loss", theme
 
 
 def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
-    """Draw ``laws`` by name over one axis; the axis of values has the name of the first law's quantity."""
+    """Draw several ``laws`` (by name) over their common axis.
+
+    The title of the y axis is the quantity of the first law.
+    """
     first = next(iter(laws.values()))
     shown = {name: None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS) for name, law in laws.items()}
     clouds = [runs[laws[name].y] for name, runs in shown.items() if runs is not None and laws[name].y in runs]
@@ -123,7 +129,7 @@ def draw_overlay(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
         traces += _law(theme, i, name, law, values)
     for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        if runs is not None and colouring(runs) is not None:  # the outline shows the fit, the fill the dataset
+        if runs is not None and colouring(runs) is not None:  # outline: fit; fill: dataset
             marker["line"] = {"color": category(i), "width": theme.line(1.4)}
         traces += [{"showlegend": False} | dot for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
@@ -150,7 +156,7 @@ def _law(theme: Theme, i: int, name: str, law: Along, values: tuple[float, float
 
 
 def overlay_table(laws: Mapping[str, Along]) -> pd.DataFrame:
-    """Return one row per vertex of a line, with the name of its fit."""
+    """Return one row per vertex of a line, with the name of the fit in the column ``fit``."""
     return pd.concat([table_of(law).assign(fit=name) for name, law in laws.items()], ignore_index=True)
 
 

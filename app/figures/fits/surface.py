@@ -1,4 +1,4 @@
-"""Loss over model size and samples: iso-loss and iso-FLOP lines, runs, and the compute-optimal trajectory."""
+"""Figure of the loss over N and D: lines of equal loss and of equal compute, runs, and the compute-optimal path."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 580
 SHADES = 20
-"""Number of colour steps behind the lines."""
+"""Number of steps of the colour scale of the loss in the background."""
 APART, INSETS = 0.035, (0.06, 0.15, 0.3)
-"""Minimum distance of labels, and distances of a label from the end of its line (best first), in axis fractions."""
+"""Positions of labels, as fractions of the axes: minimum distance between two labels, and distances of a label from the
+end of its line, the preferred distance first.
+"""
 
 
 def draw(
     surface: Surface, runs: Runs | None = None, y: str = "loss", plan: Plan | None = None, theme: Theme = WEB
 ) -> Drawing:
-    """Draw the surface, the runs that it was fitted to and, if given, the allocation of a plan."""
+    """Draw the loss surface, the runs to which its law was fitted and, if given, N and D of a plan."""
     contours = contours_of(surface.N, surface.D, surface.loss, surface.levels)
     better = runs.roles.direction(y) if runs is not None else "min"
     colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y), better)
@@ -50,12 +52,15 @@ def draw(
 
 
 def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:
-    """Return the values of the colour scale: those of the runs, or the surface within the range of the runs."""
+    """Return the values that set the range of the colour scale.
+
+    They are the values of the runs or, without runs, of the surface within the range of the runs.
+    """
     return runs[y] if runs is not None and y in runs else surface.loss[surface.inside]
 
 
 def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
-    """Return the loss as faint colour steps, with hover values. (A smooth scale takes twice as long.)"""
+    """Return the loss as faint colour steps, with values on hover. A smooth colour map takes twice as long to draw."""
     z, low, high = surface.loss.T, colours["cmin"], colours["cmax"]
     return {
         "type": "contour",
@@ -76,7 +81,7 @@ def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
 
 
 def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> list[Part]:
-    """Return the lines of equal loss in two traces, interrupted at their labels."""
+    """Return the lines of equal loss as two traces, with a gap in each line for its label, and the labels."""
     if not contours:
         return []
     places = _label_places(theme, surface, contours)
@@ -90,7 +95,11 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> 
 
 
 def _broken(line: Contour, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
-    """Return the line with a gap of ``room``, a fraction of the axes, around its label, and a gap at its end."""
+    """Return the vertices of a line, with NaN where a gap leaves space for its label.
+
+    ``room`` is half the length of the gap as a fraction of the axes. A last vertex of NaN separates the line from the
+    next one.
+    """
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
         near = (_share(N, place[0], surface.N) < room) & (_share(D, place[1], surface.D) < room)
@@ -99,12 +108,16 @@ def _broken(line: Contour, place: tuple[float, float] | None, room: float, surfa
 
 
 def _share(x: Floats, at: float, axis: Floats) -> Floats:
-    """Return the distance of ``x`` from ``at`` as a fraction of a log axis."""
+    """Return the distance of ``x`` from ``at`` as a fraction of the length of a log axis."""
     return np.asarray(np.abs(np.log(x / at)) / np.log(axis[-1] / axis[0]))
 
 
 def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> dict[int, tuple[float, float]]:
-    """Return the label positions: near the right end of each line, or further in if another label is there."""
+    """Return the positions of the labels of lines of equal loss, by the index of the line.
+
+    A label is near the right end of its line, or further inside if another label is too close. Without a free position
+    the line has no label.
+    """
     places: dict[int, tuple[float, float]] = {}
     budgets = [(float(line.N[1]), float(line.D[1])) for line in surface.isoflops if len(line.N) > 1]
     for i, line in enumerate(contours):
@@ -124,7 +137,7 @@ def _apart(theme: Theme, N: float, D: float, other: tuple[float, float], surface
 
 
 def _iso_flop(theme: Theme, surface: Surface) -> list[Part]:
-    """Return the lines of equal compute, each labelled at its upper end."""
+    """Return the lines of equal compute, and their budgets as labels at the upper ends."""
     lines = [line for line in surface.isoflops if len(line.N) > 1]
     if not lines:
         return []
@@ -139,9 +152,10 @@ def _budget(theme: Theme, surface: Surface, line: IsoFlop, colour: str) -> list[
 
 
 def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> list[Part]:
-    """Return the budget labels: above the plot if the line leaves it there, else inside at the left edge.
+    """Return the labels of the budgets: above the plot if the line ends there, otherwise inside, at the left edge.
 
-    They are at the second vertex. The first is on the edge, and rounding determines whether it is drawn.
+    A label is at the second vertex of its line. The first vertex is on the edge of the plot, where rounding decides
+    whether Plotly draws its text.
     """
     words: dict[str, list[Word]] = {"top center": [], "top right": []}
     for line in lines:
@@ -153,7 +167,7 @@ def _iso_flop_labels(theme: Theme, surface: Surface, lines: list[IsoFlop]) -> li
 
 
 def _trajectory(theme: Theme, surface: Surface) -> list[Part]:
-    """Return the compute-optimal trajectory of N and D with its uncertainty bands."""
+    """Return the compute-optimal path of N and D, with its 68 % and 95 % bands."""
     path = surface.path
     ribbons = ((surface.ribbon95, marks.TINT95), (surface.ribbon68, marks.TINT68))
     bands = [
@@ -186,13 +200,13 @@ def _allocated(plan: Plan | None) -> tuple[float | None, float | None]:
 
 
 def _inside(surface: Surface, N: Floats, D: Floats) -> Bools:
-    """Return which points are within the box of the runs."""
+    """Return which points are within the ranges of N and D of the runs."""
     (n_low, n_high), (d_low, d_high) = surface.region["N"], surface.region["D"]
     return np.asarray((N >= n_low) & (N <= n_high) & (D >= d_low) & (D <= d_high))
 
 
 def _beyond(surface: Surface) -> Part:
-    """Return a grey shape over the region beyond the runs."""
+    """Return a grey shape that covers the plot outside the ranges of N and D of the runs."""
     (n_low, n_high), (d_low, d_high) = surface.region["N"], surface.region["D"]
     outer = f"M{surface.N[0]},{surface.D[0]}H{surface.N[-1]}V{surface.D[-1]}H{surface.N[0]}Z"
     inner = f"M{n_low},{d_low}H{n_high}V{d_high}H{n_low}Z"
@@ -201,7 +215,7 @@ def _beyond(surface: Surface) -> Part:
 
 
 def _table(surface: Surface, contours: tuple[Contour, ...]) -> pd.DataFrame:
-    """Return the lines in long form, one row per vertex: kind, value (level or FLOPs), N, D."""
+    """Return one row per vertex of all lines: kind of line, value (loss or FLOPs), N, D."""
     path = surface.path
     parts = [pd.DataFrame({"line": "iso-loss", "value": c.level, "N": c.N, "D": c.D}) for c in contours]
     parts += [pd.DataFrame({"line": "iso-FLOP", "value": c.C, "N": c.N, "D": c.D}) for c in surface.isoflops]

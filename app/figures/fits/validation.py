@@ -1,4 +1,4 @@
-"""Validation on held-out runs: predicted against observed, and errors against the distance from the data."""
+"""Figure of a validation on held-out runs: predicted over observed values, and error over extrapolation distance."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from isoplan.engine.mixtures import colouring
 
 HEIGHT = 420
 MOST_DOTS = 300
-"""Maximum number of predictions drawn for each method."""
+"""Maximum number of predictions that are drawn per method."""
 PANELS = ((0.0, 0.44), (0.58, 1.0))
 DASHES = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 
 
 def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, called: str = "") -> Drawing:
-    """Draw predictions of held-out runs (left) and the mean error of each method on each cut (right).
+    """Draw predicted over observed values of held-out runs (left), and the mean error of each method per cut (right).
 
-    ``called`` is the name of the predicted quantity if it differs from its column (training steps are in the column of
-    a loss). Laws have colours; baselines are grey with different dashes. The mean error of a cut is drawn at its
-    largest distance.
+    A cut is one choice of held-out runs; its error is drawn at the largest distance of its runs from the fitted runs.
+    Laws have colours, and baselines are grey with different dashes. ``called`` is the name of the quantity if the name
+    of its column is misleading: training steps are in the column of the loss.
     """
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
     traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]
@@ -60,7 +60,7 @@ def _words(theme: Theme, text: str) -> Part:
 
 
 def _look(laws: list[str], method: str) -> tuple[str, str]:
-    """Return the colour and dash of a method."""
+    """Return the colour and the dash of a method (a law or a baseline)."""
     if method in laws:
         return category(laws.index(method)), "solid"
     return GREY, DASHES[1 + list(BASELINES).index(method)]
@@ -71,9 +71,9 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
 
 
 def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> list[Part]:
-    """Return the predictions of a law on all cuts, at most a fixed sample of ``MOST_DOTS``.
+    """Return the predictions of a law for all cuts as dots, at most a fixed sample of ``MOST_DOTS``.
 
-    With several datasets the fill shows the dataset, and the outline the law.
+    If there are several datasets, the fill shows the dataset and the outline shows the law.
     """
     rows = _predictions(found, law, targets)
     if len(rows) > MOST_DOTS:
@@ -99,7 +99,11 @@ def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -
 
 
 def _predictions(found: Validation, method: str, targets: Targets) -> Floats:
-    """Return observed, predicted, decades beyond, error and run position (m, 5) of a method over all cuts."""
+    """Return the predictions of a method for all cuts as an array (m, 5).
+
+    The columns are observed value, predicted value, decades beyond the fitted runs, relative error, and position of the
+    run.
+    """
     parts = []
     for cut in found.cuts:
         keep = _wanted(cut, targets) & np.isfinite(cut.predicted.get(method, np.full(len(cut.held), np.nan)))
@@ -116,7 +120,7 @@ def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
 
 
 def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets) -> Part:
-    """Return the mean error of a method on each cut, drawn at the cut's largest distance."""
+    """Return the line of the mean error of a method; each cut is drawn at the largest distance of its runs."""
     x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
     y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])
     name = literal(method)
@@ -129,7 +133,11 @@ def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], t
 
 
 def table(found: Validation) -> pd.DataFrame:
-    """Return one row per prediction: upper limit of the fitted runs, run, distance beyond, and predicted value."""
+    """Return one row per cut, method and held-out run.
+
+    The columns include the limit of the fitted runs, the distance from them in decades, and the observed and predicted
+    value.
+    """
     parts = [
         pd.DataFrame(
             {

@@ -1,1 +1,1 @@
-"""Marks that several figures share: lines, bands, dots, densities."""
+"""Parts that several figures use: lines, bands, dots, labels and notes."""

@@ -1,4 +1,4 @@
-"""A law along one axis: the shared parts of the figures of frontiers, one-axis laws and plans."""
+"""A law along one axis: parts of the figures of frontiers, of laws with one axis, and of plans."""
 
 from __future__ import annotations
 
@@ -33,12 +33,18 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 460
 NEAR = 30
-"""A floor that is below the law by more than this factor is not shown, because it would compress the rest."""
+"""Maximum ratio of the smallest drawn value to the floor for which the floor is drawn.
+
+A lower floor would compress the rest of the plot.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Values ``loss`` of the quantity ``y`` of a law at ``x`` on the role ``axis``, with bands, runs and floor."""
+    """A law of the quantity ``y`` along one ``axis``: its values ``loss`` at ``x``, with bands, runs and floor.
+
+    ``inside`` is true within the range of the runs. ``limit`` is the name of the parameter that is the floor.
+    """
 
     axis: str
     y: str
@@ -55,13 +61,16 @@ class Along:
 
     @property
     def falls(self) -> bool:
-        """Whether the law falls, so that the upper right of the plot is free for notes (else the lower right)."""
+        """Whether the law decreases along the axis.
+
+        If so, the upper right corner of the plot is free for notes, otherwise the lower right corner.
+        """
         return bool(self.loss[-1] <= self.loss[0])
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a figure; ``values`` is the range of its y axis."""
+    """Traces, shapes, notes and axes of a figure; ``values`` is the range of the y axis."""
 
     traces: list[Part]
     shapes: list[Part]
@@ -71,18 +80,21 @@ class Parts:
 
 
 def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | None) -> Along:
-    """Return the frontier as a law along C."""
+    """Return the compute-optimal loss of a frontier as a law along C."""
     return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs, limit=path.limit)
 
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
-    """Return a one-axis law along its axis."""
+    """Return a law with one axis as a law along this axis."""
     seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
     return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised, curve.limit)
 
 
 def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) -> Parts:
-    """Return line, bands, runs, floor and the shade beyond the runs; the y axis also contains ``heights``."""
+    """Return the line, bands, runs and floor of a law, and the grey shade beyond the runs.
+
+    ``heights`` are further values that the range of the y axis must contain.
+    """
     runs = None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS)
     shown = _runs(theme, law, runs, marker)
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
@@ -105,7 +117,11 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
 
 
 def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
-    """Return the runs. On a log axis, runs at zero are at the fitted value, or at the left margin with a label."""
+    """Return the runs as dots.
+
+    A log axis cannot show runs at zero. They are drawn at the effective value with which they were fitted or, if they
+    were not fitted, at the left margin with a label.
+    """
     if runs is None or law.axis not in runs or law.y not in runs:
         return []
     x, y = runs[law.axis], runs[law.y]
@@ -122,7 +138,10 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
 
 
 def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]:
-    """Return the optimum as a star with its intervals as tints, and its label: traces, shapes and notes."""
+    """Return the optimum of a law as traces, shapes and notes: a star, tints for its intervals, and a label.
+
+    If the optimum is outside the plot, only a note states its location.
+    """
     best = law.best
     if best is None:
         return [], [], []
@@ -140,7 +159,10 @@ def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]
 
 
 def _where(theme: Theme, law: Along, best: Best) -> Part:
-    """Return the label of the optimum: value, interval and verdict, on the side of the star without the curve."""
+    """Return the label of the optimum: its value, its interval, and whether the runs locate it.
+
+    The label is at the top or at the bottom, where the curve leaves space.
+    """
     value = best.x.value or 0.0
     sure = f" (68 %: {span_text(best.x.ci68)})" if best.x.ci68 is not None else ""
     words = f"best {literal(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
@@ -153,13 +175,13 @@ def _where(theme: Theme, law: Along, best: Best) -> Part:
 
 
 def table(law: Along) -> pd.DataFrame:
-    """Return one row per vertex of the line: axis, the law's value, whether it is within the runs, and the bands."""
+    """Return one row per vertex of the line: axis, value of the law, whether it is within the runs, band limits."""
     ends = {name: getattr(law.band, name) for name in ("low68", "high68", "low95", "high95")}
     return pd.DataFrame({law.axis: law.x, "value": law.loss, "inside": law.inside, **ends})
 
 
 def alt(law: Along) -> str:
-    """Return a description of the line as text."""
+    """Return the description of the line for readers who cannot see the figure."""
     floor = law.floor.value if law.floor is not None else None
     bound = "" if floor is None else f" Its {'floor' if law.falls else 'ceiling'} is {floor:.3g}."
     if law.best is not None:

@@ -1,4 +1,4 @@
-"""Runs as dots: their selection, hover texts and colours."""
+"""Runs as dots: which runs are drawn, with which colours and which hover text."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from isoplan.engine.mixtures import colouring
 from isoplan.engine.schema import Category, Direction, Runs
 
 MOST_DOTS = 300
-"""Maximum number of runs drawn behind a law; more would make a slider slow."""
+"""Maximum number of runs that are drawn with a law. More dots would slow down figures with a slider."""
 WEBGL_ABOVE = 3_000
-"""Number of dots above which WebGL is faster than one SVG element per dot."""
+"""Number of dots above which Plotly's WebGL traces are faster than SVG traces."""
 MOST_FIELDS = 12
 """Maximum number of columns in the hover text of a run."""
 _SCALED = {"color", "cmin", "cmax", "colorscale", "colorbar", "showscale"}
-"""Marker properties that map a number to a colour."""
+"""Names of the marker properties that map numbers to colours."""
 FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
 
 
 def drawn(runs: Runs, most: int) -> Runs:
-    """Return at most ``most`` of the runs, a fixed sample in their order."""
+    """Return ``runs``, or a fixed random sample of ``most`` of them, in the order of the table."""
     return runs if len(runs) <= most else runs.take(chosen(len(runs), most))
 
 
 def chosen(n: int, most: int) -> Ints:
-    """Return at most ``most`` of the positions 0 to n - 1, a fixed sample, ascending."""
+    """Return the positions 0 to n - 1, or a fixed random sample of ``most`` of them, in ascending order."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
-    """Return the runs as dots at ``x`` and ``y``; hover texts show identity, all roles and ``extra`` columns.
+    """Return a trace with the runs as dots at ``x`` and ``y``.
 
-    The first column of ``customdata`` is the row id, which identifies a clicked run on a page.
+    The hover text shows the name, all roles, and the columns ``extra``. The first column of ``customdata`` is the row
+    id, with which a page identifies a clicked run.
     """
     fields = _fields(runs, extra or {})
     names = runs.labels.get("run")
@@ -65,9 +66,10 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
 
 
 def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
-    """Return the runs as dots over the roles ``x`` and ``y``, by dataset; empty without runs or one of the roles.
+    """Return the runs as dots over the roles ``x`` and ``y``, one trace per dataset.
 
-    ``among`` are all runs of the figure, if ``runs`` is a part of them.
+    The result is empty without runs, or if a role is missing. ``among`` contains all runs of the figure if ``runs`` is
+    a part of them.
     """
     if runs is None or x not in runs or y not in runs:
         return []
@@ -75,10 +77,10 @@ def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | Non
 
 
 def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
-    """Return the dots of ``runs`` as one trace per dataset, coloured by it; one trace if there is only one dataset.
+    """Return the dots of ``runs`` as one trace per dataset, each with its own colour; one trace for a single dataset.
 
-    ``among``, all runs of the figure, determines whether there are several. A value has the same colour in every figure
-    of a table. ``compose`` draws the legend of these traces, each dataset once.
+    ``among``, all runs of the figure, determines whether there are several datasets. A dataset has the same colour in
+    all figures of a table. ``compose`` draws one legend entry per dataset.
     """
     found = colouring(runs if among is None else among)
     if found is None:
@@ -102,7 +104,7 @@ def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
 
 
 def group_colour(category: Category, code: int) -> str:
-    """Return the colour of one value of a column; empty cells are grey."""
+    """Return the colour of value number ``code`` of a dataset column; grey for empty cells, whose code is -1."""
     return palette_colour(code) if code >= 0 else GREY
 
 
@@ -111,14 +113,14 @@ def _some(values: Any, rows: Ints) -> Any:
 
 
 def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return the columns of the hover text, the roles of the laws first."""
+    """Return the columns of the hover text by name; roles of the laws, such as N and D, come first."""
     known = [f for f in FIRST if f in runs]
     known += [f for f in runs.values if f not in FIRST and f != "weight"]
     return {**{f: runs[f] for f in known[:MOST_FIELDS]}, **extra}
 
 
 def _template(fields: Iterable[str], named: bool) -> str:
-    """Return the hover template: identity first, then one role per line."""
+    """Return the template of the hover text: name and row id first, then one column per line."""
     lines = ["<b>%{text}</b> · row %{customdata[0]}" if named else "<b>Row %{customdata[0]}</b>"]
     for i, field in enumerate(fields, start=1):
         lines.append(f"{literal(field)}  %{{customdata[{i}]:{hover_format(field)}}}")
@@ -126,14 +128,14 @@ def _template(fields: Iterable[str], named: bool) -> str:
 
 
 def outline(theme: Theme, size: float = 7, **marker: Any) -> Part:
-    """Return a dot with a grey outline, visible on light and dark backgrounds for any fill."""
+    """Return the marker of a dot with a grey outline, which is visible on light and dark pages for any fill colour."""
     return {"size": theme.marker(size), "line": {"color": GREY, "width": theme.line(0.8)}, **marker}
 
 
 def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "min") -> Part:
-    """Return marker properties that colour dots by ``values`` on the loss scale, with a colour bar.
+    """Return marker properties that map ``values`` to the colours of the loss scale, with a colour bar named ``name``.
 
-    Better values, in the direction ``better``, are darker. The scale is logarithmic if all values are positive.
+    Better values are darker; ``better`` is "min" or "max". The scale is logarithmic if all values are positive.
     """
     known = values[np.isfinite(values)]
     low, high = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
@@ -152,18 +154,18 @@ def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "m
 
 
 def is_log(colours: Part) -> bool:
-    """Return whether the scale of ``loss_colours`` is logarithmic."""
+    """Return whether the colour scale from ``loss_colours`` is logarithmic."""
     return "tickvals" in colours["colorbar"]
 
 
 def on_scale(values: Floats, colours: Part) -> NDArray[np.float32]:
-    """Return ``values`` as positions on the scale of ``loss_colours``."""
+    """Return ``values`` as positions on the colour scale from ``loss_colours``: log10 of the values on a log scale."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.log10(values) if is_log(colours) else values, np.float32)
 
 
 def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
-    """Return a narrow colour bar right of the plot."""
+    """Return a narrow colour bar to the right of the plot, with the title ``name``."""
     return {
         "title": {"text": name, "side": "right", "font": {"size": theme.small}},
         "thickness": 9,
@@ -180,10 +182,10 @@ def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
 
 
 def faint(theme: Theme) -> Part:
-    """Return the marker of runs in the background."""
+    """Return the marker of runs that are drawn in the background: grey and transparent."""
     return {"size": theme.marker(6), "color": GREY, "opacity": 0.65, "line": {"width": 0}}
 
 
 def filled(theme: Theme) -> Part:
-    """Return the marker of runs in front whose colour has no meaning."""
+    """Return the marker of runs in the foreground, if the colour does not encode a value."""
     return {"size": theme.marker(8), "color": ACCENT, "line": {"color": LIGHT_PAGE, "width": theme.line(1)}}

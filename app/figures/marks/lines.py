@@ -1,4 +1,4 @@
-"""Laws as lines, intervals as tints, labels at the ends of lines, notes and shades."""
+"""Parts of figures: lines of laws, tints of intervals, labels at line ends, notes, and shades beyond the runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from isoplan.engine.quantities import digits
 
 Span = tuple[float, float]
 Word = tuple[float, float, str]
-"""A text and the point that it labels: (x, y, text)."""
+"""The point that a text labels, and the text: (x, y, text)."""
 
 TINT68, TINT95 = 0.24, 0.12
-"""Opacities of the intervals; the 68 % tint is drawn over the 95 % tint."""
+"""Opacities of the tints of intervals. The 68 % tint is drawn on top of the 95 % tint, so it looks darker."""
 ONE_LINE = 0.07
-"""Height of a line of text on a page, as a fraction of an axis."""
+"""Height of a line of text in a figure of a page, as a fraction of the y axis."""
 BEYOND = 0.13
-"""Opacity of the grey over the region beyond the runs."""
+"""Opacity of the grey shade over the region beyond the runs."""
 
 
 def pack(values: Floats) -> NDArray[np.float32] | Floats:
-    """Return ``values`` as float32, which halves the data sent, unless that changes an integer or overflows."""
+    """Return ``values`` as float32, which halves the data that is sent to the browser.
+
+    They stay float64 if float32 would change an integer, overflow or underflow.
+    """
     known = values[np.isfinite(values) & (values != 0)]
     if not known.size:
         return values.astype(np.float32)
@@ -40,7 +43,7 @@ def pack(values: Floats) -> NDArray[np.float32] | Floats:
 
 
 def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: str = "solid", **trace: Any) -> Part:
-    """Return a line; it has no hover text unless ``trace`` contains a template."""
+    """Return the trace of a line. It has no hover text unless ``trace`` contains a hover template."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -53,14 +56,14 @@ def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: st
 
 
 def law(theme: Theme, x: Floats, y: Floats, inside: Bools, colour: str, width: float, **trace: Any) -> list[Part]:
-    """Return the line of a law: dashed everywhere, with a solid line over it where it is ``inside`` the data."""
+    """Return the line of a law: solid where it is ``inside`` the range of the runs, dashed elsewhere."""
     dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
     dashed = line(theme, x, y, colour, width * 0.85, dash, **trace)
     return [dashed, line(theme, x, np.where(inside, y, np.nan), colour, width)] if np.any(inside) else [dashed]
 
 
 def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
-    """Return the 68 % interval along a line where it is known; empty without resamples."""
+    """Return the tint of a 68 % interval along a line, where the interval is known; empty if it is known nowhere."""
     known = ~np.isnan(low) & ~np.isnan(high)
     if not known.any():
         return []
@@ -68,7 +71,7 @@ def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
 
 
 def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
-    """Return the area enclosed by a closed line, without outline and hover text."""
+    """Return the filled area inside a closed line, without outline and without hover text."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -83,9 +86,9 @@ def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
 
 
 def bands(x: Floats, ends: Band, colour: str, values: Span) -> list[Part]:
-    """Return the 95 % band as a light tint and the 68 % band as a stronger one; empty without intervals.
+    """Return the 95 % band as a light tint and the 68 % band as a darker tint; empty without intervals.
 
-    Unbounded ends are cut far outside ``values``, the range of the y axis.
+    An unbounded end is drawn far outside ``values``, the range of the y axis.
     """
     limits = (values[0] / 100, values[1] * 100) if values[0] > 0 else _around(values)
     parts = []
@@ -103,7 +106,10 @@ def _around(values: Span) -> Span:
 
 
 def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Part:
-    """Return texts in the page's text colour. They can extend beyond the plot area, but their points must be in it."""
+    """Return texts at points, in the text colour of the page.
+
+    A text can extend beyond the plot, but its point must be inside, otherwise Plotly does not draw it.
+    """
     x, y, text = zip(*words, strict=True) if words else ((), (), ())
     return {
         "type": "scatter",
@@ -122,7 +128,11 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
 def unobstructed(
     theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
 ) -> list[Word]:
-    """Return the words that have a distance of at least ``room`` (fractions of the two axes) from all previous ones."""
+    """Return the words whose labels do not overlap an earlier one; the others are left out.
+
+    ``room`` is the minimum distance of two labels along x or along y, as fractions of the axes ``window`` and
+    ``values``.
+    """
     room = room[0] * theme.crowding, room[1] * theme.crowding
     kept: list[Word] = []
     for word in words:
@@ -134,7 +144,10 @@ def unobstructed(
 
 
 def position(value: float, ends: Span) -> float:
-    """Return the position of ``value`` along an axis, from 0 (lower end) to 1; log if the axis is positive."""
+    """Return the position of ``value`` along an axis as a fraction: 0 at the lower end, 1 at the upper end.
+
+    The axis is logarithmic if its lower end is positive.
+    """
     low, high = ends
     if low > 0 and value > 0:
         return math.log(value / low) / math.log(high / low)
@@ -142,7 +155,7 @@ def position(value: float, ends: Span) -> float:
 
 
 def star(theme: Theme, x: float, y: float, hover: str, **trace: Any) -> Part:
-    """Return the star of a plan's answer."""
+    """Return the star that marks the result of a plan at (x, y)."""
     line = {"color": LIGHT_PAGE, "width": theme.line(1.2)}
     return {
         "type": "scatter",
@@ -157,7 +170,7 @@ def star(theme: Theme, x: float, y: float, hover: str, **trace: Any) -> Part:
 
 
 def note(theme: Theme, text: str, **place: Any) -> Part:
-    """Return a small note inside the plot area, by default in the lower left corner."""
+    """Return a short text inside the plot; by default it is in the lower left corner."""
     return {
         "text": text,
         "xref": "x domain",
@@ -176,12 +189,12 @@ def note(theme: Theme, text: str, **place: Any) -> Part:
 
 
 def keyed(*pairs: tuple[str, str], between: str = "   ") -> str:
-    """Return names with their colours as text for a note, which needs less space than a legend."""
+    """Return names with a square of their colour, as text for a note. It needs less space than a legend."""
     return between.join(f'<span style="color:{colour}">■</span> {name}' for name, colour in pairs)
 
 
 def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: Any) -> Part:
-    """Return a note at the right of the plot area, ``line`` lines from its top (or bottom)."""
+    """Return a note at the right edge of the plot, ``line`` lines of text below its top (or above its bottom)."""
     shift = 3 + line * 1.6 * theme.small
     right = {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
     high = {"y": 1, "yanchor": "top", "yshift": -shift} if top else {"y": 0, "yanchor": "bottom", "yshift": shift}
@@ -189,13 +202,13 @@ def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: An
 
 
 def upright(low: float, high: float, colour: str, opacity: float) -> Part:
-    """Return a tint between two x values over the full height of the plot."""
+    """Return a tint between the x values ``low`` and ``high``, over the full height of the plot."""
     ends = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
     return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
 
 
 def across(low: float, high: float, colour: str, opacity: float) -> Part:
-    """Return a tint between two y values over the full width of the plot."""
+    """Return a tint between the y values ``low`` and ``high``, over the full width of the plot."""
     ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": low, "y1": high}
     return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
 
@@ -213,12 +226,12 @@ def upright_line(theme: Theme, x: float, colour: str, dash: str = "solid") -> Pa
 
 
 def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
-    """Return a note above a horizontal line, at the left."""
+    """Return a note directly above the horizontal line at ``y``, at the left edge of the plot."""
     return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
 
 
 def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return grey shapes over the parts of the x axis beyond the runs, and a note about it: shapes and notes."""
+    """Return grey shades over the ranges of x beyond the runs, and the note "beyond the runs": shapes and notes."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
     parts = [(float(low), float(high)) for low, high in parts if high > low]
@@ -231,9 +244,10 @@ def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[li
 def limit(
     theme: Theme, floor: Quantity | None, values: Span, called: str = "floor", taken: Sequence[float] = ()
 ) -> tuple[list[Part], list[Part]]:
-    """Return the floor as a dotted line with its intervals as tints, name and value: shapes and notes.
+    """Return the floor of a law as a dotted line with tints for its intervals and a label: shapes and notes.
 
-    The name is above the line, or below it if another line at ``taken`` has its name just above.
+    The label has the name ``called`` and the value. It is above the line, or below the line if the label of another
+    line, at a height in ``taken``, needs the space above.
     """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []
@@ -245,18 +259,18 @@ def limit(
 
 
 def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
-    """Return whether a level at ``taken`` is too close above ``y`` for a text between them."""
+    """Return whether a horizontal line at a height in ``taken`` is so close above ``y`` that no text fits between."""
     gaps = (position(other, values) - position(y, values) for other in taken)
     return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
 
 
 def cut(ends: Span, low: float, high: float) -> Span:
-    """Return the part of an interval within an axis from ``low`` to ``high``."""
+    """Return the interval ``ends``, limited to the axis from ``low`` to ``high``."""
     return min(max(ends[0], low), high), min(max(ends[1], low), high)
 
 
 def precise(q: Quantity) -> str:
-    """Return the value of ``q`` as HTML, with digits according to its 68 % interval."""
+    """Return the value of ``q`` as HTML, with a number of digits that suits its 68 % interval."""
     value = q.value or 0.0
     places = digits(value, q.ci68)
     return tick_text(value, max(2, min(places + 1 + math.floor(math.log10(abs(value) or 1.0)), 5)))

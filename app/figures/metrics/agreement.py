@@ -1,4 +1,4 @@
-"""Agreement of metrics: rank correlations for each budget or group, and between two regimes."""
+"""Figures of how far metrics agree on the order of runs: rank correlations per budget, per group, or per regime."""
 
 from __future__ import annotations
 
@@ -18,25 +18,29 @@ from isoplan.engine.agreement import Across, Agreement, flips
 from isoplan.engine.arrays import Floats
 
 ACROSS = 3
-"""Maximum number of panels in a row."""
+"""Maximum number of panels in one row of the figure."""
 MOST_PANELS = 9
 LEGIBLE = 14
-"""Maximum number of cells per row of panels for which each cell shows its number on a narrow page."""
+"""Maximum number of cells in one row of panels for which each cell shows its number. With more cells, a cell is too
+small for a number on a narrow page.
+"""
 GAP = 0.03
 CELL, ALONE, NAMES = 36, 52, 104
-"""Sizes in pixels: a cell, a cell in a single panel, and the space between rows of panels for metric names."""
+"""Sizes in pixels: a cell, a cell if there is only one panel, and the space below a row of panels for metric names."""
 BAR, BAR_HEIGHT = "rank correlation", 200
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
-"""The scale of ``correlations`` reversed, so that disagreement is emphasised."""
+"""Colour scale from -1 to 1. The warm colour, which ``resamples.SCALE`` has at +1, is at -1 here: it emphasises
+disagreement.
+"""
 
 
 def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
-    """Draw a panel for each part of the table (at most nine) with the rank correlations of its metrics.
+    """Draw the rank correlations of metrics, one panel per part of the table, such as a budget; at most nine panels.
 
-    1 means that two metrics rank the runs alike, -1 that they rank them in opposite order. A frame marks pairs whose
-    sign differs between the parts.
+    A correlation of 1 means that two metrics rank the runs in the same order, and -1 in opposite order. A frame marks a
+    pair of metrics whose correlation has both signs in different parts.
     """
-    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # the first metric needs no row, the last no column
+    shown, k = found[:MOST_PANELS], len(found[0].metrics) - 1  # no row for the first metric, no column for the last
     columns = _across(len(shown), k)
     rows, cells = -(-len(shown) // columns), k * (CELL if len(shown) > 1 else ALONE)
     height = rows * cells + (rows - 1) * NAMES
@@ -56,15 +60,19 @@ def draw_agreement(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
 
 
 def _across(panels: int, cells: int) -> int:
-    """Return the number of panels in a row, reduced if numbers fit their cells then."""
+    """Return the number of panels in a row.
+
+    It is smaller than ``ACROSS`` if the cells are then large enough for their numbers.
+    """
     most = min(ACROSS, panels)
     return next((n for n in range(most, 0, -1) if n * cells <= LEGIBLE), most)
 
 
 def scaled(theme: Theme, height: float, shown: bool) -> Part:
-    """Return the colours of a heat map of rank correlations, with a colour bar if ``shown``.
+    """Return the colour properties of a heat map of rank correlations.
 
-    ``height`` is the height of the plot in pixels. One bar is enough for all panels of a figure.
+    If ``shown``, they include a colour bar; one bar is enough for all panels. ``height`` is the height of the plot in
+    pixels.
     """
     bar = colour_bar(theme, BAR, tickvals=[-1, -0.5, 0, 0.5, 1], len=min(1.0, BAR_HEIGHT / height))
     return {"zmin": -1, "zmax": 1, "colorscale": list(AGREE), "showscale": shown} | ({"colorbar": bar} if shown else {})
@@ -75,9 +83,9 @@ def _number(i: int) -> str:
 
 
 def _axes(theme: Theme, one: Agreement, i: int, columns: int, rows: tuple[float, float]) -> dict[str, Part]:
-    """Return the axes of a panel, with names of metrics at the bottom and at the left of each row.
+    """Return the axes of panel number ``i``, with metric names below each panel and to the left of each row of panels.
 
-    ``rows`` are the heights of its cells and of a row of panels, as fractions of the figure's height.
+    ``rows`` contains the height of the cells and the height of a row of panels, as fractions of the figure.
     """
     names, last = [literal(m) for m in one.metrics], len(one.metrics) - 1.5
     plain: Part = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False, "tickmode": "array"}
@@ -93,7 +101,7 @@ def _axes(theme: Theme, one: Agreement, i: int, columns: int, rows: tuple[float,
 def _panel(
     theme: Theme, one: Agreement, i: int, framed: set[tuple[str, str]], numbers: bool, colours: Part
 ) -> list[Part]:
-    """Return the cells, their numbers and frames; metrics have the same order in rows and columns."""
+    """Return a heat map of the cells below the diagonal, their numbers, and the frames."""
     k = len(one.metrics)
     axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
     low = np.tri(k, k=-1, dtype=bool)
@@ -116,7 +124,10 @@ def _panel(
 
 
 def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
-    """Return a frame around each cell (row, column) whose correlation changes sign; the axes count rows and columns."""
+    """Return a frame around each cell (row, column) of ``cells``, whose correlations change sign.
+
+    The axes number rows and columns from 0.
+    """
     corners = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))
     around: list[tuple[float | None, float | None]] = []
     for r, c in cells:
@@ -129,7 +140,7 @@ def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
 
 
 def _name(theme: Theme, one: Agreement, i: int) -> Part:
-    """Return the name of a panel, above it."""
+    """Return the title of a panel: the name of the part and its number of runs, above the panel."""
     return {
         "text": f"{literal(one.name)}, {one.n:,} run{'s' * (one.n != 1)}", "showarrow": False, "x": 0, "y": 1,
         "xref": f"x{_number(i)} domain", "yref": f"y{_number(i)} domain", "xanchor": "left", "yanchor": "bottom",
@@ -164,7 +175,7 @@ REGIME_GAP = 0.04
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Rank correlations ``rho`` (rows, columns), NaN if undefined."""
+    """A panel of rank correlations ``rho`` (rows, columns); undefined correlations are NaN."""
 
     name: str
     rows: tuple[str, ...]
@@ -173,9 +184,10 @@ class Panel:
 
 
 def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> list[Panel]:
-    """Return the agreement of each metric with ``to``, one panel per regime.
+    """Return the correlation of each metric with the metric ``to`` per budget, one panel per regime.
 
-    The names of the agreements start with that of their regime.
+    ``parts`` contains the regimes and their agreements. The name of an agreement is the name of its regime and a
+    budget.
     """
     panels = []
     for name, found in parts:
@@ -188,13 +200,13 @@ def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> lis
 
 
 def of_across(found: Sequence[Across]) -> list[Panel]:
-    """Return the agreement of each batch-local metric with the full-catalogue one."""
+    """Return the correlation of each batch-local metric with the same metric on the full catalogue, as one panel."""
     rows = tuple(f"{a.local}, {a.full}" for a in found)
     return [Panel("batch-local against full catalogue", rows, found[0].parts, np.array([a.rho for a in found]))]
 
 
 def draw_regimes(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
-    """Draw the panels side by side; a frame marks negative correlations in rows that have both signs."""
+    """Draw the panels side by side. In a row whose correlations have both signs, frames mark the negative ones."""
     wide = np.array([len(p.columns) for p in panels], float)
     edges = np.r_[0, np.cumsum(wide / wide.sum())]
     signs = {row: _signs(panels, row) for panel in panels for row in panel.rows}
@@ -222,7 +234,7 @@ def draw_regimes(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
 
 
 def _signs(panels: Sequence[Panel], row: str) -> bool:
-    """Return whether the correlations of a row have both signs."""
+    """Return whether the correlations of ``row`` have both signs, over all panels."""
     rho = np.concatenate([p.rho[p.rows.index(row)] for p in panels if row in p.rows])
     return bool(np.any(rho > 0) and np.any(rho < 0))
 

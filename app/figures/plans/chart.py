@@ -1,4 +1,4 @@
-"""Figure of the chart that belongs to an answer."""
+"""Figure of a ``Chart``, which is part of the answer of a planner question."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, La
 
 HEIGHT = 420
 CROWDED = 1.3
-"""Crowding of a figure above which spare labels are omitted."""
+"""Value of ``Theme.crowding`` above which labels marked as spare are left out."""
 FORBIDDEN = 0.22
-"""Opacity of a shaded part of the axis."""
+"""Opacity of the grey over a part of the x axis that is not allowed."""
 REGION = 0.07
-"""Opacity of a coloured part of the axis."""
+"""Opacity of the colour over a part of the x axis that has a title."""
 COLOURS = {"law": ACCENT, "second": CATEGORIES[2], **PARTS}
 
 
 def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
-    """Draw areas, bands, lines and points, in this order, with the remarks on limits, runs and shades."""
+    """Draw areas, lines with bands, and points, in this order, with labels, shades and notes on limits and runs."""
     traces: list[Part] = [lines.area(*_outline(area), COLOURS[area.colour], 0.35) for area in chart.areas]
     for curve in chart.curves:
         traces += _curve(theme, curve)
@@ -68,7 +68,7 @@ def _axis(theme: Theme, axis: Axis) -> Part:
 
 
 def _along(axis: Axis, x: float) -> float:
-    """Return the position of ``x`` on the axis, in the units of annotations."""
+    """Return ``x`` in the units of Plotly's annotations: log10 of ``x`` on a log axis."""
     return math.log10(x) if axis.log else x
 
 
@@ -86,7 +86,7 @@ def _curve(theme: Theme, curve: Curve) -> list[Part]:
 
 
 def _marker(theme: Theme, at: Marker) -> Part:
-    """Return the answer as a star with its intervals, or another point as a ring."""
+    """Return a marker: the answer as a star with its 68 % intervals, or another point as a ring."""
     if at.ring:
         look = {"symbol": "circle-open", "size": theme.marker(12), "color": PLAN, "line": {"width": theme.line(2.4)}}
         return {"type": "scatter", "mode": "markers", "x": [at.x], "y": [at.y], "marker": look, "name": at.ring,
@@ -108,7 +108,7 @@ def _label(theme: Theme, chart: Chart, label: Label) -> Part:
 
 
 def _in_shade(theme: Theme, axis: Axis, shade: Shade) -> Part:
-    """Return the text of a grey part of the axis at its right, or the title of a coloured one in its middle."""
+    """Return the text of a shade: at the right end of a grey shade, or in the middle of a coloured shade."""
     place: Part = {"xref": "x", "y": 1, "yanchor": "top"}
     if shade.colour is None:
         return lines.note(theme, shade.text, **place, x=_along(axis, shade.high))
@@ -117,7 +117,10 @@ def _in_shade(theme: Theme, axis: Axis, shade: Shade) -> Part:
 
 
 def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
-    """Return the name of an area, placed inside it where it is tallest and not at an edge; empty if it is too thin."""
+    """Return the name of an area as a label inside it, where it is tallest; empty if the area is too thin.
+
+    The outer tenths of the area are not used, because a label there could extend beyond the plot.
+    """
     tall = area.high - area.low
     edge = len(area.x) // 10
     i = int(np.argmax(tall[edge : len(area.x) - edge])) + edge
@@ -129,7 +132,7 @@ def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
 
 
 def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
-    """Return the text of a vertical line, on the side with more space."""
+    """Return the text of the vertical line at ``x``, on the side of the line with more space."""
     right = lines.position(x, (chart.x.low, chart.x.high)) < 0.6
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
     end: Part = {} if chart.top else {"y": 1, "yanchor": "top", "yshift": -4}
@@ -137,19 +140,19 @@ def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
 
 
 def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
-    """Return the shades where limits exclude the first curve or it is beyond the runs, and a remark for each."""
+    """Return grey shades where limits exclude the first curve and where it is beyond the runs, with one note each."""
     if not chart.curves:
         return [], []
     curve, top = chart.curves[0], chart.top
     shapes, notes = _disallowed(theme, curve.x, curve.within, top)
     shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
-    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other note
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the first note
     moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
     return [*shapes, *shades], [*notes, *moved]
 
 
 def _disallowed(theme: Theme, x: Floats, within: Bools, top: bool) -> tuple[list[Part], list[Part]]:
-    """Return the shades over the values excluded by limits, and a remark."""
+    """Return grey shades over the values of ``x`` that limits exclude, and the note "beyond the limits"."""
     allowed = x[within]
     if not allowed.size or within.all():
         return [], []

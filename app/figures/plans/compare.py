@@ -1,4 +1,4 @@
-"""Comparison of saved plans, one row each: cost by part, and the interval of the compute."""
+"""Figure that compares saved plans, one row per plan: its cost by part, and its compute with intervals."""
 
 from __future__ import annotations
 
@@ -22,25 +22,28 @@ from isoplan.engine.quantities import power10
 ROW = 46
 ABOVE, BELOW = 44, 60
 LONGEST, SHORTEST = 30, 16
-"""Maximum number of letters of a name beside its row, normally and in a crowded figure."""
+"""Maximum number of characters of a plan's name next to its row: in a normal figure, and in a crowded one."""
 CROWDED = 1.3
-"""Crowding above which the two panels are stacked."""
+"""Value of ``Theme.crowding`` above which the figure is crowded: the two panels are then stacked."""
 ROOM, ROOM_SHORT = 0.85, 1.7
-"""Space on the money axis for the numbers at the ends of the bars, relative to the longest bar.
+"""Space on the cost axis for the numbers at the ends of the bars.
 
-The first is the additional fraction on a page, the second the factor in a crowded figure.
+The first value is an additional fraction of the longest bar, for a normal figure. The second value is the length of the
+whole axis relative to the longest bar, for a crowded figure.
 """
 STRETCH = 2.0
-"""Maximum end of a drawn interval, relative to the most expensive plan. Unbounded intervals would compress the bars."""
+"""Maximum length of a drawn interval, relative to the cost of the most expensive plan. Without this maximum, a very
+wide interval would compress the bars.
+"""
 SPLIT, GAP = 0.58, 0.06
 BAR = 0.5
 Ends = tuple[float, float]
 
 
 def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
-    """Draw money as stacked bars with the 68 % interval of the total, and C with its intervals.
+    """Draw costs as stacked bars with the 68 % interval of the total, and the compute C with its intervals.
 
-    Without prices only C is drawn.
+    If no plan has prices, only C is drawn.
     """
     sides, crowded = found.sides, theme.crowding > CROWDED
     names = [_short(side.name, SHORTEST if crowded else LONGEST) for side in sides]
@@ -80,7 +83,7 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
 
 
 def _places(priced: bool, crowded: bool) -> tuple[tuple[Ends, Ends], tuple[Ends, Ends]]:
-    """Return the x and y domains of money and of compute: side by side, or stacked in a crowded figure."""
+    """Return the x and y domains of the two panels: cost and compute, side by side or, if crowded, stacked."""
     if not priced:
         return ((0, 0), (0, 0)), ((0, 1), (0, 1))
     if crowded:
@@ -93,7 +96,7 @@ def _short(name: str, most: int) -> str:
 
 
 def _longest(money: Sequence[dict[str, Quantity]]) -> float:
-    """Return the largest total or drawn upper end; 1 without any."""
+    """Return the largest total cost or upper end of a drawn interval; 1 if no total is known."""
     totals = [bill["total"] for bill in money if "total" in bill]
     dearest = max((q.value for q in totals if q.value is not None and math.isfinite(q.value)), default=1.0)
     ends = [q.ci68[1] for q in totals if q.ci68 is not None and q.value is not None]
@@ -101,7 +104,7 @@ def _longest(money: Sequence[dict[str, Quantity]]) -> float:
 
 
 def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) -> list[Part]:
-    """Return the stacked parts of each total, its interval, and its number at the end."""
+    """Return the stacked bars of each plan, the interval of its total, and the total as text at the end of the bar."""
     traces: list[Part] = []
     for part, colour in PARTS.items():
         lines = [(i, side.money[part]) for i, side in enumerate(sides) if part in side.money]
@@ -130,7 +133,10 @@ def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) ->
 
 
 def _interval(q: Quantity, longest: float) -> tuple[float, float, float]:
-    """Return value and drawn 68 % ends of a total: zero width without a value, upper end limited to ``longest``."""
+    """Return the value of a total cost and the ends of its drawn 68 % interval.
+
+    The upper end is limited to ``longest``. Without a finite value, all three are 0.
+    """
     if q.value is None or not math.isfinite(q.value):
         return 0.0, 0.0, 0.0
     low, high = q.ci68 or (q.value, q.value)
@@ -138,7 +144,7 @@ def _interval(q: Quantity, longest: float) -> tuple[float, float, float]:
 
 
 def _said(q: Quantity, brief: bool = False) -> str:
-    """Return the text of a total at the end of its bar, such as 1.4 M EUR (0.9 M to 2.1 M)."""
+    """Return a total cost as text, such as 1.4 M EUR (0.9 M to 2.1 M); ``brief`` leaves out the interval."""
     if q.value is None:
         return "not reachable" if q.ci68 else "not known"
     value = f"{number(q)} {q.unit}"
@@ -146,7 +152,7 @@ def _said(q: Quantity, brief: bool = False) -> str:
 
 
 def _compute(theme: Theme, sides: Sequence[Side]) -> list[Part]:
-    """Return C of each plan with its 68 % and 95 % intervals."""
+    """Return the compute C of each plan as a dot, with its 68 % and 95 % intervals as lines."""
     traces: list[Part] = []
     for level, width in (("ci95", 2.0), ("ci68", 5.0)):
         x: list[float | None] = []

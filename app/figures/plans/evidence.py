@@ -1,7 +1,7 @@
-"""Evidence of a recipe: the sweep of one setting, and compute-optimal N* and D* against compute.
+"""Figures of the evidence for a recipe: the sweep of one setting, and compute-optimal N* and D* over compute.
 
-A sweep shows its curves if they are known, else its optima, one line per budget. The band is the range of the optimum
-over all budgets. For negatives a line shows the number that fits into memory.
+A sweep shows its fitted curves. If they are not known, it shows one line per budget with the optimum. A band is the
+range of the optimum over all budgets. For extra negatives, a vertical line shows how many fit into memory.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 AWAY = {"outside left": "triangle-left", "outside right": "triangle-right"}
 COLOURS = {"N": ACCENT, "D": category(2)}
 Minimum = tuple[float, float, float]
-"""C, N* and D* of the minimum of an iso-FLOP curve."""
+"""Compute C and optimal sizes N* and D* at the minimum of an iso-FLOP curve."""
 
 
 def draw_sweep(
     found: Sequence[Optimum], choice: Choice, C: float, cap: float | None = None, runs: Runs | None = None,
     theme: Theme = WEB,
 ) -> Drawing:  # fmt: skip
-    """Draw the optima ``found`` of one metric, the ``choice`` of a recipe at ``C`` FLOPs and the memory limit."""
+    """Draw the sweep of one setting: its optima ``found`` for one metric, and the ``choice`` of a recipe.
+
+    ``C`` is the compute of the recipe in FLOPs, and ``cap`` the largest value that fits into memory. Optima with a fit
+    are drawn as curves.
+    """
     curves = [(one, one_axis_curve(one.fit)) for one in found if one.fit is not None]
     if curves:
         return _curves(theme, curves, choice, C, cap, runs)
@@ -47,7 +51,10 @@ def draw_sweep(
 
 
 def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float | None) -> Drawing:
-    """Draw one line per budget over its sweep, with the optimum, or a triangle at the end if it lies beyond."""
+    """Draw one line per budget over the range of its sweep, with a dot at the optimum.
+
+    If the optimum is outside the sweep, a triangle at the end of the line points to it.
+    """
     budgets = [one.budget for one in found]
     known = [v for one in found for v in (one.x.value, one.low, one.high) if v] + [v for v in (cap,) if v]
     window = padded(min(known), max(known), 0.05)
@@ -69,7 +76,10 @@ def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float |
 
 
 def _optimum(theme: Theme, one: Optimum) -> Part:
-    """Return the dot of one budget: open triangles are outside the sweep; no dot if the optimum is not located."""
+    """Return the marker of the optimum at one budget: a dot, or a triangle if the optimum is outside the sweep.
+
+    The marker is invisible if the optimum is not located.
+    """
     inside = one.inside and one.x.value is not None
     at = one.x.value if inside else one.high if one.place == "outside right" else one.low
     symbol = "circle" if inside else AWAY.get(one.place, "circle-open")
@@ -87,8 +97,9 @@ def _curves(
     theme: Theme, found: Sequence[tuple[Optimum, AxisCurve]], choice: Choice, C: float, cap: float | None,
     runs: Runs | None,
 ) -> Drawing:  # fmt: skip
-    """Draw the metric against the setting: one curve per budget with its runs; the budget nearest to ``C`` has
-    bands.
+    """Draw the metric over the setting, one curve per budget, with its runs.
+
+    Only the curve whose budget is nearest to ``C`` has bands.
     """
     budgets = [one.budget for one, _ in found if math.isfinite(one.budget)]
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
@@ -120,20 +131,20 @@ def _curves(
 
 
 def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Part]:
-    """Return the runs of one budget."""
+    """Return the runs at the budget of ``one`` as dots."""
     if runs is None or one.fit is None:
         return []
     part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
     colour = _colour(one, span)
     marker = dots.outline(theme, 7, color=colour)
-    if colouring(runs) is not None:  # the outline shows the budget, the fill the dataset
+    if colouring(runs) is not None:  # outline: budget; fill: dataset
         marker["line"] = {"color": colour, "width": theme.line(1.6)}
     shown = dots.drawn(part, dots.MOST_DOTS)
     return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, runs)
 
 
 def _end(one: Optimum, curve: AxisCurve, heights: Span) -> lines.Word:
-    """Return the budget of a curve as a label at its last visible point."""
+    """Return the budget of a curve as a label at the last point of the curve that is visible."""
     last = int(np.flatnonzero((curve.loss > heights[0]) & (curve.loss < heights[1]))[-1])
     return float(curve.x[last]), float(curve.loss[last]), f"{tick_text(one.budget)}"
 
@@ -146,7 +157,10 @@ def _star(one: Optimum, curve: AxisCurve, theme: Theme) -> list[Part]:
 
 
 def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return the ranges of the optimum (over all budgets, and its interval) as tints, and the choice as a line."""
+    """Return tints over the range of the optimum and over its 68 % interval, and the chosen value as a labelled line.
+
+    The range is the range over all budgets. Shapes and notes are returned.
+    """
     q = choice.value
     shapes = [] if choice.band is None else [lines.upright(*lines.cut(choice.band, *window), PLAN, lines.TINT95)]
     if q.ci68 is not None:
@@ -162,14 +176,17 @@ def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple
 
 
 def _beside(theme: Theme, words: str, x: float, right: bool, top: bool) -> Part:
-    """Return the text of a vertical line at ``x``, on its left if it is at the ``right`` of the figure."""
+    """Return the text of the vertical line at ``x``.
+
+    The text is to the left of the line if the line is at the ``right`` of the figure, otherwise to its right.
+    """
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}
     return lines.note(theme, words, xref="x", x=math.log10(x), **place, **side)
 
 
 def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return the maximum that fits in memory as a line, and grey beyond it."""
+    """Return the largest value that fits into memory as a dashed line, with grey beyond it and a note."""
     if not cap:
         return [], []
     words = f"memory holds {count(cap, 3)}"
@@ -227,7 +244,10 @@ def _points(found: Sequence[tuple[Optimum, AxisCurve]]) -> pd.DataFrame:
 def draw_frontier(
     path: Frontier, chosen: Minimum | None, y: str, minima: Sequence[Minimum] = (), theme: Theme = WEB
 ) -> Drawing:
-    """Draw the frontier of ``y``: N* and D* against C with bands, the ``minima`` behind them, and ``chosen`` stars."""
+    """Draw the compute-optimal N* and D* of ``y`` over C, with bands.
+
+    ``minima`` of iso-FLOP curves are dots, and the ``chosen`` sizes of a recipe are stars.
+    """
     window = float(path.C[0]), float(path.C[-1])
     sizes = {"N": (path.N, path.N_band), "D": (path.D, path.D_band)}
     values = extent(path.N, path.D, *(np.array(column) for column in list(zip(*minima, strict=True))[1:]))
@@ -259,7 +279,7 @@ def _minima(theme: Theme, minima: Sequence[Minimum], name: str, column: int) -> 
 
 
 def _chosen(theme: Theme, chosen: Minimum | None, window: Span) -> list[Part]:
-    """Return a star for N* and D* at the compute of the recipe."""
+    """Return stars at N* and D* of the recipe; empty if its compute is outside the plot."""
     if chosen is None or not window[0] <= chosen[0] <= window[1]:
         return []
     C, *chosen_sizes = chosen

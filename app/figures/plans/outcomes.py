@@ -1,4 +1,4 @@
-"""Planned and actual results: one row per result, with its prediction interval around zero and its deviation."""
+"""Figure of planned and actual results, one row per result: prediction intervals around zero, and the deviation."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from isoplan.engine.planning.actual.results import HEAD, Result, table, verdict
 from isoplan.engine.planning.answer.format import between, number
 
 ROW, AROUND = 40, 96
-"""Heights in pixels of a row, and of the axis with its title."""
+"""Heights in pixels: of one row, and of the x axis with its title."""
 LONGEST = 26
-"""Maximum number of characters of a name beside its row."""
+"""Maximum number of characters of a plan's name next to its row."""
 WIDE = 0.26
-"""Half the height of a bar, in units of the distance between rows."""
+"""Half the height of an interval's bar, in units of the distance between two rows."""
 SYMBOLS = {"": "circle-open", "inside 68 %": "circle", "inside 95 %": "circle"}
-"""Symbols of results by verdict; a diamond is outside its interval."""
+"""Marker symbols by the verdict on a result. A result outside its 95 % interval is a diamond."""
 
 
 def draw(found: Sequence[Result], theme: Theme = WEB) -> Drawing:
-    """Draw the results, the first at the top, in percent of their predictions, which can be of different quantities."""
+    """Draw the deviation of each result from its prediction, in percent of the prediction; the first result is on top.
+
+    Percentages make results of different quantities comparable.
+    """
     rows = [one for one in found if one.outcome.expected.value]
     ends = [_ends(one) for one in rows]
     at = [_off(one, one.outcome.actual.value) for one in rows]
@@ -55,7 +58,7 @@ def draw(found: Sequence[Result], theme: Theme = WEB) -> Drawing:
 
 
 def _off(one: Result, x: float) -> float:
-    """Return the deviation of ``x`` from the prediction, in percent of the prediction."""
+    """Return the deviation of ``x`` from the prediction of ``one``, in percent of the prediction."""
     centre = one.outcome.expected.value or math.nan
     return 100 * (x - centre) / abs(centre)
 
@@ -89,7 +92,7 @@ def _dots(theme: Theme, rows: Sequence[Result], at: Sequence[float]) -> Part:
 
 
 def _value(theme: Theme, row: int, one: Result) -> Part:
-    """Return the measured value, at the right end of its row."""
+    """Return the actual value as text at the right end of its row."""
     q = one.outcome.predicted
     return marks.note(
         theme, number(q, one.outcome.actual.value), xref="paper", yref="y", x=1, y=row, xanchor="left",

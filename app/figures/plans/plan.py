@@ -1,4 +1,4 @@
-"""The picture of a plan: the optimum on its iso-FLOP curve, or the crossing of a target with the law."""
+"""Figure of a plan: the optimum on its iso-FLOP curve, or the point at which a law reaches a target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isoplan.engine.schema import Runs
 
 HEIGHT = 420
 FORBIDDEN = 0.3
-"""Opacity of the grey over the region excluded by limits."""
+"""Opacity of the grey over the region that limits exclude."""
 FREE = "N  %{x:.3~s}<extra>without limits</extra>"
 
 
@@ -34,8 +34,8 @@ def draw(
 ) -> Drawing:
     """Draw a plan.
 
-    For a budget: loss against N around the optimum. For a target: the curve that reaches it, and the interval of its
-    cost.
+    For a budget, the figure shows the loss over N around the optimum. For a target, it shows the law that reaches the
+    target, with the interval of the cost. ``floor`` is the floor of the law.
     """
     if plan.question.kind == "budget" and picture.isoflop is not None:
         return _budget(theme, plan, picture, picture.isoflop)
@@ -50,7 +50,7 @@ def draw(
 
 
 def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing:
-    """Draw loss against N at the plan's compute, with the optimum, its intervals, the flat range and limits."""
+    """Draw the loss over N at the compute of the plan: optimum with intervals, flat range around it, and limits."""
     free = picture.free if picture.room is not None else None
     window = _window(plan, curve, free or curve)
     seen = (curve.N >= window[0]) & (curve.N <= window[1])
@@ -80,28 +80,31 @@ def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing
 def _no_go(
     theme: Theme, span: tuple[float, float], words: str, line: int, top: bool = True
 ) -> tuple[list[Part], list[Part]]:
-    """Return the region excluded by limits: grey from a line at the limit to the right margin, and its meaning."""
+    """Return grey over the region ``span`` that a limit excludes, a line at the limit, and the note ``words``."""
     note = lines.corner(theme, words, line, top)
     return [lines.upright(*span, GREY, FORBIDDEN), lines.upright_line(theme, span[0], GREY)], [note]
 
 
 def _free(theme: Theme, free: Curve, curve: Curve, window: tuple[float, float]) -> list[Part]:
-    """Return the iso-FLOP curve without limits as a dotted guide, with its name at the end where the curves differ."""
+    """Return the iso-FLOP curve without limits as a dotted line, with a label.
+
+    The label is at the end of the line that is further away from the curve with limits.
+    """
     margin = (window[1] / window[0]) ** 0.02
     ends = np.searchsorted(free.N, [window[0] * margin, window[1] / margin]) - np.array([0, 1])
     apart = np.abs(np.interp(free.N[ends], curve.N, curve.loss, right=np.inf) - free.loss[ends])
     right = bool(apart[1] > apart[0])
     at = ends[int(right)]
     word = (float(free.N[at]), float(free.loss[at]), "without limits")
-    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # towards the middle, where the text is
+    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # the label is on this side
     name = lines.labels(theme, [word], f"{'top' if falls else 'bottom'} {'left' if right else 'right'}")
     return [lines.line(theme, free.N, free.loss, GREY, 1.6, "dot", hovertemplate=FREE), name]
 
 
 def _window(plan: Plan, curve: Curve, drawn: Curve) -> tuple[float, float]:
-    """Return the range of N around the optimum of ``curve``, within ``drawn``.
+    """Return the range of N that is drawn: around the optimum of ``curve``, and not beyond the curve ``drawn``.
 
-    It contains the flat range and the 95 % interval, with a margin.
+    It contains the flat range and the 95 % interval of N*, with a margin.
     """
     ends = [curve.N_best, *(plan.flat.N if plan.flat else ()), *(plan.allocation["N"].ci95 or ())]
     known = [e for e in ends if math.isfinite(e) and e > 0]
@@ -110,7 +113,7 @@ def _window(plan: Plan, curve: Curve, drawn: Curve) -> tuple[float, float]:
 
 
 def _optimum(theme: Theme, plan: Plan, curve: Curve) -> Part:
-    """Return the optimum as a star with the 68 % intervals of N* and of the loss."""
+    """Return the optimum as a star, with the 68 % intervals of N* and of the loss as error bars."""
     at = {"N": ("error_x", curve.N_best), "loss": ("error_y", curve.loss_best)}
     errors = {key: _error(theme, value, plan.allocation[name]) for name, (key, value) in at.items()}
     hover = f"<b>Plan</b><br>N*  {count(curve.N_best, 3)}<br>D*  {count(curve.D_best, 3)}"
@@ -127,7 +130,10 @@ def _error(theme: Theme, value: float, q: Quantity) -> Part:
 
 
 def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple[list[Part], list[Part]]:
-    """Return the range of N within a percent of the best, as a tint with its label."""
+    """Return the range of N in which the loss is nearly optimal, as a tint with a label.
+
+    An example of the label is ``within 1 % of the best``.
+    """
     if flat is None:
         return [], []
     low, high = max(flat.N[0], window[0]), min(flat.N[1], window[1])
@@ -140,7 +146,10 @@ def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple
 def _crossing(
     theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, room: FeasibleRegion | None = None
 ) -> Drawing:
-    """Draw the answer on the line of a law; for a target also its level, and its cost interval as vertical tints."""
+    """Draw the answer of a plan as a star on the line of its law.
+
+    For a target, a horizontal line shows the target, and vertical tints show the intervals of the cost.
+    """
     q, loss = plan.allocation[law.axis], plan.allocation["loss"].value
     p = along.parts(theme, law, colour, marker, *([loss] if loss is not None else []))
     traces, shapes, notes = list(p.traces), list(p.shapes), list(p.notes)
@@ -162,7 +171,7 @@ def _crossing(
 
 
 def _target(plan: Plan, loss: float) -> str:
-    """Return the label of a target on its line; for a metric with the value that the law must reach."""
+    """Return the label of a target. For a target metric, it includes the loss that the law must reach."""
     asked = plan.question
     if not asked.metric:
         return f"target {tick_text(asked.value)}"
@@ -170,14 +179,17 @@ def _target(plan: Plan, loss: float) -> str:
 
 
 def _cost(q: Quantity, law: Along) -> list[Part]:
-    """Return the 95 % and 68 % intervals of the cost, cut at the end of the plot."""
+    """Return vertical tints over the 95 % and 68 % intervals of the cost, limited to the range of the plot."""
     pairs = ((q.ci95, lines.TINT95), (q.ci68, lines.TINT68))
     known = [(ends, tint) for ends, tint in pairs if ends is not None and ends[0] <= law.x[-1]]
     return [lines.upright(*lines.cut(ends, law.x[0], law.x[-1]), PLAN, tint) for ends, tint in known]
 
 
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
-    """Return the cost and the probability that the target can be reached, below the note in the corner."""
+    """Return a note with the cost of a target and the probability that the target can be reached.
+
+    The note is in the second line of the corner, below the note about the runs.
+    """
     missing = "too far beyond the runs" if not plan.answers and not plan.fails else "not reached by the best fit"
     found = missing if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
     chance = f"<br>{said}" if (said := _chance(plan)) else ""
@@ -185,7 +197,7 @@ def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
 
 
 def _chance(plan: Plan) -> str:
-    """Return the probability that the target can be reached as text; empty if unknown."""
+    """Return the probability that the target can be reached as text; "" if it is not known."""
     if plan.p_reach is not None:
         return f"reachable with probability {probability(plan.p_reach)}"
     return "reachability not determined" if plan.reach and plan.reach.verdict == "not determined" else ""

@@ -1,1 +1,1 @@
-"""Style of all figures: theme, colours, axes, words."""
+"""Style of all figures: theme, colours, axes, and the text of numbers and symbols."""

@@ -1,4 +1,4 @@
-"""Axes of figures: ranges, ticks, titles, and the text of ticks, hovers and symbols."""
+"""Axes of figures: ranges, ticks, titles, and numbers and symbols as text."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "omega": "�
 
 
 def hover_format(role: str) -> str:
-    """Return the d3 format of a role's values in hover texts: SI for counts, a power for FLOPs."""
+    """Return the d3 format for hover values of ``role``: SI prefixes for counts, powers of ten for FLOPs."""
     return HOVER_FORMATS.get(role, ".4~g")
 
 
 def nice_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Return round numbers from ``low`` to ``high`` for a log scale.
+    """Return round numbers from ``low`` to ``high`` as ticks of a log scale.
 
-    They are even steps if ``high / low`` is below 20. Otherwise they are at most ``most`` numbers: 1-2-5 steps below
-    100, and powers of ten above.
+    If ``high / low`` is below 20, the numbers have equal steps. Otherwise there are at most ``most`` numbers: 1, 2 and
+    5 times powers of ten if the ratio is below 100, else powers of ten.
     """
     if high / low < 20:
         power = math.floor(math.log10(high)) + 1
@@ -46,7 +46,7 @@ def _multiples(low: float, high: float, unit: float) -> list[float]:
 
 
 def tick_text(value: float, significant: int = 3) -> str:
-    """Return a number as text: plain from 0.001 to 10,000, else a power of ten."""
+    """Return a number as HTML: plain between 0.001 and 10,000, otherwise as a power of ten."""
     if value == 0 or 1e-3 <= abs(value) < 1e4:
         return f"{float(f'{value:.{significant}g}'):.12g}"
     mantissa, _, exponent = f"{value:.{significant - 1}e}".partition("e")
@@ -55,12 +55,12 @@ def tick_text(value: float, significant: int = 3) -> str:
 
 
 def literal(text: str) -> str:
-    """Return user ``text`` escaped for a figure: no HTML, and no placeholder of a template."""
+    """Return ``text`` of a user with HTML and the placeholders of Plotly templates escaped."""
     return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def span_text(ends: tuple[float, float], significant: int = 2) -> str:
-    """Return an interval as text: ``0.31 to 0.58``, or ``above 12`` if it is open."""
+    """Return an interval as HTML, such as ``0.31 to 0.58``, or ``above 12`` if it has no upper end."""
     low, high = ends
     if math.isinf(high):
         return f"above {tick_text(low, significant)}" if math.isfinite(low) else "unbounded"
@@ -72,7 +72,7 @@ def span_text(ends: tuple[float, float], significant: int = 2) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return the symbol of a parameter: Greek letters, and an index as a subscript."""
+    """Return the symbol of a parameter as HTML: ``alpha`` becomes α, and the part after ``_`` becomes a subscript."""
     first, _, index = name.partition("_")
     return f"<i>{GREEK.get(first, first)}</i>" + (f"<sub>{index}</sub>" if index else "")
 
@@ -89,14 +89,15 @@ TITLES = {
 
 
 def title(role: str) -> str:
-    """Return the axis title of a role, or of a metric under its own column name."""
+    """Return the title of the axis of a role. A metric has the name of its column as title."""
     return TITLES.get(role, literal(role))
 
 
 def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> Part:
-    """Return a log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between.
+    """Return a log axis from ``low`` to ``high``, with a label at each power of ten and minor ticks between them.
 
-    Over less than two decades, numbers of moderate size are written in full: 200 and not 2 x 10^2.
+    If the axis has less than two decades and its numbers are of moderate size, labels are written in full: 200 instead
+    of 2 x 10^2.
     """
     ends = [math.log10(low), math.log10(high)]
     plain = {"tickformat": ",.4~r"} if ends[1] - ends[0] < 2 and _glance(low, high) else {}
@@ -104,7 +105,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
         "type": "log",
         "range": ends,
         "nticks": _ticks(ends[1] - ends[0]),
-        "minorloglabels": "complete",  # 2 x 10^7 instead of a small 2 beside 10^7
+        "minorloglabels": "complete",  # 2 x 10^7, not a small 2 beside 10^7
         "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted or GREY},
         "tickfont": {"size": theme.small - (0 if plain else 1)},
         **plain,
@@ -113,9 +114,9 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
 
 
 def _ticks(decades: float) -> int:
-    """Return the number of ticks for which Plotly labels every decade.
+    """Return the number of ticks (``nticks``) with which Plotly labels every decade of a log axis.
 
-    Below two decades it also labels 2 and 5, below one decade round numbers.
+    Between one and two decades, this number also gives labels at 2 and 5, and below one decade labels at round numbers.
     """
     if decades < 1:
         return 6
@@ -123,7 +124,7 @@ def _ticks(decades: float) -> int:
 
 
 def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> Part:
-    """Return the axis of a loss or metric: log if all values are positive, else linear."""
+    """Return the axis of a loss or metric ``y``: logarithmic if ``low`` is positive, otherwise linear."""
     if low > 0:
         plain = {"tickformat": ".4~g", "tickfont": {"size": theme.small}} if 1e-3 <= low and high < 1e4 else {}
         return log_axis(theme, title(y), low, high, **plain | extra)
@@ -137,7 +138,10 @@ def _glance(low: float, high: float) -> bool:
 
 
 def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple[float, float]:
-    """Return the range of all finite ``values`` (positive ones if ``positive``) with a margin; (1, 10) if none."""
+    """Return the range of all finite ``values`` with a margin; (1, 10) if there are none.
+
+    If ``positive``, only positive values count. ``room`` is the margin as a fraction of the range.
+    """
     finite = np.concatenate([np.ravel(v) for v in values]) if values else np.empty(0)
     finite = finite[np.isfinite(finite) & ((finite > 0) | (not positive))]
     if not finite.size:
@@ -150,7 +154,7 @@ def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple
 
 
 def axis(theme: Theme, text: str, **extra: Any) -> Part:
-    """Return a linear axis with ticks outside, a thin grid and no zero line."""
+    """Return a linear axis with the title ``text``, outside ticks, a thin grid and no zero line."""
     return {
         "title": {"text": text, "standoff": 10, "font": {"size": theme.size}},
         "tickfont": {"size": theme.small},
@@ -169,7 +173,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
         "linecolor": theme.ink,
         "linewidth": theme.line(1),
         "tickangle": 0,
-        "ticklabeloverflow": "allow",  # otherwise every label is measured against the edge, as slow as a trace
+        "ticklabeloverflow": "allow",  # otherwise Plotly measures every label, which takes as long as a trace
         "automargin": True,
         "fixedrange": False,
         **extra,
@@ -177,7 +181,10 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 
 
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
-    """Return ``low`` and ``high`` widened by a fraction of their distance on a log axis (a factor 2 if equal)."""
+    """Return ``low`` and ``high`` of a log axis, moved apart by ``decades`` times their distance at each end.
+
+    If both are equal, they are moved by a factor of 2.
+    """
     span = math.log10(high) - math.log10(low)
     factor = 10 ** (span * decades) if span > 0 else 2.0
     return max(low / factor, sys.float_info.min), min(high * factor, sys.float_info.max)

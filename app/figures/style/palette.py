@@ -1,7 +1,7 @@
-"""Colours: one scale for compute, one for loss, one fixed order for groups and metrics.
+"""Colours of figures: one scale for compute, one scale for the loss, and a fixed order for groups and metrics.
 
-Every line colour has a contrast of at least 3 : 1 with white and with the dark page (#0f171c), so figures stay legible
-without a redraw if the reader switches the theme.
+Every line colour has a contrast of at least 3 : 1 with white and with the dark page (#0f171c). Figures therefore stay
+legible if the reader switches between a light and a dark page.
 """
 
 from __future__ import annotations
@@ -13,54 +13,63 @@ COMPUTE = (
     "#6950be", "#4760c9", "#0b6fc2", "#0d79a6", "#0f858e", "#118f73", "#129650", "#51961d", "#829110", "#a88b11",
     "#c98212",
 )  # fmt: skip
-"""Compute, small to large: equal steps in OKLab, with monotone lightness and blue-yellow (colour-blind safe)."""
+"""Colours of compute from small to large. The steps are equal in OKLab, and lightness and the blue-yellow component are
+monotone, so that colour-blind readers see the order.
+"""
 
 LOSS = (
     "#590474", "#751e88", "#943395", "#b4469d", "#d5579d", "#f46a96", "#fd888f", "#fdaa93", "#fecaa1",
 )  # fmt: skip
-"""Loss, good to bad: equal steps in OKLab, dark to light. For dots with an outline, never for lines."""
+"""Colours of the loss from good (dark) to bad (light), in equal steps in OKLab. The light colours have too little
+contrast for lines, so this scale is only for dots with an outline.
+"""
 
 CATEGORIES = (
     "#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080", "#7c62cc", "#b04a3f",
 )  # fmt: skip
-"""Groups and metrics: the colours of Okabe and Ito in order, light ones darkened to 3 : 1 on white, and two more."""
+"""Colours of groups and metrics in their order: those of Okabe and Ito, darkened to a contrast of 3 : 1 with white
+where they are lighter, and two more.
+"""
 
 PARTS = {"training": "#0072b2", "simulation": "#009475", "inference": "#a17c00"}
-"""Parts of a bill."""
+"""Colours of the parts of a cost."""
 
 GREY = "#7d8791"
-"""Outlines, floors and guides, on light and dark backgrounds."""
+"""Colour of outlines, guides and secondary points on light and dark pages."""
 ACCENT = "#0072b2"
-"""Fitted law and its bands, if colour does not encode compute."""
+"""Colour of a fitted law and its bands, in figures whose colours do not encode compute."""
 FLOOR = "#b8619a"
-"""Floor of a law, the limit of the loss at infinite compute."""
+"""Colour of the floor of a law, which is the loss at infinite compute."""
 PLAN = "#d55e00"
-"""Highlighted results: the plan, the target, an outlier."""
+"""Colour of highlighted results: a plan, a target, an outlier."""
 
 DARK_PAGE = "#0f171c"
 LIGHT_PAGE = "#ffffff"
 
 
 def rgba(colour: str, alpha: float) -> str:
-    """Return ``colour`` (#rrggbb) with an opacity from 0 to 1."""
+    """Return ``colour`` (#rrggbb) with the opacity ``alpha`` from 0 to 1, as a CSS colour."""
     r, g, b = _rgb(colour)
     return f"rgba({r},{g},{b},{alpha:g})"
 
 
 def scale(colours: Sequence[str]) -> list[list[float | str]]:
-    """Return a Plotly colour scale of equal steps."""
+    """Return ``colours`` at equal distances as a colour scale of Plotly."""
     return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
 
 
 def compute_colour(C: float, span: tuple[float, float]) -> str:
-    """Return the colour of ``C`` FLOPs on a log scale over ``span``, the range of the figure, clipped at its ends."""
+    """Return the colour of ``C`` FLOPs on a log scale.
+
+    ``span`` is the range of compute in the figure. Values outside have the colour of the nearest end.
+    """
     low, high = math.log(span[0]), math.log(span[1])
     share = 0.5 if high <= low else min(max((math.log(C) - low) / (high - low), 0.0), 1.0)
     return _between(COMPUTE, share)
 
 
 def category(index: int) -> str:
-    """Return the colour of group or metric number ``index``; the order repeats after the last."""
+    """Return the colour of group or metric number ``index``, counted from 0; the order repeats after the last."""
     return CATEGORIES[index % len(CATEGORIES)]
 
 

@@ -1,8 +1,8 @@
-"""Style of every figure: fonts, sizes, margins, grid. A theme is a value, and a drawing is figure data.
+"""Style of every figure: fonts, sizes, margins, grid.
 
-In ``WEB``, Streamlit's Plotly theme sets background and grid, and ``STYLE`` sets the colour of all ink. A figure then
-changes without a new drawing when the reader switches between light and dark. ``LIGHT``, ``DARK`` and ``PAPER`` have
-their own colours, for reports and downloads.
+A theme contains all values of a style. In ``WEB``, Streamlit's Plotly theme sets the colours of background and grid,
+and ``STYLE`` sets the colour of text and black lines. The browser can then switch between a light and a dark page
+without a new drawing. ``LIGHT``, ``DARK`` and ``PAPER`` have their own colours, for reports and downloads.
 """
 
 from __future__ import annotations
@@ -17,28 +17,35 @@ import plotly.graph_objects as go
 from isoplan.app.figures.style.palette import DARK_PAGE, LIGHT_PAGE
 
 INK = "#010203"
-"""A reserved colour: ``STYLE`` replaces it by the text colour of the page."""
+"""Reserved colour that marks text and lines. ``STYLE`` replaces it by the text colour of the page."""
 
 STYLE = """
 .js-plotly-plot text { fill: currentColor !important; }
 .js-plotly-plot [style*="stroke: rgb(1, 2, 3)"] { stroke: currentColor !important; }
 .js-plotly-plot [style*="fill: rgb(1, 2, 3)"] { fill: currentColor !important; }
 """
-"""Style sheet of a page with figures in ``WEB``. Streamlit's default grey text has too little contrast on white."""
+"""Style sheet of a page that contains figures in ``WEB``. It is needed because Streamlit's default grey text has too
+little contrast on white.
+"""
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
 WEB_SIZE = 13.0
 WEB_WIDTH = 680
-"""Width in pixels to which a figure's height refers; printed figures have the same aspect ratio."""
+"""Width in pixels for which the heights of figures are given. Printed figures have the same ratio of width to height.
+"""
 Part: TypeAlias = dict[str, Any]
-"""A trace, shape or annotation in Plotly's JSON form."""
+"""A trace, shape, annotation or part of a layout, in Plotly's JSON form."""
 PIXELS_PER_MM = 96 / 25.4
 PIXELS_PER_POINT = 96 / 72
 
 
 @dataclass(frozen=True)
 class Theme:
-    """A theme. Colours are None if the page determines them. ``size``, ``width`` in pixels; ``scale`` is for lines."""
+    """Colours, font and sizes of a figure. A colour is None if the page determines it.
+
+    ``size`` is the font size and ``width`` the width of the figure, both in pixels. ``scale`` multiplies the widths of
+    lines and the sizes of markers.
+    """
 
     name: str
     ink: str | None = None
@@ -53,25 +60,25 @@ class Theme:
 
     @property
     def text(self) -> str:
-        """Colour of text and of highlighted lines."""
+        """Colour of text, and of lines that stand out."""
         return self.ink or INK
 
     @property
     def small(self) -> float:
-        """Font size of labels beside lines and of notes."""
+        """Font size in pixels of notes and of labels next to lines."""
         return self.size - 1
 
     @property
     def crowding(self) -> float:
-        """Size of a label relative to an axis, compared with a page."""
+        """Size of text relative to the figure, divided by the same ratio on a page. It is 1 on a page."""
         return 1.0 if self.width is None else WEB_WIDTH / self.width * self.size / WEB_SIZE
 
     def line(self, width: float) -> float:
-        """Return a line width in pixels for this theme."""
+        """Return ``width`` multiplied by the scale of this theme, in pixels."""
         return width * self.scale
 
     def marker(self, size: float) -> float:
-        """Return a marker size in pixels for this theme."""
+        """Return the marker size ``size`` multiplied by the scale of this theme, in pixels."""
         return size * self.scale
 
 
@@ -84,23 +91,26 @@ PAPER = Theme(
 
 
 def paper(width_mm: float, points: float = 8) -> Theme:
-    """Return the theme of a printed figure, ``width_mm`` wide (85: one column, 175: two) with a font of ``points``."""
+    """Return the theme of a printed figure with a width of ``width_mm`` and a font size of ``points``.
+
+    A journal column is about 85 mm wide, and two columns are about 175 mm wide.
+    """
     lines = 0.62 if width_mm <= 120 else 0.8
     return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT, scale=lines)
 
 
 GROUP = "group: "
-"""Prefix of the legend groups of datasets."""
+"""Prefix of the legend group of a dataset, which distinguishes it from other legend groups."""
 
 
 def legend(theme: Theme) -> Part:
-    """Return the layout of a legend in one line above the plot area."""
+    """Return layout entries that put a legend in one line above the plot."""
     place = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
     return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
 
 
 def _named_once(traces: Sequence[Part]) -> list[Part]:
-    """Return the traces with one legend entry per dataset, for any number of traces."""
+    """Return ``traces`` such that each dataset has only one legend entry, although it can have several traces."""
     named, out = set[str](), []
     for trace in traces:
         group = str(trace.get("legendgroup", ""))
@@ -119,11 +129,12 @@ def compose(
     notes: Sequence[Part] = (),
     **layout: Any,
 ) -> go.Figure:
-    """Return the figure called ``name`` in ``theme``, with a fixed ``height`` in pixels to avoid layout shifts.
+    """Return the figure ``name`` from its traces, shapes, notes and ``layout`` in the style of ``theme``.
 
-    Traces of datasets (``dots.by_group``) get a legend above the plot, one entry each, if the figure has none. Zoom and
-    hidden traces persist when the figure of the same name is redrawn. Everything is validated once at the end, because
-    adding single parts takes three times as long.
+    The figure has a fixed ``height`` in pixels, so that the page does not move while it loads. If it has no legend,
+    traces of datasets (``dots.by_group``) get a legend above the plot. Zoom and hidden traces are kept when a figure of
+    the same name is drawn again. The figure is made in one call, because Plotly needs three times as long to add single
+    parts.
     """
     margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
     if theme.width is not None:
@@ -159,10 +170,10 @@ def compose(
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure and its description.
+    """A figure, its description, and its data.
 
-    ``alt`` describes the figure in one or two sentences for readers who cannot see it. ``name`` is a file name without
-    its extension. ``table`` makes the figure's data on demand.
+    ``alt`` describes the figure in one or two sentences for readers who cannot see it. ``name`` is the file name of a
+    download without its extension. ``table`` returns the data of the figure when it is called.
     """
 
     figure: go.Figure
@@ -172,5 +183,5 @@ class Drawing:
 
     @property
     def data(self) -> pd.DataFrame:
-        """Data of the figure, one row per point or per vertex of a line."""
+        """Data of the figure as a table, one row per point or per vertex of a line."""
         return self.table()

@@ -1,4 +1,4 @@
-"""Points that are read off training curves: lower envelope, under- and overfitted cells, steps to a target."""
+"""Figures of points read off training curves: the lower envelope, over- and underfitted cells, steps to a target."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from isoplan.engine.schema import Curves, Runs
 
 HEIGHT = 620
 LOSS, SIZE = (0.42, 1.0), (0.0, 0.36)
-"""Vertical ranges of the two panels, which share the axis of compute."""
+"""Vertical ranges of the panels of loss and model size, which have a common axis of compute."""
 USED, LEFT_OUT = "envelope", "envelope, left out of the laws"
 
 
 def draw_envelope(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Runs, theme: Theme = WEB) -> Drawing:
-    """Draw the curves with their envelope and the law L*(C) (top), and its model size with the law N*(C) (bottom).
+    """Draw the curves with their lower envelope and the law L*(C) (top), and the model size N* with its law (bottom).
 
-    ``behind`` are the training curves, or the runs if there are none. ``path`` is the law with its bands over the
-    compute of the envelope, solid within the range of its ``used`` points.
+    ``behind`` contains the training curves, or the runs if there are no curves. ``path`` is the law with its bands. The
+    line of the law is solid over the compute of the points in ``found.used``, to which it was fitted.
     """
     y, inside = fit.spec.y, (path.C >= found.C[found.used].min()) & (path.C <= found.C[found.used].max())
     seen = extent(found.C, path.C, positive=True, room=0.02)
@@ -65,7 +65,7 @@ BELOW = {"yaxis": "y2"}
 
 
 def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
-    """Return the curves or runs from which the envelope was computed."""
+    """Return the training curves or the runs from which the envelope was computed."""
     if isinstance(behind, Curves):
         return [{"name": "training curves"} | part for part in curve_lines(theme, behind, "C", y)]
     few = dots.drawn(behind, dots.MOST_DOTS)
@@ -73,13 +73,13 @@ def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
 
 
 def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Bools, values: tuple[float, float]) -> list[Part]:
-    """Return a law over compute with its bands, dashed outside the used points of the envelope."""
+    """Return the line of a law over compute with its bands; it is dashed outside the range of the fitted points."""
     parts = [*lines.bands(C, band, ACCENT, values), *lines.law(theme, C, line, inside, theme.text, 1.6)]
     return [part | {"showlegend": False} for part in parts]
 
 
 def _points(theme: Theme, found: Envelope, up: Floats, name: str) -> list[Part]:
-    """Return the points of the envelope: filled if the laws use them, otherwise open."""
+    """Return the points of the envelope: filled if the laws are fitted to them, otherwise open."""
     hover = f"C %{{x:.3~e}}<br>{literal(name)} %{{y:.4~g}}<br>N* %{{customdata[0]:.3~s}}<br>D* %{{customdata[1]:.3~s}}"
     looks = ((USED, found.used, {"color": ACCENT}), (LEFT_OUT, ~found.used, {"color": GREY, "symbol": "circle-open"}))
     return [
@@ -94,7 +94,7 @@ def _points(theme: Theme, found: Envelope, up: Floats, name: str) -> list[Part]:
 
 
 def _growth(fit: Fit) -> str:
-    """Return N* = k C^a as text, with its exponent and interval."""
+    """Return the growth of the optimal model size, N* ∝ C^a, as text with the value of a and its 95 % interval."""
     a = next(p for p in fit.parameters if p.name == "a")
     sure = f" (95 %: {span_text(a.ci95, 3)})" if a.ci95 is not None else ""
     return f"<i>N</i>* ∝ <i>C</i><sup> {a.value:.3g}</sup>{sure}"
@@ -105,9 +105,9 @@ THRESHOLD = CATEGORIES[2]
 
 
 def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
-    """Draw underfitting cells as dots, overfitting cells as crosses, and the threshold (jets, Fig. 3).
+    """Draw underfitting cells as dots, overfitting cells as crosses, and the threshold between them (jets, Fig. 3).
 
-    The threshold is N = c D^lambda with its 68 % and 95 % bands.
+    The threshold is N = c D^lambda, drawn with its 68 % and 95 % bands.
     """
     over = cells[fit.spec.y] == 1
     N, D = cells["N"], cells["D"]
@@ -136,14 +136,14 @@ def draw_cells(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
 
 
 def _formula(fit: Fit) -> str:
-    """Return the threshold as text, with its exponent and interval."""
+    """Return the threshold, N ∝ D^lambda, as text with the value of lambda and its 95 % interval."""
     exponent = next(p for p in fit.parameters if p.name == "lambda")
     sure = f", 95 %: {span_text(exponent.ci95)}" if exponent.ci95 is not None else ""
     return f"threshold <i>N</i> ∝ <i>D</i><sup> {exponent.value:.2f}</sup>{sure}"
 
 
 def _band(fit: Fit, x: Floats) -> Band | None:
-    """Return the bands of the threshold at ``x``; None without resamples."""
+    """Return the 68 % and 95 % bands of the threshold at the samples ``x``; None if the fit has no resamples."""
     if not len(fit.resamples):
         return None
     draws, centre = fit.predict_draws({"D": x}), fit.predict({"D": x})
@@ -152,7 +152,10 @@ def _band(fit: Fit, x: Floats) -> Band | None:
 
 
 def _side(theme: Theme, name: str, cells: Runs, there: Bools, colour: str, symbol: str) -> list[Part]:
-    """Return the cells on one side of the threshold; with several datasets each has the colour of its dataset."""
+    """Return the markers of the cells on one side of the threshold; ``name`` is "overfits" or "underfits".
+
+    If there are several datasets, each cell has the colour of its dataset.
+    """
     part = cells.take(there)
     trace: Part = {
         "type": "scatter", "mode": "markers", "name": name, "x": part["D"], "y": part["N"],
@@ -170,7 +173,11 @@ TITLE = "Training steps to the target <i>S</i>"
 
 
 def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Theme = WEB) -> Drawing:
-    """Draw S = S_min (1 + B_crit / B) through the training steps ``y`` of each run, with its asymptotes and B_crit."""
+    """Draw the law S = S_min (1 + B_crit / B) of training steps over batch size, with the runs.
+
+    Dotted lines show S_min, B_crit and the slope at small batches; they are left out if the curve has no plateau. ``y``
+    is the column of the training steps in ``rows``.
+    """
     curve, there = found.curve, found.levels_off
     window = float(curve.x[0]), float(curve.x[-1])
     runs = None if rows is None else dots.drawn(rows, dots.MOST_DOTS)
@@ -194,7 +201,7 @@ def draw_batches(found: Updates, rows: Runs | None = None, y: str = "updates", t
 
 
 def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[list[Part], list[Part]]:
-    """Return the plateau, and the critical batch with its intervals as tints: shapes and notes."""
+    """Return the line of the least training steps, and the critical batch size with its intervals: shapes and notes."""
     critical, least = found.critical, found.least
     pairs = ((critical.ci95, lines.TINT95), (critical.ci68, lines.TINT68))
     tints = [lines.upright(*lines.cut(ends, *window), FLOOR, tint) for ends, tint in pairs if ends is not None]
@@ -232,7 +239,7 @@ def _alt(found: Updates, rows: Runs | None) -> str:
 
 
 def _table(found: Updates, rows: Runs | None, y: str) -> pd.DataFrame:
-    """Return one row per run, or the law if the runs are unknown."""
+    """Return one row per run or, if the runs are not known, one row per vertex of the law."""
     if rows is None:
         return pd.DataFrame({found.curve.axis: found.curve.x, "updates": found.curve.loss})
     return pd.DataFrame({**rows.labels, found.curve.axis: rows[found.curve.axis], "updates": rows[y]})

@@ -1,4 +1,4 @@
-"""Training curves of a run table, and of cells during training."""
+"""Figures of training curves: those of a run table, and those of cells that are still in training."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from isoplan.engine.schema import Curves
 
 HEIGHT = 460
 MOST_CURVES = 200
-"""Maximum number of curves drawn, a fixed sample."""
+"""Maximum number of curves of a run table in the figure, a fixed random sample."""
 MOST_POINTS = 150
-"""Maximum number of points drawn per curve."""
+"""Maximum number of points that are drawn per curve."""
 
 
 def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Draw the valid curves, thin and grey, against compute or another measure of training progress.
+    """Draw the valid training curves as thin grey lines over the first of compute, samples, steps and epochs.
 
-    With several datasets each has its own colour.
+    If there are several datasets, each has its own colour.
     """
     x = next(role for role in ("C", "D", "step", "epochs") if role in curves)
     traces = curve_lines(theme, curves, x, y)
@@ -51,7 +51,11 @@ def draw_curves(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
 
 
 def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
-    """Return all curves of a dataset as one line with gaps, so that thousands of points are one trace."""
+    """Return the valid curves as lines, one trace per dataset.
+
+    Gaps separate the curves within a trace, because thousands of traces would be slow. Each dataset has at most a fixed
+    sample of its curves.
+    """
     sound = np.flatnonzero(curves.marks == "")
     if len(sound) > MOST_CURVES:
         sound = np.sort(np.random.default_rng(0).choice(sound, MOST_CURVES, replace=False))
@@ -79,7 +83,7 @@ def _line(theme: Theme, curves: Curves, sound: Ints, roles: tuple[str, str], col
 
 
 def _thinned(many: int, most: int) -> Ints:
-    """Return at most ``most`` indices, evenly spaced in the logarithm, including the first and the last."""
+    """Return at most ``most`` positions from 0 to ``many`` - 1, evenly spaced in the logarithm, with both ends."""
     if many <= most:
         return np.arange(many)
     return np.unique(np.geomspace(1, many, most).round().astype(int)) - 1
@@ -91,9 +95,9 @@ def _points(curves: Curves, x: str, y: str) -> pd.DataFrame:
 
 LIVE_HEIGHT = 430
 MOST = 120
-"""Maximum number of curves drawn."""
+"""Maximum number of curves of cells in the live figure."""
 FEW_POINTS = 50
-"""Maximum number of points per curve with more than ``MANY`` curves."""
+"""Maximum number of points per curve if more than ``MANY`` curves are drawn."""
 MANY = 60
 TITLES = {"step": "Training steps"}
 STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -103,7 +107,11 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The curve of a cell by increasing ``x``; ``C`` is the compute of the whole cell in FLOPs, NaN if unknown."""
+    """Training curve of one cell, by increasing ``x``.
+
+    ``C`` is the compute of the whole cell in FLOPs (NaN if unknown). ``ends`` is the state of a cell that runs or
+    failed.
+    """
 
     name: str
     label: str
@@ -114,7 +122,7 @@ class Curve:
 
 
 def joined(name: str, label: str, points: Sequence[tuple[float, float]], C: float, ends: Ends) -> Curve:
-    """Return the curve through ``points``, pairs of x and y."""
+    """Return a ``Curve`` from ``points``, pairs of x and y."""
     x, y = np.array(points, float).reshape(-1, 2).T
     return Curve(name, label, x, y, C, ends)
 
@@ -128,10 +136,11 @@ def draw_live(
     begun: int = 0,
     theme: Theme = WEB,
 ) -> Drawing:
-    """Draw the curves over ``x`` (D, C or step); a running one ends in a dot, a failed one in a cross.
+    """Draw the curves of cells over ``x`` ("D", "C" or "step").
 
-    ``end`` is the final x of the cells and ``compute`` their smallest and largest compute, if known; they fix the axis
-    and the colours while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note shows it.
+    The curve of a running cell ends in a dot, and of a failed cell in a cross. ``end`` is the final x of the largest
+    cell, and ``compute`` the smallest and the largest compute of the cells, if known. They fix the axis and the colours
+    while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     computes = [curve.C for curve in shown if curve.C > 0]
@@ -158,7 +167,7 @@ def _live_line(theme: Theme, curve: Curve, x: str, y: str, span: Span, most: int
 
 
 def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Part:
-    """Return the last points of the curves with this end."""
+    """Return markers at the last points of the curves whose state is ``ends``: dots for running, crosses for failed."""
     ended = [curve for curve in curves if curve.ends == ends]
     last = [int(np.flatnonzero(np.isfinite(curve.y))[-1]) for curve in ended]
     sign = {"symbol": "circle", "size": theme.marker(9), "line": {"color": LIGHT_PAGE, "width": theme.line(1.2)}}
@@ -178,7 +187,7 @@ def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Par
 
 
 def _bar(theme: Theme, span: Span) -> list[Part]:
-    """Return an empty trace with the colour scale, if the colours differ."""
+    """Return an empty trace with the colour bar of compute; no trace if all curves have the same colour."""
     if not span[1] > span[0]:
         return []
     ticks = nice_ticks(*span)
@@ -198,7 +207,7 @@ def _colour(curve: Curve, span: Span) -> str:
 
 
 def _across(curves: Sequence[Curve], end: float | None) -> Span:
-    """Return the range of the x axis, with round ends so that it changes rarely."""
+    """Return the range of the x axis. Its ends are 1, 2 or 5 times a power of ten, so that it rarely changes."""
     if not curves:
         return _snapped((end or 1e3) / 1e3, end or 1e3)
     low, high = extent(*(curve.x for curve in curves), positive=True, room=0.0)
@@ -206,7 +215,10 @@ def _across(curves: Sequence[Curve], end: float | None) -> Span:
 
 
 def _snapped(low: float, high: float) -> Span:
-    """Return the next 1, 2 or 5 below ``low`` and above ``high``; unchanged if they are not positive."""
+    """Return ``low`` rounded down and ``high`` rounded up to 1, 2 or 5 times a power of ten.
+
+    Both are unchanged if ``low`` is not positive.
+    """
     if low <= 0:
         return low, high
     down, up = (10.0 ** math.floor(math.log10(value)) for value in (low, high))
@@ -216,7 +228,7 @@ def _snapped(low: float, high: float) -> Span:
 
 
 def _positive(curves: Sequence[Curve]) -> bool:
-    """Return whether nearly all values are positive, so that a log axis can show them."""
+    """Return whether more than 99 % of the values are positive; a log axis then shows nearly all of them."""
     values = np.concatenate([curve.y for curve in curves]) if curves else np.ones(1)
     finite = values[np.isfinite(values)]
     return bool(np.mean(finite > 0) > 0.99) if finite.size else True

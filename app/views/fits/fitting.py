@@ -1,4 +1,7 @@
-"""Fits on a page: laws that a table allows, fits saved under the hash of their specification, and the demo."""
+"""Fits started from a page: laws that a table allows, saved fits, refits, and the demo.
+
+A fit is saved under the hash of its specification and its data.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,17 @@ def make_fit(
 ) -> str:
     """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
-    An existing fit is kept. If groups share parameters, or each group gets its own law, there is one fit per group; the
-    hash of the first is returned.
+    A fit that is already saved is not repeated. If the groups share parameters, or if each group gets its own law, one
+    fit is saved per group, and the hash of the first group is returned.
     """
     snapshot, runs = runs_of(db, table, where)
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
 
 
 def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None) -> str:
-    """Repeat the fit ``old`` with the same mapping and filter on the current rows of its tables.
+    """Repeat the fit ``old`` with its mapping and filter on the current rows of its tables.
 
-    Returns the hash of the saved fit, for the same group if groups share parameters.
+    Returns the hash of the saved fit. If there is one fit per group, it is the hash for the group of ``old``.
     """
     snapshot = _taken_again(db, old.data.snapshot)
     runs = snapshots.runs(db, snapshot)
@@ -66,7 +69,10 @@ def _saved(
     progress: Callable[[float], None] | None,
     curves: Curves | None,
 ) -> dict[str, str]:
-    """Return the hashes of the saved fits by group; without groups there is one, with an empty name."""
+    """Fit and save, unless this fit is already saved; return the hashes of the saved fits by the name of the group.
+
+    Without groups, the result has one hash under the name "". ``made_from`` is the hash of the snapshot and its runs.
+    """
     snapshot, runs = made_from
     key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
     if key in {saved.hash for saved in results.fits(db)}:
@@ -80,7 +86,11 @@ def _saved(
 
 
 def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """Return the laws of N, D, C and the budget that ``runs`` allow, and the others with what is missing."""
+    """Return the laws that ``runs`` allow, and each other law with the reason, such as "D is not mapped".
+
+    A law over one chosen column (``ONE_AXIS``) is in the second list if no column is suitable, otherwise in neither
+    list.
+    """
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
     for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
@@ -99,16 +109,19 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
 
 
 def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
-    """Return the columns of ``runs`` that a law over one column can use, those of the likeliest role first."""
+    """Return the columns of ``runs`` that can be the axis of ``law``, a law over one column.
+
+    The columns of the first role in ``law.axis_roles`` come first.
+    """
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
     columns = [name for role in law.axis_roles for name in by_role.get(role, [role])]
-    own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C are listed separately
+    own = {other.axis for other in LAWS if other.name == law.name}  # separate laws, such as power-N
     return [name for name in dict.fromkeys(columns) if name in runs and name != y and name not in own]
 
 
 def open_demo(db: Database) -> None:
-    """Fit the demo table with its law, unless that fit is already saved, and open it on Explore."""
+    """Open the fit of the demo table on the page Explore; fit the demo first if it is not saved yet."""
     demo = BUNDLED[0]
     table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
     if table is None:

@@ -27,9 +27,10 @@ OPENED = "opened_fit"
 
 
 def fill_form(db: Database) -> None:
-    """Set table, filter and widgets to those of the fit that was just opened, before any of them is drawn.
+    """Copy the settings of a fit that was just opened to the page: table, filter and widgets.
 
-    If its table does not exist, or it has none, they stay unchanged.
+    Streamlit allows this only before the widgets are drawn. The widgets keep their values if the table of the fit does
+    not exist, or if the fit has no table.
     """
     opened = st.session_state.pop(OPENED, "")
     if not opened:
@@ -49,7 +50,7 @@ def fill_form(db: Database) -> None:
 
 
 def _widgets(fit: Fit) -> dict[str, Any]:
-    """Return the values of the widgets for the law and the way it is fitted."""
+    """Return the values of the widgets for the law and for the settings of its fit, by widget key."""
     spec, law = fit.spec, fit.law
     swept = law.with_axis is not None and law not in LAWS
     values: dict[str, Any] = {
@@ -65,7 +66,10 @@ def _widgets(fit: Fit) -> dict[str, Any]:
 
 
 def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
-    """Return the values of the parameter boxes (a value, a prior, bounds, or empty) and the shared parameters."""
+    """Return the texts of the parameter boxes and the shared parameters, by widget key.
+
+    A text is a value, a prior (``0.34 ± 0.02``), bounds (``0 to 5``), or empty for a free parameter.
+    """
     spec = fit.spec
     texts = dict.fromkeys(fit.law.names, "")
     texts |= {name: as_typed(value) for name, value in spec.fixed.items()}
@@ -76,7 +80,10 @@ def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
 
 
 def _source(db: Database, fit: Fit) -> dict[str, Any]:
-    """Return whether the fit used the runs or the curves, and the curve table if this workspace contains it."""
+    """Return the widget values that state the data of the fit: "runs", or "curves" with the curve table.
+
+    The result is empty if the curve table is not in this workspace.
+    """
     if not fit.data.curves:
         return {"read": "runs"}
     try:
@@ -91,7 +98,7 @@ MOST_NOTES = 10_000
 
 
 def show(db: Database, table: TableInfo | None) -> None:
-    """Show the saved fits, newest first, and the box that loads a fit or a published law."""
+    """Show the saved fits, newest first, and a file box that loads a fit or a published law."""
     fits = {f.hash: f for f in results.fits(db)}
     st.header("Saved fits", anchor=False)
     if fits:
@@ -113,7 +120,7 @@ def show(db: Database, table: TableInfo | None) -> None:
 
 
 def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
-    """Show a selection of the saved fits; return the hash of the open one, empty for none."""
+    """Show a selection of the saved fits; return the hash of the open fit, or "" if no fit is open."""
     opened = recall("fit") if recall("fit") in shown else None
     st.session_state["history"] = opened
     names = distinct({h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}" for h in shown})
@@ -124,14 +131,17 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
         format_func=names.__getitem__,
         key="history",
         placeholder=f"{len(shown)} saved fits" if shown else "No fit of this table",
-        help="Also opens the table of the fit, and fills the form above with its settings.",
+        help="Opens the fit and its table, and fills the form above with the settings of the fit.",
         on_change=_open,
     )
     return opened or ""
 
 
 def _open() -> None:
-    """Open the chosen fit; the page follows in its own run, before it draws the form."""
+    """Mark the selected fit as opened, or close the open fit if nothing is selected.
+
+    ``fill_form`` opens it in the next run of the page, before the form is drawn.
+    """
     chosen = st.session_state["history"] or ""
     if chosen:
         st.session_state[OPENED] = chosen
@@ -171,7 +181,7 @@ def _chosen(db: Database, one: results.SavedFit) -> None:
 
 
 def _note(db: Database, one: results.SavedFit) -> None:
-    """Show the notes of a fit; they are saved when the box loses focus."""
+    """Show the text box with the notes of a fit. The notes are saved when the box loses focus."""
     key = f"note_{one.hash}"
 
     def keep() -> None:

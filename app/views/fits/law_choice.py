@@ -1,4 +1,4 @@
-"""Selection of the law of a fit, with fixed values, priors and bounds of its parameters."""
+"""Selection of a law, with fixed values, priors and bounds of its parameters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ TYPED = "formula"
 
 
 def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
-    """Return the law to fit to ``y``; None, with a sentence, if the table allows none.
+    """Show the selection of laws and return the law to fit to the column ``y``.
 
-    Without a law in the link, and for a new table, the form starts with the law of ``opening`` and its column.
+    If the table allows no law, a message gives the reason and None is returned. The form starts with the law of the
+    link; otherwise, for a bundled table, with the law and the column of ``opening``.
     """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
         st.info(
-            f"No law can read this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
+            f"No law can be fitted to this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
             icon=":material/info:",
         )
         return None
@@ -49,7 +50,10 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
 
 
 def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
-    """Return a law over the chosen column; the form starts with ``start`` if that is possible."""
+    """Show the selection of the column of ``law``, a law over one column, and return the law over the chosen column.
+
+    The selection starts with the column ``start`` if the law can use it.
+    """
     columns = columns_for(law, runs, y)
     first = columns.index(start) if start in columns else 0
     keep_possible("axis", columns, columns[first])
@@ -60,16 +64,17 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
 
 
 def _typed(runs: Runs, y: str) -> Law:
-    """Return a typed law. Raises PlannerError if it cannot be read."""
+    """Show the box for a typed formula and return its law. Raises PlannerError if the formula is invalid."""
     text = st.text_input(
         "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
-        help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
+        help="N, D, C, U, epochs and the names of metrics and hyperparameters are columns. Every other name is a "
+        "parameter.",
     )  # fmt: skip
     return FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
 
 
 def _names(law: Law) -> str:
-    """Return how the names of a typed law were interpreted."""
+    """Return which names of a typed law are columns and which are parameters, as text for the page."""
     return (
         "; ".join(
             f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
@@ -80,22 +85,22 @@ def _names(law: Law) -> str:
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
-    """Show why the law of the link could not be chosen."""
+    """If the link names a law that the table does not allow, show the reason."""
     requested = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
         if requested == _name(law):
-            st.info(f"{requested} cannot read this table: {escape_markdown(why)}.", icon=":material/info:")
+            st.info(f"{requested} cannot be fitted to this table: {escape_markdown(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """Return what each law needs, and why the others are not offered."""
+    """Return a Markdown list: what each law needs, and why each other law is not offered."""
     lines = [f"- **{_name(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **{TYPED}**: your own law, such as `{EXAMPLE}`.")
     return "\n".join([*lines, *(f"- {_name(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
 def _name(law: Law) -> str:
-    """Return the name of the law in the selection."""
+    """Return the name of the law in the selection, which is also its name in the link."""
     return law.name if law in ONE_AXIS else law.key
 
 
@@ -103,12 +108,12 @@ PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
 
 def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a specification.
+    """Show one box per parameter; return the fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a ``FitSpec``.
 
-    They are read from one box per parameter. By default the groups share the parameters in ``share``.
+    If the runs have groups, a further box selects the parameters that all groups share; it starts with ``share``.
     """
     typed = law.name == "formula"
-    ways = "Leave a parameter empty to fit it, hold it at a value (0.32), or give it a Gaussian prior (0.34 ± 0.02)"
+    ways = "An empty parameter is fitted. Enter a value to fix it (0.32), or a Gaussian prior (0.34 ± 0.02)"
     st.caption(f"{ways}, or bounds (0 to 5)." if typed else f"{ways}.")
     choices: dict[str, Any] = {"fixed": {}, "prior": {}, "bounds": {}}
     grid = st.grid(5, min_column_width=110)
@@ -133,9 +138,10 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
 
 
 def read_known(text: str, name: str, *, bounded: bool = False) -> tuple[str, Any]:
-    """Return the field of the specification and its value that a box gives for the parameter ``name``.
+    """Parse the text of a parameter box; return a field of ``FitSpec`` and the value of ``name`` in that field.
 
-    Raises PlannerError unless the text is a number, ``mean ± sd`` or, if ``bounded``, ``low to high``.
+    The field is "fixed" for a number, "prior" for ``mean ± sd`` and, if ``bounded``, "bounds" for ``low to high``.
+    Raises PlannerError for every other text.
     """
     mean, between, sd = text.replace("+-", PLUS_MINUS).replace("+/-", PLUS_MINUS).partition(PLUS_MINUS)
     if between:

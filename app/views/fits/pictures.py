@@ -1,4 +1,4 @@
-"""Figures of Explore, one at a time; sliders redraw them without a run of the rest of the page."""
+"""Figures of the page Explore, one at a time. A moved slider redraws the figure without a rerun of the page."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 
 
 def readouts(plan: Plan) -> None:
-    """Show the numbers of ``plan`` with their 68 % intervals, and the decades beyond the runs.
+    """Show the numbers of ``plan`` with their 68 % intervals, and how many decades they are beyond the runs.
 
-    For a plan that the runs do not support, its sentence is shown instead.
+    If the runs do not support the plan, its sentence is shown instead of numbers.
     """
     if not plan.answers:
         st.info(escape_markdown(plan.sentence), icon=":material/block:")
@@ -53,7 +53,7 @@ def readouts(plan: Plan) -> None:
 
 
 def _small_print(plan: Plan) -> str:
-    """Return the notes below the numbers: intervals, distance beyond the runs, and whether a target can be reached."""
+    """Return the caption below the numbers: intervals, decades beyond the runs, and whether a target can be reached."""
     has_intervals = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
     parts = ["The 68 % interval is below each number" if has_intervals else missing.capitalize()]
@@ -62,12 +62,12 @@ def _small_print(plan: Plan) -> str:
     return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
 
 
-# The link contains the options, so they are readable words.
+# Streamlit puts the options of widgets into the link, so the options are readable words.
 
 
 @st.fragment
 def pictures(db: Database) -> None:
-    """Show the chosen fit, the views that its law allows, and their sliders."""
+    """Show the selection of a fit, the views that its law allows, and the chosen view with its sliders."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
     fit = None
     with bar, sentences():
@@ -79,7 +79,11 @@ def pictures(db: Database) -> None:
 
 
 def _usual(db: Database) -> str | None:
-    """Return the fit that Explore opens with: that of Plan, else the newest of the open table, which can be a map."""
+    """Return the hash of the fit with which Explore opens; None if there is none.
+
+    It is the fit with which Plan opens. If the open table has no such fit, it is the newest fit of that table, which
+    can be a map between two measured quantities.
+    """
     usual = metrics.usual(db)
     return newest_fit(db, recall("table")) or None if usual is None else usual
 
@@ -88,9 +92,8 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     views = available(fit)
     if not views:
         st.info(
-            f"This law reads {escape_markdown(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or "
-            "over one column. "
-            "The Fit page draws it along each of its columns, under Law.",
+            f"This law has the axes {escape_markdown(' and '.join(fit.law.axes))}. Explore shows laws over N and D, or "
+            "over one column. The tab Law of the Fit page shows this law over each of its axes.",
             icon=":material/info:",
         )
         return
@@ -115,7 +118,7 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
 
 
 def available(fit: Fit) -> list[str]:
-    """Return the views that the law allows."""
+    """Return the names of the views that the law of ``fit`` allows, the default first."""
     if fit.law.axis:
         return ["Axis"]
     if set(fit.law.axes) == {"N", "D"}:
@@ -125,7 +128,10 @@ def available(fit: Fit) -> list[str]:
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
-    """Return the plan that the sliders select: the optimum of a budget, or the least compute for a target."""
+    """Show the sliders and return the plan at their position; None if the law cannot be planned with.
+
+    The plan is the optimum of a compute budget, or the least compute for a target.
+    """
     if fit.law.least_compute is None:
         return None
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]

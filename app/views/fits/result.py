@@ -1,4 +1,4 @@
-"""A fit on the page: formula, parameters with intervals, derived numbers, warnings, groups, law card."""
+"""One fit on the page: formula, parameters with intervals, derived numbers, warnings, groups, law card."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from isoplan.engine.store.saved import results
 
 
 def show_groups(db: Database, fit: Fit) -> None:
-    """Show one row per group of the fit, and a control that opens another group; nothing for a fit of all runs."""
+    """Show one table row per group of the fit, and a control that opens the fit of another group.
+
+    Nothing is shown for a fit that has no groups.
+    """
     if not fit.data.group:
         return
     fits = siblings(db, fit)
@@ -41,7 +44,7 @@ def show_groups(db: Database, fit: Fit) -> None:
 
 
 def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
-    """Return the saved fits of all groups with the same runs and specification, by group."""
+    """Return the saved fits that belong to ``fit``, by group: the same runs and specification, one fit per group."""
     try:
         runs = snapshot_runs(db, fit.data.snapshot)
     except PlannerError:
@@ -57,7 +60,7 @@ def _group_row(name: str, fit: Fit) -> dict[str, str]:
 
 
 def save_law_card(fit: Fit, fit_hash: str) -> None:
-    """Show a download of the whole fit as JSON, and a menu for a smaller card."""
+    """Show a button that downloads the whole fit as JSON, and a menu that downloads a smaller law card."""
     st.download_button(
         "Fit as JSON", lambda: json.dumps(to_json(fit), indent=2), f"fit-{fit_hash}.json", "application/json",
         icon=":material/download:", on_click="ignore",
@@ -65,12 +68,14 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
     with st.popover("Law card", icon=":material/id_card:", key="law_card"):
         st.caption("Source, parameters and intervals of the law. `isoplan plan` and every page can read it.")
         whole = st.toggle(
-            "With every refit", key="card_resamples", help="Plans have exact intervals. The file is the largest."
+            "With every refit",
+            key="card_resamples",
+            help="Plans from this card have the same intervals as here. The file is large.",
         )
         around = st.toggle(
             "With the covariance", True, key="card_covariance",
-            help="The file is small and a plan draws parameters from a Gaussian. Without refits and covariance, a "
-            "plan uses the central values.",
+            help="The file is small: a plan draws the parameters from a Gaussian with this covariance. Without refits "
+            "and covariance, a plan has no intervals.",
         )  # fmt: skip
         st.download_button(
             "Save the card",
@@ -80,7 +85,7 @@ def save_law_card(fit: Fit, fit_hash: str) -> None:
 
 
 def show(db: Database, fit_hash: str) -> None:
-    """Show the saved fit or published law ``fit_hash``, or how to get one."""
+    """Show the fit or published law with the hash ``fit_hash``; without a hash, show how to make a fit."""
     if not fit_hash:
         with st.container(border=True, height=320, vertical_alignment="center", horizontal_alignment="center"):
             st.markdown("**No fit yet**", text_alignment="center")
@@ -129,12 +134,15 @@ def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
 
 
 def _whole(words: str) -> str:
-    """Return numbers with powers of ten without line breaks."""
+    """Return ``words`` with powers of ten as superscripts, and with no-break spaces instead of spaces."""
     return powers(words).replace(" ", "\u00a0")
 
 
 def _span(row: text.Row, level: int) -> str:
-    """Return an interval with the digits that the terminal prints; trailing zeros are kept to align columns."""
+    """Return the interval of a table row at ``level`` percent as text, with four digits as in the terminal.
+
+    Trailing zeros are kept, so that the numbers of a column have the same width.
+    """
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
         return "none"

@@ -39,7 +39,7 @@ from isoplan.engine.store.saved import results
 
 
 def show_overlay(db: Database, fit: Fit) -> None:
-    """Show a selection of the other fits, and both laws over the axis that they share."""
+    """Show a selection of a second fit, and draw both laws over their common axis."""
     names = {f.hash: f.name for f in results.fits(db)} | {
         key: f"{name} (published)" for key, (name, _) in published().items()
     }
@@ -70,13 +70,16 @@ def show_overlay(db: Database, fit: Fit) -> None:
     named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
     draw(lambda theme: slices.draw_overlay(named, theme), key="overlay")
     st.caption(
-        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}; tints are the 68 % and 95 % bands, dots "
-        "the runs of each."
+        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}. Tints are the 68 % and 95 % bands, dots "
+        "are the runs of each fit."
     )
 
 
 def _line(db: Database, fit: Fit) -> Along:
-    """Return the law over compute if it has a frontier, else over its one axis."""
+    """Return the curve of the law over compute if it has a frontier, otherwise over its single axis.
+
+    Raises PlannerError for a law that has neither.
+    """
     runs, folder = runs_behind(db, fit), str(db.folder)
     if fit.law.frontier is not None:
         return of_frontier(curves("frontier", fit.hash, folder, fit), runs, fit.spec.y, None)
@@ -86,19 +89,19 @@ def _line(db: Database, fit: Fit) -> Along:
 
 
 def show_envelope(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show the envelope over the curves, or over the runs if there are none."""
+    """Draw the envelope together with the training curves, or with the runs if the workspace has no curves."""
     envelope, curves = envelope_of(fit, runs), curves_behind(db, fit)
     path = envelope_curve(fit, envelope)
     draw(lambda theme: curve_points.draw_envelope(envelope, path, fit, curves or runs, theme), key="envelope")
 
 
 def show_threshold(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show the cells on both sides of the threshold."""
+    """Draw the cells on both sides of the overfitting threshold."""
     draw(lambda theme: curve_points.draw_cells(fit, runs, theme), key="cells")
 
 
 def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
-    """Show the training steps against batch size."""
+    """Draw the training steps to the target against batch size."""
     steps = updates_of(fit)
     draw(lambda theme: curve_points.draw_batches(steps, runs, fit.spec.y, theme), key="updates")
 
@@ -106,18 +109,18 @@ def show_steps(db: Database, fit: Fit, runs: Runs) -> None:
 Part = Callable[[Database, Fit], None]
 PartOfRuns = Callable[[Database, Fit, Runs], None]
 FORMER = {"Updates": "Training steps"}
-"""Names of tabs in links of earlier versions."""
-NO_RUNS = "The runs of this fit are not in this workspace: load its table and fit it there."
+"""Present names of tabs, by the names in links of earlier versions."""
+NO_RUNS = "The runs of this fit are not in this workspace. Upload their table and fit the law again."
 
 
 def show(db: Database, fit: Fit) -> None:
-    """Show the tabs of ``fit``."""
+    """Show the tabs of ``fit``; only the open tab is computed."""
     parts = _looks(fit) | {"Correlations": _correlations}
     if fit.law in OF_CELLS:
         parts |= {"Validation": _nothing_to_predict}
     else:
         parts |= {"Validation": _of_runs(validation.validation)}
-        if not fit.data.curves:  # values read off curves are not a table of runs for other laws
+        if not fit.data.curves:  # values read off curves are not a run table that another law can be fitted to
             parts |= {"Compare laws": _of_runs(validation.comparison)}
         parts |= {"Another fit": show_overlay}
     rename_choice("part", FORMER)
@@ -133,7 +136,7 @@ def _nothing_to_predict(db: Database, fit: Fit) -> None:
 
 
 def _of_runs(part: PartOfRuns) -> Part:
-    """Return a part that draws the runs of the fit, or a sentence if they are not in this workspace."""
+    """Return a tab that draws the runs of the fit; it shows a message if the runs are not in this workspace."""
 
     def shown(db: Database, fit: Fit) -> None:
         runs = runs_behind(db, fit)
@@ -146,7 +149,7 @@ def _of_runs(part: PartOfRuns) -> Part:
 
 
 def _looks(fit: Fit) -> dict[str, Part]:
-    """Return the views of the runs and the law, the most informative one first."""
+    """Return the tabs that show the runs and the law, by title, the most informative first."""
     if fit.law.name == "critical-batch":
         return {"Training steps": _of_runs(show_steps), "Residuals": _of_runs(_residuals)}
     looks: dict[str, dict[str, Part]] = {

@@ -25,24 +25,24 @@ OBJECTIVES = {
     "huber-log": "Huber loss of log residuals: a few outliers hardly change the fit. The usual choice.",
     "ols": "Least squares of the residuals.",
     "lad": "Absolute log residuals: outliers change the fit least.",
-    "asymmetric": "Absolute residuals with ten times the weight below the law: an envelope of under-tuned runs.",
+    "asymmetric": "Absolute residuals with ten times the weight below the law, which then follows the best-tuned runs.",
     "ols-log": "Least squares of log residuals: all relative errors have the same weight.",
 }
 INTERVALS = {
     "auto": "bc for many runs, residual for few runs and for iso-FLOP curves",
     "bc": "refits of resampled runs, percentiles corrected for their bias",
-    "percentile": "the same refits, percentiles without correction: often too wide",
+    "percentile": "the refits of bc, but percentiles without correction: often too wide",
     "residual": "refits of the same runs with new noise, drawn from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
 SUGGESTED = "suggested_objective"
-"""Session key of the objective that was suggested when the form was last shown."""
+"""Session key of the objective that Isoplan suggested when the form was last drawn."""
 BEGUN = "begun_fit"
-"""Session key of the table for which the form was last opened, and of its initial values."""
+"""Session key of a pair: the table for which the form was last drawn, and the initial values of its widgets."""
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
-    """Show the form for a fit; return None, with a sentence, if the table allows no law yet."""
+    """Show the form of a fit and return its specification; None, with a message, if the table allows no law yet."""
     targets = [y for y in ("loss", *(m.column for m in runs.roles.metrics)) if y in runs]
     if not targets:
         st.info("No column is mapped to the loss or a metric: map one on the Data page.", icon=":material/info:")
@@ -67,7 +67,11 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
 
 
 def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
-    """Return the objective: that of the bundled table if it names one, else the suggested or chosen one."""
+    """Show the selection of the objective and return the chosen one.
+
+    The selection starts with the objective of a bundled table if ``start`` names one, otherwise with the suggested
+    objective. An objective that the user or the link chose is kept.
+    """
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     spec = FitSpec(law=law.name, axis=None if formula else law.axis, y=y, formula=formula)
     suits, notes = (start, ()) if "objective" in start.model_fields_set else suggest(spec, runs)
@@ -84,14 +88,17 @@ def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
 
 
 def how(spec: FitSpec) -> dict[str, str]:
-    """Return how a law is fitted, in the form of the widgets."""
+    """Return the objective, interval and relative error of ``spec`` as values of their widgets, by widget key."""
     error = spec.relative_error
     typed = as_typed(error) if isinstance(error, float) else error or ""
     return {"objective": spec.objective, "interval": spec.interval, "relative_error": typed}
 
 
 def _begin(table_id: str, start: FitSpec) -> None:
-    """For a new table, set the values of ``start`` in all widgets that neither the user nor a link has changed."""
+    """When another table is opened, set the widgets to the values of ``start``.
+
+    Widgets that the user or a link has changed keep their values.
+    """
     now = how(start)
     opened, before = st.session_state.get(BEGUN, (table_id, now))
     if opened != table_id:
@@ -153,12 +160,15 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
 
 
 def _realised(law: Law, runs: Runs) -> float | None:
-    """Return the value at which runs at zero of the law's axis are fitted; None leaves them out."""
+    """Show the box for runs at which the axis of ``law`` is zero; return the value at which they are fitted.
+
+    Returns None if these runs are left out, or if there are none.
+    """
     if law.axis is None or law.with_axis is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
         return None
     return st.number_input(
         f"Fit runs at {escape_markdown(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
-        key="realised", bind="query-params", help="Effective value of these runs. If empty, they are left out.",
+        key="realised", bind="query-params", help="Value at which these runs are fitted; if empty, they are left out.",
     ) or None  # fmt: skip
 
 
@@ -167,7 +177,10 @@ COUNTED = "critical-batch"
 
 
 def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves | None:
-    """Return the training curves to fit; None to fit the runs, or if the table has no curves."""
+    """Show the choice between runs and training curves; return the curves to fit.
+
+    Returns None if the runs are fitted, which is the only choice for a table without curves.
+    """
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     if not uploaded:
         return None
@@ -185,7 +198,10 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
 
 
 def choose_curve_spec(curves: Curves) -> FitSpec | None:
-    """Show the form for fits to curves; return None, with a sentence, if they have neither loss nor metrics."""
+    """Show the form of a fit to training curves and return its specification.
+
+    Returns None, with a message, if the curves have neither a loss nor a metric.
+    """
     measures = [y for y in ("loss", *(m.column for m in curves.roles.metrics)) if y in curves]
     if not measures:
         st.info("No column of the curves is mapped to the loss or a metric: map one on the Data page.")
@@ -199,7 +215,8 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
     with grid.cell():
         smoothing = st.slider(
             "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-            help="Weight of a point at 5 % fewer training steps (critical batch), or of the previous point (envelope).",
+            help="Weight of an earlier point in the smoothed curve: of the point at 5 % fewer training steps (critical "
+            "batch), or of the previous point (envelope).",
         )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(
@@ -218,7 +235,7 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
 
 
 def _law(curves: Curves) -> Law:
-    """Return the chosen law, over the chosen batch size if it describes training steps."""
+    """Show the selection of a law for curves and return it; a law of training steps also gets a batch-size column."""
     batches = [name for name in curves.values if name in _knobs(curves)]
     laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
     keep_possible("law", laws)
@@ -231,7 +248,7 @@ def _law(curves: Curves) -> Law:
 
 
 def _knobs(curves: Curves) -> set[str]:
-    """Return the columns of the curves that describe the whole run and are not a size, time or measure."""
+    """Return the columns that can be settings of a run: all columns of the curves but sizes, times and measures."""
     measured = {"N", "D", "U", "C", "step", "epochs", "loss", "budget", "weight"}
     return set(curves.values) - measured - {m.column for m in curves.roles.metrics}
 

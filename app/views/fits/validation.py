@@ -1,4 +1,4 @@
-"""Validation on held-out runs: one law compared with baselines, and all laws compared with each other."""
+"""Validation on held-out runs: one law compared with baselines, and all laws compared with one another."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 
 MOST_DRAWN = 5
-"""Maximum number of laws in the figure of a comparison; more are not distinguishable."""
+"""Maximum number of laws in the figure of a comparison, because more laws cannot be distinguished."""
 
 LEFT_OUT = {
-    "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts them.",
+    "": "The largest budgets are left out in turn. The law is fitted to the other runs and predicts the runs that "
+    "are left out.",
     "envelope": "The part of every curve with the largest compute is left out in turn. The envelope of the rest "
     "predicts the least loss there. The surface law is tested in the same way.",
     "critical-batch": "The runs with the largest batches are left out in turn. The law is fitted to the other runs "
     "and predicts their training steps. It does not describe other targets, so no target is left out.",
 }
-"""Description of the held-out runs, by law."""
+"""Text that describes the held-out runs, by the name of the law; "" is for all laws that are not listed."""
 
 
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
-    """Predict held-out largest budgets with the law of ``fit``."""
+    """Show how well the law of ``fit`` predicts the runs with the largest budgets, which are left out of its fit."""
     st.caption(
         f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} A law that is no better than its baselines does not extrapolate."
     )
@@ -49,7 +50,7 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:
-    """Rank every law that the runs of ``fit`` allow."""
+    """Show a ranking of all laws that can be fitted to the columns of ``runs``."""
     st.caption(
         "All laws that fit these columns, with the options of this fit. Order: error on the largest runs, then AIC."
     )
@@ -79,7 +80,7 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _errors(found: Validation) -> None:
-    """Show the error of every method on each cut."""
+    """Show a table with the error of every method on each cut; a cut is one choice of held-out runs."""
     rows = []
     for method in found.methods:
         for targets in _described(found, method):
@@ -95,7 +96,7 @@ def _errors(found: Validation) -> None:
 
 
 def _described(found: Validation, method: str) -> list[Targets]:
-    """Return the targets on which a method has an error for any cut."""
+    """Return which targets ("runs", "best" or both) have a finite error of ``method`` on at least one cut."""
     both: tuple[Targets, ...] = ("runs", "best")
     return [t for t in both if any(abs(found.cut_error(c, method, t)) < float("inf") for c in found.cuts)]
 

@@ -1,1 +1,1 @@
-"""The Plan page, one module per question, and their shared parts: machine, prices, limits and compute rule."""
+"""The Plan page: one module per question, and the parts that all questions use: prices, limits and compute rule."""

@@ -1,4 +1,4 @@
-"""Common parts of the questions of a plan: the choice of budget or target, and their input fields."""
+"""Input fields that several questions of the Plan page use: the choice of budget or target, and the field of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ WAYS = ("Budget", "Target")
 
 
 def choose_way(fit: Fit) -> str:
-    """Return budget or target. A law without a frontier only allows targets; the link is unchanged then."""
+    """Show the choice of "Budget" or "Target" and return the chosen one.
+
+    A law without a frontier allows only "Target". The choice in the link is then not changed, so that another fit uses
+    it.
+    """
     if fit.law.frontier is None:
         return WAYS[1]
     way = typed("ask", WAYS[0])
@@ -37,18 +41,24 @@ def choose_way(fit: Fit) -> str:
 def budget_blank(fit: Fit) -> str:
     """Show the input field of a budget and return its text.
 
-    The initial value is the largest budget that the runs support, as a power of ten.
+    The field starts with the largest budget that the runs support, rounded to a power of ten.
     """
     field, start = FIELDS["budget"], f"1e{round(math.log10(budgets(fit)[1]))}"
     return blank(field.label, start, field.name, 150, hint=field.hint)
 
 
 def own_target(db: Database, fit: Fit, quantity: str) -> None:
-    """State that the target belongs to ``quantity`` (a column name) and to the task of ``fit``."""
+    """Store that the typed target is a value of ``quantity`` (a column name) for the task of ``fit``.
+
+    If it was typed for another quantity or task, the target is removed from the page.
+    """
     belong("target", f"{owner_of_fit(db, fit.hash)} {quantity}", remembered=("target",))
 
 
 def target_blank(db: Database, fit: Fit, label: str, quantity: str, hint: str) -> str:
-    """Show the field of a target of ``quantity``. A target of another quantity or task is not shown."""
+    """Show the input field of a target of ``quantity`` and return its text.
+
+    A target that was typed for another quantity or another task is not shown.
+    """
     own_target(db, fit, quantity)
     return blank(label, "", "target", 150, hint=hint)

@@ -1,4 +1,4 @@
-"""Compare: saved plans side by side, under one scenario of prices with sliders."""
+"""Compare: saved plans side by side, with the same prices for all. Sliders change these prices."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 
 MOST = 12
-"""Number of plans that are compared if none are chosen."""
+"""Maximum number of plans that are compared if the user has chosen none."""
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
-"""Positions of the sliders of prices and speed."""
+"""Factors that the sliders of the price and of the simulation speed can have."""
 UNPRICED = "Enter a device and its price per hour under Machine and prices to compare the costs of plans."
 
 
@@ -55,7 +55,10 @@ def show(db: Database) -> None:
 
 
 def _choose(kept: dict[str, str]) -> list[str]:
-    """Return the compared plans: those of the link, else the newest."""
+    """Show the selection of plans and return the hashes of the chosen ones.
+
+    It starts with the plans of the link, or with the newest plans if the link has none.
+    """
     asked = [key for key in recall("plans").split(",") if key]
     gone = [key for key in asked if key not in kept]
     if gone:
@@ -63,7 +66,7 @@ def _choose(kept: dict[str, str]) -> list[str]:
         st.error(said, icon=":material/link_off:")
     names = distinct(kept)
     shown = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
-    remember("plans", ",".join(asked or shown))  # a link shows these plans, also if others are saved later
+    remember("plans", ",".join(asked or shown))  # the link shows these plans even if others are saved later
     st.session_state["plans_choice"] = shown
     return st.multiselect(
         "Plans", list(names), format_func=names.__getitem__, key="plans_choice", placeholder="Choose saved plans",
@@ -73,7 +76,10 @@ def _choose(kept: dict[str, str]) -> list[str]:
 
 @st.fragment
 def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | None) -> None:
-    """Show the plans under the scenario of the sliders; only this fragment reruns if a slider moves."""
+    """Compare the plans at the prices that the sliders give. A moved slider reruns only this function.
+
+    ``plans`` contains hash, name and plan.
+    """
     with sentences():
         moved = None if prices is None else _scenario(prices)
         answers = {key: _answer(key, str(db.folder), db, plan) for key, _, plan in plans}
@@ -82,7 +88,7 @@ def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | 
 
 
 def _scenario(prices: Prices) -> Prices:
-    """Show the sliders and return ``prices`` modified by them."""
+    """Show the sliders and return ``prices`` with the values of the sliders."""
     grid = st.grid(3, min_column_width=220)
     machine, hour, speed = prices.machine, 1.0, 1.0
     if machine.price is not None:
@@ -95,14 +101,17 @@ def _scenario(prices: Prices) -> Prices:
 
 
 def _times(place: Any, label: str, key: str) -> float:
-    """Show a slider over factors and return its value."""
+    """Show a slider over ``FACTORS`` and return the selected factor."""
     shown = {f"{x:g}": x for x in FACTORS}
     keep_possible(key, shown, "1")
     return shown[place.select_slider(label, list(shown), "1", key=key, bind="query-params")]
 
 
 def _share(place: Any, start: float) -> float:
-    """Show a slider of the utilisation; it starts at ``start``, and again if that changes."""
+    """Show a slider of the utilisation in percent and return it as a fraction.
+
+    It starts at ``start``. If ``start`` changes, the slider is set to the new value.
+    """
     if st.session_state.get("share_of") not in (None, start):
         st.session_state["share"] = 100 * start
     st.session_state["share_of"] = start
@@ -112,7 +121,10 @@ def _share(place: Any, start: float) -> float:
 
 
 def _answer(key: str, folder: str, db: Database, plan: Plan) -> Answer | None:
-    """Return the answer of the fit of a saved plan; None if the fit is missing or has no answer."""
+    """Compute the answer of a saved plan again from its fit.
+
+    Returns None if the fit or map is not in this workspace, or if the question has no answer.
+    """
     try:
         map = fit_of(db, plan.maps[0]) if plan.question.metric and plan.maps else None
         return _asked_again(key, folder, plan, fit_of(db, plan.fit), map)
@@ -126,7 +138,10 @@ def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit, _map: Fit | None
 
 
 def _show(found: Comparison, unknown: list[str]) -> None:
-    """Show the comparison, the most important parts first; ``unknown`` are the plans without their fit."""
+    """Show the comparison: sentence, figure, table, warnings.
+
+    ``unknown`` are the names of the plans whose answer could not be computed again.
+    """
     if said := sentence(found):
         with st.container(border=True):
             st.header(powers(readable(said)), anchor=False)
@@ -141,7 +156,7 @@ def _show(found: Comparison, unknown: list[str]) -> None:
             named = ", ".join(unknown)
             st.caption(
                 escape_markdown(
-                    f"Totals without an interval, because the fit or the map of the plan is missing: {named}."
+                    f"These totals have no interval, because the fit or the map of the plan is missing: {named}."
                 )
             )
     head, *lines = lines_of(found)

@@ -1,4 +1,4 @@
-"""Choice of the fits of a planner question: its law, and a second fit of the same task."""
+"""Selection of the fits that a planner question needs: one law, and for some questions a second fit of its task."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from isoplan.engine.quantities import parse_number
 from isoplan.engine.store.database.database import Database
 
 SAME_FLOOR = 0.1
-"""Maximum relative difference of the floors of two laws of the same task."""
+"""Maximum relative difference between the floors of two laws that are assumed to describe the same task."""
 
 
 def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
-    """Show selections of the needed fits and return the chosen ones by name; empty, with a sentence, if one is missing.
+    """Show the selections of fits that ``question`` needs; return the chosen fits by the name of the input.
 
-    All values of a question of two fits belong to the task of the first one.
+    If a fit is missing, the result is empty and a message states which one. If the question needs two fits, another
+    choice of the first fit resets the other inputs, because they belong to its task.
     """
     first, *others = question.needed
     if not others:
@@ -58,9 +59,10 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
 
 
 def _usual_first(db: Database, first: FitInput, second: FitInput) -> str:
-    """Return the open fit if it has a law of ``first``, else the first fit with a ``second`` one of a similar floor.
+    """Return the hash of the fit with which the first selection starts; "" if no fit is suitable.
 
-    Returns "" if there is neither.
+    The open fit is used if the question allows its law. Otherwise it is the first fit for which a second fit of the
+    same task has nearly the same floor.
     """
     names = fit_names(db, first.laws)
     if (opened := recall("fit")) in names:
@@ -74,9 +76,10 @@ def _usual_first(db: Database, first: FitInput, second: FitInput) -> str:
 
 
 def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
-    """Return the fits that ``second`` allows for the task of ``one``; those of all tasks if its task is not known.
+    """Return the hashes of the fits that can be the second fit: laws that ``second`` allows, for the task of ``one``.
 
-    Fits over another column or of another quantity are excluded.
+    If the task of ``one`` is not known, fits of every task are returned. Fits over another axis or of another quantity
+    are excluded.
     """
     kinds = {key: fit_of(db, key) for key in fit_names(db, second.laws)}
     apt = [key for key, fit in kinds.items() if fit.spec.y == one.spec.y and fit.law.axis in (*second.axes, None)]
@@ -86,19 +89,25 @@ def _of_same_task(db: Database, one: Fit, second: FitInput) -> list[str]:
 
 
 def _usual_second(db: Database, one: Fit, near: Sequence[str]) -> str | None:
-    """Return the nearest of the fits ``near``; None if the task is not known and its floor differs from that of one."""
+    """Return the hash of the fit in ``near`` whose floor is nearest to the floor of ``one``; "" if ``near`` is empty.
+
+    Returns None if the task of ``one`` is not known and the two floors differ by more than ``SAME_FLOOR``.
+    """
     nearest = _nearest(db, one, near)
     known = not nearest or task_of_fit(db, one.hash) or _is_alike(fit_of(db, nearest), one)
     return nearest if known else None
 
 
 def _nearest(db: Database, one: Fit, others: Sequence[str]) -> str:
-    """Return the fit with the floor nearest to that of ``one``, most likely of the same inputs."""
+    """Return the hash of the fit in ``others`` whose floor is nearest to the floor of ``one``; "" if there is none.
+
+    Similar floors indicate that two laws have the same inputs and the same task.
+    """
     return min(others, key=lambda name: abs(_floor(fit_of(db, name)) - _floor(one)), default="")
 
 
 def _is_alike(other: Fit, one: Fit) -> bool:
-    """Return whether two laws can belong to one task, judged by their floors."""
+    """Return whether two laws have nearly the same floor, so that they can describe the same task."""
     return math.isclose(_floor(other), _floor(one), rel_tol=SAME_FLOOR)
 
 
@@ -107,11 +116,14 @@ def _floor(fit: Fit) -> float:
 
 
 def show_target_of_plan(db: Database, fit: Fit) -> None:
-    """Show the loss that corresponds to the target metric of the open plan, for a question with targets of its own."""
+    """Show the loss that corresponds to the target metric of the open plan, as a hint for a target that is a loss.
+
+    Nothing is shown unless the open plan has a target of a metric.
+    """
     map, target = recall("map"), recall("target")
     if recall("ask") != "Target" or recall("fit") != fit.hash or not map or not target:
         return
-    with suppress(PlannerError):  # the question shows an invalid target
+    with suppress(PlannerError):  # the section "Budget or target" reports an invalid target
         read = through(fit, fit_of(db, map))
         loss = float(read.goal(parse_number(target, "target")).best)
         if math.isfinite(loss):

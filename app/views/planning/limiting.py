@@ -1,4 +1,7 @@
-"""Limits of a question: each selected limit is a further input field, in the link under the name of its field."""
+"""Limits of a question, such as a maximum memory. Each selected limit adds an input field to the question.
+
+The link contains the value of a limit under the name of its field.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from isoplan.engine.quantities import as_typed
 
 
 def choose() -> list[Field]:
-    """Return the chosen limits, in order."""
+    """Show the buttons that select limits; return the selected limits in the order of ``LIMITS``."""
     chosen = st.pills(
         "Limits", [limit.label for limit in LIMITS], selection_mode="multi", key="limits", bind="query-params",
         width="content", label_visibility="collapsed",
@@ -24,7 +27,10 @@ def choose() -> list[Field]:
 
 
 def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
-    """Show the fields of the ``chosen`` limits after the words ``first``; ``unit`` is the name of a sample."""
+    """Show the input fields of the ``chosen`` limits and return their texts by field name.
+
+    The words ``first`` come before the first field. ``unit`` is the name of a training sample, such as "tokens".
+    """
     after = {
         "unique": f"unique {unit}",
         "memory": "GB of memory on each device",
@@ -40,7 +46,7 @@ def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
 
 
 def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
-    """Return the limits that are filled in, and warn about the others."""
+    """Return the limits that have a value, and show a warning for each selected limit whose field is empty."""
     for name in (name for name, text in typed.items() if not text.strip()):
         st.warning(f"The {FIELDS[name].said} is empty. Enter a maximum or remove this limit.",
                    icon=":material/block:")  # fmt: skip
@@ -48,7 +54,7 @@ def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:
-    """Return the query parameters that set ``limits`` again."""
+    """Return the query parameters of a link that fills in the values of ``limits``."""
     most = limits.given
     given = [field for field in LIMITS if field.limit in most]
     if not given:

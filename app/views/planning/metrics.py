@@ -1,4 +1,4 @@
-"""Metrics of a plan: saved fits that map the law's quantity to a metric, such as background rejection."""
+"""Metrics of a plan: saved fits that map the quantity of a law (its loss) to a metric, such as background rejection."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from isoplan.engine.store.saved.results import SavedFit
 from isoplan.engine.store.tables import tables
 
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
-"""Axes that have a cost."""
+"""Columns that determine the cost of a run. A fit over one of them is a scaling law and not a map."""
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
-    """Return the names, by hash, of saved fits that map the quantity of ``fit`` to a metric, its own table first.
+    """Return the saved fits that map the quantity of ``fit`` to a metric: names by hash, fits of the same table first.
 
-    A published law has none, because its runs are unknown. A map of another task is left out if both tasks are known.
+    The result is empty for a published law, because its runs are not available. A map of another task is excluded,
+    unless one of the two tasks is not known.
     """
     if published(fit):
         return {}
@@ -43,7 +44,10 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
 
 
 def is_map(db: Database, fit_hash: str) -> bool:
-    """Return whether a saved fit describes a metric by another measured quantity; such a fit has no cost."""
+    """Return whether a saved fit is a map, such as accuracy from loss: a metric as a function of measured quantities.
+
+    A plan cannot use a map alone, because the map does not contain the cost.
+    """
     saved = next((one for one in results.fits(db) if one.hash == fit_hash), None)
     if saved is None:
         return False
@@ -56,15 +60,15 @@ def is_map(db: Database, fit_hash: str) -> bool:
 
 
 def plannable(db: Database) -> list[SavedFit]:
-    """Return the saved fits that a plan can use, newest first."""
+    """Return the saved fits that are not maps, newest first. The Plan page offers them."""
     return [one for one in results.fits(db) if not is_map(db, one.hash)]
 
 
 def usual(db: Database) -> str | None:
-    """Return the hash of the fit that Plan opens with: the newest of the open table.
+    """Return the hash of the fit with which Plan opens: the newest plannable fit of the open table.
 
-    Without an open table it is the newest of all, or "" if there is none. It is None if the open table has no fit to
-    plan with: a fit of another table is only opened by choice.
+    If no table is open, it is the newest plannable fit of all tables, or "" if there is none. If a table is open that
+    has no plannable fit, it is None: a fit of another table is opened only if the user selects it.
     """
     fits, table = plannable(db), recall("table")
     known = table in {one.id for one in tables.all(db)}
@@ -73,7 +77,7 @@ def usual(db: Database) -> str | None:
 
 
 def offer_fit(db: Database) -> None:
-    """Show that the open table has no law, with a link to the page that fits one."""
+    """State that the open table has no law, and show a link to the page Fit."""
     name = next((one.name for one in tables.all(db) if one.id == recall("table")), "")
     if name:
         st.info(
@@ -85,10 +89,10 @@ def offer_fit(db: Database) -> None:
 
 
 def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
-    """Return the hash of the law that ``map`` belongs to, from its table or else its task; empty if there is none.
+    """Return the hash of the law that belongs to ``map``; "" if there is none.
 
-    The law describes one of ``y``, by default the inputs of the map. Laws with a frontier come before those of a single
-    axis, and newer ones before older ones.
+    The law is a fit of the table of the map or of its task, and describes a quantity in ``y`` (by default, an input of
+    the map). Fits of the same table come first, then laws with a frontier, then newer fits.
     """
     own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
     task = task_of(db, own)
@@ -102,9 +106,10 @@ def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
 
 
 def follow_map(db: Database) -> Fit | None:
-    """If the open fit is a map, open its law with the metric as the target; return the map if it has no law.
+    """If the open fit is a map, open the law of its input instead, with the metric of the map as the target.
 
-    A map to the quantity of a law, such as the loss from the accuracy, opens that law.
+    If there is no such law, open a law of the output of the map, such as the loss of a map from accuracy to loss.
+    Returns the map if there is no law of either, otherwise None.
     """
     wanted = recall("fit")
     if not is_map(db, wanted):
@@ -119,11 +124,11 @@ def follow_map(db: Database) -> Fit | None:
 
 
 def offer_law(db: Database, map: Fit) -> None:
-    """Show that the table of a map has no law, with a link to the page that fits one."""
+    """State that a map needs a law of its input, and show a link to the page Fit that fits one."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
     x_name, y_name = escape_markdown(x), escape_markdown(y)
-    st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to its "
-    f"table.", icon=":material/alt_route:")  # fmt: skip
+    st.info(f"This fit maps {x_name} to {y_name}, so it does not give a cost. Fit a law of {x_name} to the "
+    f"same table.", icon=":material/alt_route:")  # fmt: skip
     query = {"table": table, "y": x} if table else {}
     st.page_link(
         "views/fit.py", label=f"Fit a law of {escape_markdown(x)}", query_params=query, icon=":material/show_chart:"
@@ -131,32 +136,35 @@ def offer_law(db: Database, map: Fit) -> None:
 
 
 def example(db: Database, fit: Fit, map: str) -> str:
-    """Return an example target: the best value in the runs of ``fit``, or of the metric of ``map``."""
+    """Return a hint for the target field: the best value in the runs of ``fit``.
+
+    With a ``map``, it is the best value of the metric in the runs of the map.
+    """
     of = saved_fit(db, map) if map else fit
     return "for example 2.0" if of.best_run is None else f"best run {of.best_run:.4g}"
 
 
 def quantity(db: Database, fit: Fit, map: str) -> str:
-    """Return the column name of the target."""
+    """Return the column name of the quantity that has a target: the metric of ``map``, or the quantity of ``fit``."""
     return _describes(map, str(db.folder), db)[0] if map else fit.spec.y
 
 
 def published(fit: Fit) -> bool:
-    """Return whether ``fit`` is a law with parameters as printed in a paper."""
+    """Return whether ``fit`` is a published law, whose parameters are copied from a paper."""
     return fit.objective is None
 
 
 @st.cache_resource(max_entries=2000, show_spinner=False)
 def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[str, ...]]:
-    """Return the quantity of a saved fit, and the columns that it uses."""
+    """Return the column that a saved fit describes, and the columns of its axes."""
     fit = results.fit(_db, fit_hash)
     return fit.spec.y, tuple(fit.law.axes)
 
 
 def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Return the hash of the map whose metric has the target, "" for the law's own quantity.
+    """Show the choice of the quantity that has a target; return the hash of its map, "" for the quantity of the law.
 
-    Sentences are shown in ``notes``.
+    Messages, such as a missing map, are shown in ``notes``.
     """
     y = fit.spec.y
     asked = _asked_map(db, fit, maps, notes)
@@ -175,9 +183,10 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
 
 
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
-    """Return the requested map, or the map of the same metric that belongs to this law.
+    """Return the hash of the map in the link if it belongs to ``fit``, otherwise of a map with the same metric.
 
-    If there is none, a line in ``notes`` states it, and the target of that metric is not used for another quantity.
+    If there is no such map, "" is returned and a message in ``notes`` states it. The typed target is then removed,
+    because it is a value of the missing metric and not of the law's quantity.
     """
     asked = recall("map")
     belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
@@ -193,23 +202,30 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
         said = (
             f"{escape_markdown(metric)} has no map for"
             if metric
-            else f"The map {escape_markdown(asked)} does not go with"
+            else f"The map {escape_markdown(asked)} does not belong to"
         )
-        more = f"A map to {escape_markdown(metric)} of other runs can be chosen." if alike else why(fit)
+        more = (
+            f"Select a map to {escape_markdown(metric)} that was fitted to other runs, if it applies."
+            if alike
+            else why(fit)
+        )
         notes.info(f"{said} this fit. The target is {escape_markdown(fit.spec.y)} now. {more}", icon=":material/info:")
     remember("map", same[0] if same else "")
     return same[0] if same else ""
 
 
 def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
-    """Return the maps whose metrics a budget shows; ``notes`` shows which are not possible."""
+    """Show the selection of metrics that a plan for a budget predicts; return the hashes of their maps.
+
+    If the link names a map that does not belong to the law, a message in ``notes`` states it.
+    """
     belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]
     remember("maps", ",".join(asked))
     missing = [name for name in asked if name not in maps]
     if missing:
         notes.info(
-            f"The map {escape_markdown(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:"
+            f"The map {escape_markdown(missing[0])} does not belong to this law. {why(fit)}", icon=":material/info:"
         )
     if not maps:
         return []
@@ -225,12 +241,15 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
 
 
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
-    """Return the map with this hash for ``fit``. Raises PlannerError if it is not a map or not monotone in its runs."""
+    """Return the map with the hash ``fit_hash``, joined to the law ``fit``.
+
+    Raises PlannerError if the fit is not a map, or if it is not monotone over the range of its runs.
+    """
     return through(fit, saved_fit(db, fit_hash))
 
 
 def why(fit: Fit) -> str:
-    """Return why no metric is available, and what to do."""
+    """Return one or two sentences: why a plan with ``fit`` has no metric, and how to get one."""
     y = escape_markdown(fit.spec.y)
     if published(fit):
         return (
@@ -241,7 +260,7 @@ def why(fit: Fit) -> str:
 
 
 def foreign(fit: Fit, maps: Iterable[Through]) -> list[str]:
-    """Return a sentence for each map that was fitted to other runs than the law."""
+    """Return one sentence for each map that was fitted to different runs than the law ``fit``."""
     return [
         f"The map to {one.map.spec.y} and the law were fitted to different runs (map: {one.map.data.source})."
         for one in maps

@@ -1,4 +1,4 @@
-"""A planner question on the page: its inputs, and the answer with its tables and charts."""
+"""One planner question on the page: its input fields, and its answer with tables and charts."""
 
 from __future__ import annotations
 
@@ -39,13 +39,16 @@ from isoplan.engine.store.tables import tables
 
 GIVEN = "as given"
 ABOVE = 1.5
-"""Initial target in units of the floor, if the runs are unknown."""
+"""Default target, divided by the floor of the law. It is used if the best run of the fit is not known."""
 SHORT = 100
-"""Width of a short field in pixels."""
+"""Width of a short input field in pixels."""
 
 
 def show(db: Database, question: PlannerQuestion) -> None:
-    """Show the law, the question and its answer, which rerun alone if a field changes; then the saved answers."""
+    """Show the question with its answer, then the saved answers.
+
+    A changed input field reruns only the question and its answer.
+    """
     _ask_and_answer(db, question)
     show_answers(db, question.name)
 
@@ -65,7 +68,10 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
 
 
 def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given | None:
-    """Show the inputs and return them; None if the loss is empty. Raises PlannerError if an input cannot be read."""
+    """Show the input fields and return their values; None if the field of the budget or target is empty.
+
+    Raises PlannerError if a value is invalid.
+    """
     fit = next(iter(fits.values()))
     line = st.container()
     chosen: list[Field] = []
@@ -92,7 +98,7 @@ def _ask(db: Database, fits: dict[str, Fit], question: PlannerQuestion) -> Given
 
 
 def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
-    """Return the question with a target that is named after ``y``, the metric of the law."""
+    """Return ``question`` with its target field named after ``y``, the column that the law describes."""
     fields = (
         replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
         for one in question.fields
@@ -101,10 +107,10 @@ def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
 
 
 def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
-    """Show the field of the budget or the target, and the choice between them if the question has both.
+    """Show the input field of a budget or a target; return its text by the name of the field.
 
-    A target with a link of its own starts at the best loss of the runs. Returns the typed text by the name of the
-    field.
+    If the question allows both, a choice between them comes first. If the target has its own name in the link, it
+    starts at the best loss of the runs.
     """
     fields = {field.name: field for field in question.losses}
     if not fields:
@@ -123,7 +129,7 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
 
 
 def _blank(field: Field, unit: str) -> str:
-    """Show an input field between its words and return its text; ``unit`` is the name of a sample."""
+    """Show an input field with the words before and after it; return its text. ``unit`` is the name of a sample."""
     before = field.label if field.before is None else field.before
     if before:
         words(escape_markdown(before))
@@ -134,7 +140,7 @@ def _blank(field: Field, unit: str) -> str:
 
 
 def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curves | None]:
-    """Show the optional fits and the choice of training curves; return the fits by name, and the curves."""
+    """Show the expander with optional fits and training curves; return the chosen fits by name, and the curves."""
     optional, source = [one for one in question.fits if one.optional], question.curves
     if not optional and source is None:
         return {}, None
@@ -153,7 +159,7 @@ def _more(db: Database, question: PlannerQuestion) -> tuple[dict[str, Fit], Curv
 
 
 def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
-    """Show the tables of training curves and return the chosen curves; None if the value is typed."""
+    """Show the selection of a curve table and return its curves; None if the user types the value instead."""
     pairs = {curves.id: (runs, curves) for runs in tables.all(db) for curves in tables.curves_of(db, runs.id)}
     names = distinct({key: curves.name for key, (_, curves) in pairs.items()})
     keep_possible(source.link, [GIVEN, *names])
@@ -168,7 +174,7 @@ def _choose_curves(db: Database, source: CurveInput) -> Curves | None:
 
 
 def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> None:
-    """Show the sentences, tables and charts, and the form to save the answer."""
+    """Show the answer (sentences, tables, charts, warnings) and the form that saves it."""
     answer = question.answer(fit, given)
     with st.container(border=True):
         st.header(_shown(answer.sentence), anchor=False)

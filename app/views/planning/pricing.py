@@ -1,4 +1,7 @@
-"""Machine and prices: one scenario for every question of the page, in the link under the terminal names."""
+"""Prices and machine: one set of input fields that all questions of the page use.
+
+The link contains the values under the names of the terminal options.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ from isoplan.engine.planning.scenario.prices import Currency, Prices
 from isoplan.engine.quantities import as_typed
 
 OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
-"""Fields that belong to a device, with their initial values: another device has another price."""
+"""Fields that belong to a device, with their initial values. Each device has its own values of these fields."""
 CHOICES: dict[str, Sequence[str]] = {
     "device": [device.name for device in DEVICES],
     "precision": get_args(Precision),
     "currency": get_args(Currency),
 }
-"""Options of fields whose values are selected from a list."""
+"""Options of the fields that are selections, by field name."""
 LISTED = ("precision", "currency")
 
 
 def widgets() -> dict[str, str]:
-    """Show the widgets and return their texts, by their names in the link.
+    """Show the fields of machine and prices and return their texts by field name.
 
-    Every question of the page shows the same widgets, so a value entered for one applies to the others.
+    All questions of the page show these fields, so a value that is entered for one question applies to all.
     """
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
@@ -54,7 +57,7 @@ def _typed(grid: Any, field: Field) -> str:
 
 
 def link(prices: Prices | None) -> dict[str, str]:
-    """Return the query parameters that fill in ``prices`` again."""
+    """Return the query parameters of a link that fills in ``prices``; empty for None."""
     if prices is None:
         return {}
     machine, made, served = prices.machine, prices.simulation, prices.inference

@@ -1,4 +1,4 @@
-"""Budget or target: a question with fields, and its answer with the figure and the form to save it."""
+"""The section "Budget or target": the question, its answer with a figure, and the form that saves the answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Show = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Typed:
-    """Contents of the fields of a question: a budget or a target, its maps, and the limits."""
+    """Values of the input fields: budget or target, its text, the hashes of the maps, and the texts of the limits."""
 
     way: str
     value: str
@@ -47,7 +47,10 @@ class Typed:
 
 
 def show(db: Database) -> None:
-    """Show the law, the question and its answer, which rerun alone if a field changes; then the saved plans."""
+    """Show the question with its answer, then the saved plans.
+
+    A changed input field reruns only the question and its answer.
+    """
     _ask_and_answer(db)
     saved.show(db)
 
@@ -66,7 +69,7 @@ def _ask_and_answer(db: Database) -> None:
 
 
 def ask(db: Database, fit: Fit) -> Plan | None:
-    """Show the question and return its answer; None while its first field is empty.
+    """Show the question and return the plan that answers it; None while the field of the budget or target is empty.
 
     Raises PlannerError if a value is invalid.
     """
@@ -100,7 +103,10 @@ def ask(db: Database, fit: Fit) -> Plan | None:
 
 
 def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
-    """Show the question as a sentence with fields; ``notes``, below it, shows what is not possible."""
+    """Show the question as a sentence with input fields and return their values.
+
+    ``names`` are the names of the maps by hash. ``notes`` is the container, below the sentence, for messages.
+    """
     with blanks("plan"):
         way = choose_way(fit)
         if way == "Budget":
@@ -119,7 +125,10 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field]
 
 
 def _budget(text: str, fit: Fit) -> float:
-    """Return the budget in FLOPs; show its slider and how it was read."""
+    """Return the budget in FLOPs from its text, and show its slider.
+
+    If the text needed an interpretation, such as a unit, a caption states it.
+    """
     reading = parse_flops(text)
     if 0 < reading.value < math.inf:
         steps = [float(f"{C:.3g}") for C in compute_steps(fit)[0]]
@@ -130,12 +139,12 @@ def _budget(text: str, fit: Fit) -> float:
 
 
 def _short(C: float) -> str:
-    """Return FLOPs as a user types them, such as 1.12e20."""
+    """Return a number of FLOPs in the form that a user types, such as 1.12e20."""
     return f"{C:.3g}".replace("e+", "e")
 
 
 def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
-    """Return the target and show its slider."""
+    """Return the target as a number from its text, and show its slider."""
     name = maps[0].map.spec.y if maps else fit.spec.y
     target = parse_number(text, f"target {name}")
     steps = _even(maps[0].map.data.ranges[name]) if maps else target_steps(fit)
@@ -145,17 +154,17 @@ def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
 
 
 def _even(span: tuple[float, float]) -> list[float]:
-    """Return targets over the range of a metric, with four digits each."""
+    """Return ``TARGETS`` + 1 evenly spaced targets over the range of a metric, each with four significant digits."""
     low, high = span
     return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))
 
 
 def _slide(label: str, blank: str, value: float, steps: Sequence[float], show: Show, typed: Show) -> None:
-    """Show the slider over ``steps`` for the field with the key ``blank``, whose current value is ``value``.
+    """Show a slider over ``steps`` for the input field with the key ``blank``; ``value`` is the number in the field.
 
-    The value of the slider is written to the field in the form ``typed``, so the field is the only input. A value
-    between the steps becomes an additional step and stays one while the slider moves, so that its positions do not
-    change during a drag.
+    When the slider moves, its value is written to the field in the format ``typed``; a plan uses only the field. A
+    typed value that is not a step becomes an additional step. This step is kept while the slider moves, because
+    positions must not change during a drag.
     """
     key, between = f"{blank}_slider", f"{blank}_between"
     if value not in steps and value != st.session_state.get(between):
@@ -172,7 +181,7 @@ def _slide(label: str, blank: str, value: float, steps: Sequence[float], show: S
 
 
 def _show_answer(db: Database, fit: Fit, plan: Plan) -> None:
-    """Show the answer, the most important parts first, then the form to save it."""
+    """Show the plan, the most important parts first, and the form that saves it."""
     plan = plan.shown
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)

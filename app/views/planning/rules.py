@@ -1,4 +1,4 @@
-"""Compute rules: the one that a plan uses, and a second one for the cost of the same plan."""
+"""Compute rules of a plan: the rule that counts its compute, and a second rule that counts it for comparison."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ TYPED = {
     "stage 2": "stage2",
     "typed formula": "formula",
 }
-"""Values of ``rule`` in the link, and the names of the rules."""
+"""Names of compute rules, by the option on the page, which is also the value of ``rule`` in the link."""
 MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
-"""Rules that are fitted to the measured C of the fit's runs."""
+"""Rules whose coefficients are fitted to measured C of the runs of the fit, by the option on the page."""
 STEP = {
     "s": ("Embedder share s", "2 %"),
     "h": ("Embedding width h", "188"),
     "B": ("Batch size B", "512"),
     "L": ("Sequence length L", "256"),
 }
-"""Fields of both rules of a training step."""
+"""Fields of the two rules that count a training step ("step" and "stage2"): label and initial value."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
     "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
@@ -48,15 +48,15 @@ FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "stage2": STEP | {"K": ("Extra negatives K", "0")},
     "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
 }
-"""Fields of each rule: label and initial value, by the name in the rule."""
+"""Fields of each rule: label and initial value, by rule and by the name of the coefficient."""
 
 
 Rule = tuple[str, Mapping[str, str]]
-"""The chosen option, and the texts typed for it."""
+"""A selected option, and the texts of its fields by name."""
 
 
 def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
-    """Show the widgets of both rules and return their texts; ``runs`` are those of the fit."""
+    """Show the widgets of both rules; return the first and the second rule as typed. ``runs`` are those of ``fit``."""
     options = [*TYPED, *(MEASURED if measured(runs) else ())]
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {escape_markdown(fit.compute.text)}.")
@@ -65,19 +65,19 @@ def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
 
 
 def _short(fit: Fit) -> str:
-    """Return the rule in use, short enough for a button."""
-    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # a link sets the widget only later
+    """Return the formula or option of the selected rule as a label that is short enough for a button."""
+    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # the widget is drawn later
     formula = fit.compute.text.partition(" with ")[0] if option == OWN else option
     return escape_markdown(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 
 
 def measured(runs: Runs | None) -> bool:
-    """Return whether the runs have columns of measured C, N and D."""
+    """Return whether the runs have columns for N, D and measured C, so that a rule can be fitted to them."""
     return runs is not None and all(getattr(runs.roles, role) for role in ("N", "D", "C"))
 
 
 def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
-    """Return the rule of the plan and the second one (or None). Raises PlannerError if one is invalid."""
+    """Return the rule of the plan, and the second rule or None. Raises PlannerError if a rule is invalid."""
     used = fit.compute if rule[0] == OWN else _read(runs, *rule)
     if second[0] in (AUTOMATIC, NONE):
         return used, usual_other(fit, used) if second[0] == AUTOMATIC else None
@@ -85,7 +85,11 @@ def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[Compute
 
 
 def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
-    """Return the usual second rule for ``used``: the fit's own, or 6 n_p N D for a more specific rule."""
+    """Return the second rule that is used by default if the plan uses the rule ``used``; None for no second rule.
+
+    It is the rule of the fit if ``used`` is another one. Otherwise it is 6 n_p N D, unless ``used`` already has this
+    form.
+    """
     if not sized(fit):
         return None
     if used != fit.compute:
@@ -96,7 +100,7 @@ def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
 
 
 def sized(fit: Fit) -> bool:
-    """Return whether answers of the law have an N and a D, so that a rule can compute their cost."""
+    """Return whether a plan with the law has both N and D, so that a compute rule can be applied."""
     return fit.law.axis is None and fit.law.frontier is not None
 
 
@@ -124,12 +128,18 @@ def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRu
 
 
 def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
-    """Return the query parameters that select ``used`` again, for a fit that uses ``fit_rule``."""
+    """Return the query parameters of a link that selects the rule ``used``.
+
+    The default, ``fit_rule``, needs no parameters.
+    """
     return {} if used == fit_rule else _fields("rule", used)
 
 
 def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[str, str]:
-    """Return the same for the second rule; ``usual`` is its default."""
+    """Return the query parameters of a link that selects ``other`` as the second rule.
+
+    The default, ``usual``, needs no parameters.
+    """
     if other == usual:
         return {}
     return {"second": NONE} if other is None else _fields("second", other)

@@ -1,4 +1,4 @@
-"""Saved plans, each with a link that repeats its question, and their actual results in one table and figure."""
+"""Saved plans, each with a link that asks its question again, and a comparison with the results of actual runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_PLANS = 20
 
 
 def show(db: Database) -> None:
-    """Show the saved plans, their results and the saved answers."""
+    """Show the saved plans, the results of actual runs, and the saved answers."""
     kept = results.plans(db)
     if kept:
         st.header("Saved plans", anchor=False)
@@ -62,7 +62,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
 
 
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
-    """Return the query parameters of the Plan page that repeat the question of ``plan``."""
+    """Return the query parameters of a link to the Plan page that asks the question of ``plan`` again."""
     asked = plan.question
     found: dict[str, str | list[str]] = {
         "fit": plan.fit,
@@ -73,7 +73,7 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
         found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}
     try:
         fit = fit_of(db, plan.fit)
-    except PlannerError:  # the page shows that the fit is missing
+    except PlannerError:  # the page states that the fit is missing
         return found
     other = plan.restated.rule if plan.restated else None
     found |= rules.link(fit.compute, plan.compute) | rules.second_link(rules.usual_other(fit, plan.compute), other)
@@ -85,7 +85,7 @@ TYPED, ROW = "Type it", "Take a run of a table"
 
 
 def _form(db: Database, key: str, plan: Plan) -> None:
-    """Show the form for the result of the saved plan ``key``: typed, or a row of a run table."""
+    """Show the form for the actual result of the saved plan ``key``: typed numbers, or a row of a run table."""
     with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
         way = st.segmented_control(
             "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
@@ -94,14 +94,14 @@ def _form(db: Database, key: str, plan: Plan) -> None:
         with sentences():
             found = _typed(key, plan, measured) if way == TYPED else _row(db, key, plan, measured)
             if found is not None:
-                _outcome(db, plan, found)  # refuses a result that cannot be compared
+                _outcome(db, plan, found)  # raises PlannerError if the result cannot be compared
                 results.save_actual(db, key, found)
                 st.toast("The result is saved with its plan.")
                 st.rerun()
 
 
 def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """Show the form to type a result; return None until it is sent."""
+    """Show the form for typed numbers and return the result; None until the user sends the form."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
         value = st.text_input("Result", placeholder="for example 2.0", max_chars=60)
@@ -129,7 +129,7 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
 
 
 def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
-    """Show the choice of the table and run with the result; return None until the button is pressed."""
+    """Show the selection of a run table and a run; return the run as the result, None until the button is pressed."""
     names = distinct({t.id: t.name for t in tables.all(db)})
     chosen = st.selectbox(
         "Run table", list(names), index=None, format_func=names.__getitem__, key=f"table_{key}", placeholder="Choose"
@@ -149,7 +149,7 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
 
 
 def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
-    """Return the measured metric, "" for the law's own quantity."""
+    """Show the selection of the measured quantity; return the metric, or "" for the quantity that the law describes."""
     if len(measured) == 1:
         st.caption(f"Measured value of {escape_markdown(plan.y)}.")
         return ""
@@ -160,7 +160,7 @@ def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
 
 
 def _results(db: Database) -> None:
-    """Show all results with their plans: how many are within their intervals, a table, a figure."""
+    """Show all actual results next to their plans: how many are within the predicted intervals, a table, a figure."""
     kept = results.actuals(db)
     if kept:
         st.header("Planned and actual", anchor=False)
@@ -200,35 +200,35 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
 
 
 def _result(db: Database, one: SavedActual, name: str) -> Result:
-    """Return a result with its prediction. Raises PlannerError if the fit or the map of the plan is missing."""
+    """Return an actual result with its prediction. Raises PlannerError if the fit or map of the plan is missing."""
     plan = results.plan(db, one.plan_hash)
     return Result(name, plan, _outcome(db, plan, one.actual))
 
 
 def _outcome(db: Database, plan: Plan, actual: Actual) -> Outcome:
-    """Return a result with its prediction. Raises PlannerError if they cannot be compared."""
+    """Return ``actual`` with its prediction. Raises PlannerError if the two cannot be compared."""
     fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
     return outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
 
 
 def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
-    """Return the metrics of the plan: the hashes of their maps by name."""
+    """Return the hashes of the maps of ``plan``, by the name of their metric."""
     found = {}
     for hash in plan.maps:
         try:
             found[saved_fit(db, hash).spec.y] = hash
-        except PlannerError:  # a map of another workspace: its metric cannot be compared
+        except PlannerError:  # the map is not in this workspace
             continue
     return found
 
 
 def _planned(plan: Plan, size: str) -> str:
     q = plan.allocation[size]
-    return "not said" if q.value is None else stated(q)
+    return "not stated" if q.value is None else stated(q)
 
 
 def _named(runs: Runs, place: int, y: str) -> str:
-    """Return the name of a run in the list of runs."""
+    """Return the text of a run in a selection: its name, N, D and the value of ``y``."""
     name = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
     sizes = [f"{role} {count(float(runs[role][place]), 3)}" for role in ("N", "D") if role in runs]
     value = [f"{y} {number(float(runs[y][place]), 4)}"] if y in runs else []
@@ -236,6 +236,6 @@ def _named(runs: Runs, place: int, y: str) -> str:
 
 
 def _label(one: SavedActual, names: Mapping[str, str]) -> str:
-    """Return a result as a short text."""
+    """Return an actual result as a short text: metric, value, and name of its plan."""
     what = f"{one.actual.metric} " if one.actual.metric else ""
     return f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}"

@@ -1,7 +1,7 @@
-"""The user's own runs for each setting of a recommender, which replace the published evidence.
+"""Selection of the user's runs that replace the published evidence for settings of a recommender.
 
-The table at the top of the page determines every setting that it varies. For a single setting, another table or a saved
-fit may be selected. The link contains both selections.
+The table at the top of the page gives evidence for each setting that varies in it. For one setting alone, another table
+or a saved fit can be selected. The link contains all selections.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ ASKED: dict[Setting, dict[str, tuple[Field, str]]] = {
     "N": {},
     "K": {"over": ("K", "Column of the extra negatives")},
 }
-"""Columns of the separate table of a setting, by their name in the link: the field and its label."""
+"""Columns that the user chooses in the separate table of a setting: field and label, by setting and by name in the
+link.
+"""
 FITTED: dict[Setting, str] = {"B": "critical-batch", "N": ""}
-"""Settings that a saved fit can determine, with the law of the fit. It is empty for any law that has a frontier."""
+"""Law that a saved fit must have to determine the setting; "" stands for any law that has a frontier."""
 
 
 def read(db: Database, metric: str, listed: tuple[str, ...]) -> Built:
-    """Return the evidence of the selected tables and fits, for ``metric`` and the ``listed`` ones that they measure.
+    """Return the evidence from the selected tables and fits for ``metric`` and for measured metrics of ``listed``.
 
-    A setting whose runs cannot be read or fitted has a remark with the reason.
+    If the runs of a setting cannot be read or fitted, the evidence has a remark with the reason.
     """
     found = Built()
     every = {t.id for t in tables.all(db)}
@@ -64,7 +66,7 @@ def read(db: Database, metric: str, listed: tuple[str, ...]) -> Built:
 
 
 def _over(below: Built, above: Built) -> Built:
-    """Return the combination of both; ``above`` has priority if they determine the same setting."""
+    """Return the evidence of both. If both determine a setting, ``above`` is used."""
     return Built(
         with_fallback(above.evidence, below.evidence),
         {**below.runs, **above.runs},
@@ -95,7 +97,7 @@ def _of_fit(db: Database, setting: Setting, chosen: str, metric: str) -> Evidenc
 
 
 def choose(db: Database, setting: Setting) -> None:
-    """Show the selection of tables and fits for ``setting`` alone, and of the columns to read."""
+    """Show the selection of a table or fit for ``setting`` alone, and the selection of its columns."""
     options = _options(db, setting)
     chosen = recall(f"{setting}_runs")
     key = f"{setting}_choice"
@@ -132,7 +134,7 @@ def _determines(db: Database, setting: Setting, saved: results.SavedFit) -> bool
 
 
 def _columns(setting: Setting) -> dict[str, str]:
-    """Return the columns of the table of one setting that the link contains, by setting."""
+    """Return the columns that the link names for the separate table of ``setting``, by field."""
     named = {read: recall(f"{setting}_{name}") for name, (read, _) in ASKED[setting].items()}
     return {read: column for read, column in named.items() if column}
 
@@ -156,7 +158,10 @@ def _choose_columns(db: Database, setting: Setting, table: str) -> None:
 
 
 def _metric_of(fitted: Fit, metric: str) -> str:
-    """Return the metric of a saved fit: its group or the serving metric for training steps, else its quantity."""
+    """Return the metric that a saved fit describes.
+
+    For a law of training steps it is the group of the fit, or the serving metric if there are no groups.
+    """
     if fitted.law.counts_updates:
         return fitted.data.group or metric
     column = fitted.data.roles.get("loss", "loss") if fitted.spec.y == "loss" else fitted.spec.y

@@ -1,4 +1,4 @@
-"""The user's run table at the top of the Recommender page: one upload, split into sweeps by the varying setting."""
+"""The user's run table at the top of the page Recommender. One upload is split into one sweep per varied setting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKED: Mapping[Field, str] = {
 
 
 def choose(db: Database) -> None:
-    """Show the selection of tables, the upload, and the contents of the chosen table."""
+    """Show the selection of a run table, the upload of a new one, and the sweeps in the selected table."""
     with st.container(border=True, key="own_table"):
         left, right = st.columns(2, vertical_alignment="top")
         names = {"": "None (use the papers)"} | distinct({t.id: t.name for t in tables.all(db)})
@@ -60,19 +60,19 @@ def choose(db: Database) -> None:
 
 
 def chosen_columns() -> dict[str, str]:
-    """Return the columns that the user chose in place of the recognised ones, by setting or metric."""
+    """Return the columns that the user chose instead of the recognised ones, by the name of the setting or metric."""
     return dict(parse_qsl(recall("columns"), keep_blank_values=True))
 
 
 def chosen_data_set() -> str:
-    """Return the dataset that the user chose if the table has several; empty for the largest."""
+    """Return the dataset that the user chose in a table with several; "" stands for the largest dataset."""
     return recall("data_set")
 
 
 def sweeps_of(
     db: Database, table: str, chosen: Mapping[str, str], only: Setting | None = None, data_set: str = ""
 ) -> Table:
-    """Return the sweeps of a table of the workspace. Raises PlannerError if ``find_sweeps`` does."""
+    """Return the sweeps in a table of the workspace. Raises PlannerError if ``find_sweeps`` raises it."""
     return _sweeps(_version(db, table), table, chosen, only, data_set, db)
 
 
@@ -84,12 +84,12 @@ def built_of(
     only: Setting | None = None,
     data_set: str = "",
 ) -> Built:
-    """Return the evidence of a table of the workspace for ``metrics``, the serving metric first."""
+    """Return the evidence from a table of the workspace for ``metrics``, whose first is the serving metric."""
     return _built(_version(db, table), table, chosen, metrics, only, data_set, db)
 
 
 def open_table(db: Database, table: str) -> OpenTable:
-    """Return a table of the workspace, which can be read under several mappings."""
+    """Return a table of the workspace as an ``OpenTable``, which can be read with different column roles."""
 
     def read(roles: Roles) -> Runs:
         return snapshots.runs(db, snapshots.take(db, table, roles))
@@ -130,7 +130,7 @@ def _changed() -> None:
 
 
 def _open(table: str) -> None:
-    """Open another table, with its default columns and dataset."""
+    """Open another table with its default columns and its largest dataset."""
     remember("runs", table)
     remember("columns", "")
     remember("data_set", "")
@@ -149,12 +149,13 @@ def _upload(db: Database) -> None:
 
 
 def _describe(found: Table, table: str, db: Database) -> None:
-    """Show the contents of the table as a sentence, and the columns that are read under another name."""
+    """Show the sweeps in the table as a sentence, and each column that is interpreted under another name."""
     if found.rows:
         st.markdown(escape_markdown(found.sentence))
     else:
         st.warning(
-            "No runs of this table vary N, the share, the batch or K at fixed other settings. Choose the columns.",
+            "No runs of this table differ only in N, the embedder share, the batch size or the extra negatives. "
+            "Choose the columns.",
             icon=":material/table:",
         )
     if found.rivals is not None:
@@ -172,7 +173,7 @@ def _describe(found: Table, table: str, db: Database) -> None:
 
 
 def _choose_data_set(rivals: Rivals) -> None:
-    """Show the choice of a dataset; the default is the largest."""
+    """Show the selection of one of several datasets in a table; it starts with the dataset in use."""
     st.session_state["data_set_choice"] = rivals.used
     st.selectbox(
         f"Data set (column {escape_markdown(rivals.question.column)})",
@@ -186,7 +187,7 @@ def _choose_data_set(rivals: Rivals) -> None:
 
 
 def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
-    """Show selections of the columns of settings and metrics; without a matching name nothing is selected."""
+    """Show one selection per setting and metric for its column; "None" is selected if no column was recognised."""
     options = numeric(open_table(db, table))
     metrics = [name for name in columns.metrics if metric_name(name) == name]
     current = {label: columns.settings.get(name) for name, label in ASKED.items()}

@@ -1,6 +1,6 @@
 """A recipe on the page: the sentence, the table, the changes for other metrics, and the files.
 
-It is compared with Isoplan's own cells: the results of the bundled tables for each setting, at their scale.
+It is compared with the results of runs that Isoplan trained at a small scale.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHOWN: tuple[Setting, ...] = ("s", "B", "N", "D", "K")
 
 
 def show(db: Database, reply: Answer, own: Evidence) -> None:
-    """Show the answer, the most important parts first; ``own`` is the evidence of the user's runs."""
+    """Show the answer, the most important parts first. ``own`` is the evidence from the user's runs."""
     answer: Recommendation = reply.result
     with st.container(border=True):
         st.header(escape_markdown(whole(reply.sentence)), anchor=False)
@@ -46,9 +46,9 @@ def show(db: Database, reply: Answer, own: Evidence) -> None:
 
 
 def row(choice: Choice, owner: str = "") -> dict[str, str]:
-    """Return a setting as a table row: value, intervals, place in its sweep, cost of other values, and source.
+    """Return the table row of a setting: value, intervals, position in its sweep, cost of other values, and source.
 
-    ``owner`` is the source of the runs that determine it, see ``_owner``.
+    ``owner`` states whose runs determine the setting, as ``_owner`` returns it.
     """
     q = shown(choice)
     known = q.value is not None
@@ -64,7 +64,7 @@ def row(choice: Choice, owner: str = "") -> dict[str, str]:
 
 
 def _owner(own: Evidence, setting: Setting, metric: str) -> str:
-    """Return the source of the runs that determine a setting for ``metric``: "Your runs", "Paper", or "" for lr."""
+    """Return whose runs determine ``setting`` for ``metric``: "Your runs", "Paper", or "" for the learning rate."""
     optima = {"s": own.share, "K": own.negatives}.get(setting, ())
     laws = own.batch if setting == "B" else own.allocation if setting in ("N", "D") else {}
     mine = metric in laws or any(one.metric == metric for one in optima)
@@ -82,7 +82,10 @@ def _no_value(choice: Choice) -> str:
 
 
 def _missing(choice: Choice) -> str:
-    """Return why a value is missing, if the reason is short; gaps of the papers are listed below the table."""
+    """Return why a setting has no value, if the reason is short enough for the table; otherwise "".
+
+    Values that the papers do not report are explained below the table.
+    """
     withheld = [choice.note] if choice.withheld else []
     return "; ".join([*withheld, *choice.remarks])
 
@@ -105,7 +108,7 @@ def _cost(choice: Choice, other: Alternative) -> str:
 
 
 def _others(answer: Recommendation) -> None:
-    """Show the recipes for the other metrics side by side, and their distances from the serving metric."""
+    """Show the recipes for the other metrics side by side, and a sentence on the setting that differs most."""
     head, *lines = side_by_side(answer)
     st.header("Under the other metrics", anchor=False)
     table = [dict(zip(("Setting", *head[1:]), map(whole, line), strict=True)) for line in lines]
@@ -114,7 +117,7 @@ def _others(answer: Recommendation) -> None:
 
 
 def _changes(answer: Recommendation) -> str:
-    """Return a sentence on the setting that changes most for another metric."""
+    """Return a sentence on the setting that changes by the largest factor for another metric."""
     found = [
         (max(x, 1 / x), x, setting, metric)
         for setting, others in answer.changes.items()
@@ -136,9 +139,9 @@ def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Ours:
-    """Evidence of Isoplan's cells on one log for one metric, their runs, and the recipe at their largest budget.
+    """Results of runs that Isoplan trained on one log, for one metric: evidence, runs, recipe at the largest budget.
 
-    ``log`` is a description of the training data.
+    ``log`` describes the training data in words.
     """
 
     log: str
@@ -147,7 +150,7 @@ class Ours:
 
 
 def read_ours(metric: str) -> tuple[Ours, ...]:
-    """Return the evidence of Isoplan's cells for ``metric``, by log; logs without tables or without it are left out."""
+    """Return the results of Isoplan's runs for ``metric``, one entry per log that has a table with this metric."""
     found = (_read(log, str(folder), metric) for log, folder in trained.LOGS.items())
     return tuple(one for one in found if one is not None)
 
@@ -166,7 +169,10 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
 
 
 def compare(answer: Recommendation, ours: Sequence[Ours]) -> None:
-    """Show a table per log with a line per setting: the ``answer`` of the page and the result of Isoplan's cells."""
+    """Show one table per log, with one row per setting.
+
+    A row compares the ``answer`` of the page with the result of Isoplan's runs on this log.
+    """
     if not ours:
         return
     st.header("Compared with runs trained by Isoplan", anchor=False)
@@ -188,13 +194,13 @@ def compare(answer: Recommendation, ours: Sequence[Ours]) -> None:
         )
         _reasons(one)
     st.caption(
-        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. Settings on which all agree "
-        "probably apply to your log. The others depend on log and scale."
+        "Small runs trained by Isoplan, with other budgets and catalogues than the paper. A setting with the same "
+        "value in all tables probably applies to your log. The other settings depend on the log and its scale."
     )
 
 
 def _reasons(one: Ours) -> None:
-    """Show the full texts of the last column, which are shortened in the table."""
+    """Show the full texts of the column From, which the table shortens."""
     with st.expander("Evidence for each setting", icon=":material/info:"):
         for setting in SHOWN:
             choice = one.answer.recipe.choices[setting]
@@ -210,5 +216,5 @@ def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> di
 
 
 def _lacking(ours: Ours, setting: Setting) -> str:
-    """Return why Isoplan's cells do not determine ``setting``; empty if they do."""
+    """Return why Isoplan's runs do not determine ``setting``; "" if they do."""
     return ours.own.evidence.missing.get("N" if setting == "D" else setting, "")

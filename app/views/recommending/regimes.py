@@ -1,4 +1,7 @@
-"""Agreement of metrics: rank correlations per budget and between batch-local and full catalogue, with sign changes."""
+"""Agreement of metrics: rank correlations within a budget, and pairs of metrics whose correlation changes sign.
+
+It also compares metrics on batch-local candidates with metrics on the full catalogue.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from isoplan.engine.store.tables.tables import TableInfo
 
 REGIMES = ("batch-local", "full catalogue")
 MOST = 8
-"""Maximum number of sign changes in the text."""
+"""Maximum number of sign changes, or of notes, that are listed."""
 
 
 def show(db: Database) -> None:
-    """Show the section: the choice of runs, their matrices, and the sign changes."""
+    """Show the selection of a run table, its correlation matrices, and the pairs whose correlation changes sign."""
     st.header("Do the metrics agree?", anchor=False)
     known = {t.id: t for t in tables.all(db)}
     chosen = recall("agree_runs")
@@ -44,10 +47,10 @@ def _printed() -> None:
     parts = [(regime, [a for a in found if a.name.startswith(regime)]) for regime in REGIMES]
     panels = matrices.of_regimes(parts, "loss")
     st.caption(
-        "Spearman's rank correlation of each metric with the loss within a budget, with the sign chosen so that 1 "
-        "means the same order of runs (behavioural, Tables 16, 17; 85 to 99 runs per budget batch-local, 8 or 9 full "
-        "catalogue). A frame marks metrics whose sign changes. The paper has no pairs without the loss. Choose your "
-        "own runs to see them."
+        "Spearman's rank correlation of each metric with the loss, within one budget. 1 means the same order of runs "
+        "from best to worst. Source: behavioural, Tables 16 and 17, with 85 to 99 runs per budget for batch-local "
+        "metrics and 8 or 9 for the full catalogue. A frame marks metrics whose correlation changes sign. The paper "
+        "reports no correlations between other metrics. Choose your own runs to see these."
     )
     draw(lambda theme: matrices.draw_regimes(panels, theme), key="regimes")
     _say(flips(found))
@@ -75,7 +78,7 @@ def _own(db: Database, table: TableInfo) -> None:
 
 
 def _say(found: tuple[Flip, ...]) -> None:
-    """Show the sign changes in one box, the clear ones first."""
+    """Show the pairs whose correlation changes sign in one box, in the order of ``found``."""
     if found:
         lines = [f"- {escape_markdown(flip.sentence)}" for flip in found[:MOST]]
         more = f"\n- and {len(found) - MOST} more" if len(found) > MOST else ""

@@ -1,4 +1,4 @@
-"""Sweeps behind a recipe, a tab per setting: figure, statement of the paper, Isoplan's cells, user's runs."""
+"""Sweeps that support a recipe, one tab per setting: figure, quotation from the paper, and Isoplan's runs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ from isoplan.engine.store.tables.runs import with_target
 
 TABS: dict[Setting, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
 Part = Callable[[Evidence, Built, Recommendation, str], None]
-"""Function that draws a setting. The last argument distinguishes its figure from that of other runs."""
+"""Function that draws the figure of a setting.
+
+The arguments are all evidence, the user's evidence, the recipe, and a prefix for the key of the figure, which
+distinguishes the figures of different runs.
+"""
 
 
 def show(db: Database, evidence: Evidence, own: Built, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
-    """Show the tabs, with the results of ``ours``; only the open one is drawn."""
+    """Show one tab per setting, with the figure of the page's evidence and one of each entry of ``ours``.
+
+    Only the open tab is drawn.
+    """
     st.header("Evidence", anchor=False)
     for tab, setting in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
         if tab.open:
@@ -57,14 +64,14 @@ def _picture(setting: Setting, evidence: Evidence, own: Built, answer: Recommend
 
 
 def _beside(setting: Setting, ours: Ours) -> None:
-    """Show the same figure for Isoplan's cells."""
+    """Show the figure of ``setting`` for the runs that Isoplan trained on one log."""
     st.subheader(f"Runs trained by Isoplan on {ours.log}", anchor=False)
     DRAWN[setting](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
     _counted(ours.own, setting, ours.log)
 
 
 def _counted(own: Built, setting: Setting, name: str) -> None:
-    """Show the results of popularity and count baselines, and the cells of the sweep compared with them."""
+    """Show a table that compares the cells of a sweep with baselines, which rank items by counts without training."""
     if lines := own.references.get(setting):
         names = ("Cells", "Passes over the log", *HEAD[2:])
         shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
@@ -94,7 +101,10 @@ def _batch(evidence: Evidence, own: Built, answer: Recommendation, of: str) -> N
 
 
 def _behind(own: Built, setting: Setting, fitted: Fit, metric: str) -> Runs | None:
-    """Return the runs of a batch law: the user's if the law is the user's, else those printed in the paper."""
+    """Return the runs of a batch-size law: the user's runs if the law was fitted to them, otherwise those of the paper.
+
+    Returns None if the user's law has no runs to draw.
+    """
     if metric not in own.evidence.batch:
         return batch_runs(metric)
     runs = own.runs.get(setting)

@@ -1,4 +1,7 @@
-"""Growing tables: the cells that are still in progress, and a refit of all rows."""
+"""Growing tables: the number of cells that are not finished, and a refit of all rows.
+
+Each finished cell of a family becomes a row of the run table of this family.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from isoplan.engine.store.tables.tables import TableInfo
 from isoplan.trainers.backend.queue.progress import STATES
 
 EVERY = 2.0
-"""Seconds between two checks of a growing table."""
+"""Seconds between two checks for new rows."""
 CHOOSING = "choosing_in"
 TO_COME = tuple(state for state in STATES if state != "done")
 
 
 def follow(db: Database, table: TableInfo) -> None:
-    """Show the state of the cells of ``table``; rerun the page if it has more rows than were drawn."""
+    """Show how many cells of ``table`` are not finished; rerun the page when the table has new rows."""
     _follow(db, table.id, table.source, table.rows)
 
 
@@ -45,16 +48,19 @@ def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
 
 
 def choosing(table_id: str, rows: Sequence[int]) -> None:
-    """Remember which runs of the figure are selected, because a redraw would clear the selection."""
+    """Store whether the user has selected runs in the figure.
+
+    If so, new rows do not rerun the page, because a rerun would clear the selection.
+    """
     st.session_state[CHOOSING] = table_id if rows else ""
 
 
 def offer_refit(db: Database, fit: Fit) -> None:
-    """Show the number of new cells of ``fit``, and the button that fits all of them in the same way."""
+    """Show how many rows are newer than ``fit``, and the button that repeats the fit with all rows."""
     try:
         table = tables.get(db, snapshots.get(db, fit.data.snapshot).table_id) if fit.data.snapshot else None
     except PlannerError:
-        return  # the fit was loaded without its runs
+        return  # the fit was loaded from a file, without its runs
     if table is not None and cell_index.family_of(table):
         _offer(db, fit)
 
@@ -73,6 +79,6 @@ def _offer(db: Database, fit: Fit) -> None:
 
 
 def _open(fit_hash: str) -> None:
-    """Open a fit; the page follows in its own run, before it draws the form."""
+    """Mark a fit as opened and rerun the page, which opens it before it draws the form."""
     st.session_state[OPENED] = fit_hash
     st.rerun()

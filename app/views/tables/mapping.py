@@ -1,7 +1,7 @@
-"""The mapping editor: a selection per role with help, conversions to confirm, metrics, compute rule, repeats.
+"""The mapping editor: the column of each role, metrics, conversions to confirm, compute rule, repeats.
 
-Every change is saved immediately. Widgets show the stored values; if the store refuses a change, a sentence is shown
-and the widget is reset.
+Every change is saved at once, and the widgets show the saved values. If a change is refused, the reason is shown and
+the widget returns to the saved value.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ LABELS = {
     Role.WEIGHT: "Weight in the fit",
 }
 LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
-"""Names of roles with several columns in messages."""
+"""Names, in messages, of the roles that can have several columns."""
 
 
 def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return ``changes`` of ``roles`` without conflicts, and a line for each column that moved.
+    """Resolve conflicts: return ``changes`` in which no column has two roles, and a message per column that moved.
 
-    A moved column leaves its previous role. That role gets the former column of the changed role if the kinds of the
-    two roles allow it, otherwise it has no column.
+    A column that gets a new role leaves its previous role. The previous role receives the column that the new role had
+    before, if both roles take the same kind of column; otherwise it is left without a column.
     """
     made, lines = dict(changes), list[str]()
     for name in [role.value for role in LABELS if role.value in changes]:
@@ -61,7 +61,10 @@ def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: str | None) -> list[str]:
-    """Remove ``column`` from every role except ``name``, and assign ``before`` to these roles instead."""
+    """Remove ``column`` from every role but ``name``, and give ``before`` to the role that it leaves.
+
+    ``made`` contains the changes and is updated. ``before`` is the former column of ``name``. Returns the messages.
+    """
     lines = []
     for role in LABELS:
         if role.value not in (name, *made) and roles.column(role) == column:
@@ -84,7 +87,10 @@ def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: s
 
 
 def _line(column: str, left: str, name: str, swapped: str | None) -> str:
-    """Return ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``"""
+    """Return ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``
+
+    ``left`` is the previous role, ``name`` the new role, and ``swapped`` the column that the previous role receives.
+    """
     to = next((text for role, text in LABELS.items() if role.value == name), f"the {LISTS.get(name, name)}")
     has = "have" if left.startswith("the ") else "has"
     rest = f"{left[0].upper()}{left[1:]} now {has} {swapped}." if swapped else ""
@@ -97,7 +103,7 @@ def _columns(entries: Sequence[Any]) -> list[str]:
 
 
 def _column(entry: Any) -> str:
-    """Return the column of a list entry: a metric, a metric as a dictionary, or a name."""
+    """Return the column name of an entry of a list role, which is a Metric, a mapping with "column", or the name."""
     if isinstance(entry, Metric):
         return entry.column
     return str(entry["column"]) if isinstance(entry, Mapping) else str(entry)
@@ -111,7 +117,7 @@ RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
 
 
 def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
-    """Show the widgets that edit the mapping of ``table``; they are disabled for a bundled table."""
+    """Show the widgets that edit the mapping of ``table``. They are disabled for a bundled table."""
     roles = tables.roles(db, table.id)
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
         refuse(error)
@@ -148,7 +154,7 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
-    """Store the mapping with ``changes``; the next run shows the reason of a refusal, or which columns moved."""
+    """Save the mapping with ``changes``. The next run of the page shows why it was refused, or which columns moved."""
     try:
         roles = tables.roles(db, table.id)
         changes, moves = with_swaps(roles, changes)
@@ -180,13 +186,19 @@ def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
-    """Return the changes that assign a column to a role and remove its formula."""
+    """Return the changes of the mapping that give ``role`` the column ``name``.
+
+    If ``name`` is a column, the changes also remove the formula of the role.
+    """
     left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
     return {role.value: name, "derived": left}
 
 
 def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
-    """Return the text below a selection: range of the column and reason of the guess, or what the role lacks."""
+    """Return the caption below the selection of a role: the range of its column and whether the column was guessed.
+
+    Without a column, the caption states how the role is computed, or that it is not mapped.
+    """
     if role.value in roles.derived:
         return f"Computed as {escape_markdown(roles.derived[role.value])}."
     if name is None:

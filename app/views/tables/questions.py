@@ -1,4 +1,7 @@
-"""Questions about mixed tables, with a button for each answer; an answer changes the mapping or the filter."""
+"""Questions about tables that mix different runs, such as two datasets, with one button per answer.
+
+An answer changes the mapping or the filter of the table.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from isoplan.engine.store.tables.runs import copies
 from isoplan.engine.store.tables.tables import TableInfo
 
 COPY = "copy of another run"
-ASK = "Fit one law to each, a law to one of them, or one law to all?"
+ASK = "Fit one law to each dataset, a law to one dataset only, or one law to all runs?"
 
 
 def ask(db: Database, table: TableInfo, runs: Runs) -> None:
-    """Show the open questions about ``runs``, and the answers that can be undone."""
+    """Show the open questions about ``runs``, and the given answers, each with a button that asks again."""
     for question in questions(runs):
         _box(db, table, runs, question)
     _copies(db, table, runs)
@@ -29,7 +32,7 @@ def ask(db: Database, table: TableInfo, runs: Runs) -> None:
 
 
 def ask_about(db: Database, fit: Fit) -> None:
-    """Show a box for each other column by which the residuals of ``fit`` differ."""
+    """Show a question for each column by which the residuals of ``fit`` differ, unless it is already answered."""
     if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
         return
     runs = runs_behind(db, fit)
@@ -58,7 +61,7 @@ def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None
 
 
 def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> None:
-    """Show the buttons for one law per value and for each value alone."""
+    """Show the buttons for one law per dataset, and for a law of one dataset only."""
     if st.button("One law each", type="primary", key=f"each_{key}"):
         _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
     for value in question.counts:
@@ -67,7 +70,7 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
 
 
 def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
-    """Show the button that excludes the runs of a split or a flag; a bundled table gets a filter instead."""
+    """Show the button that excludes test-split runs or flagged runs. For a bundled table, it sets a filter instead."""
     gone = plural(question.left_out, "run")
     if question.kind == "split":
         if st.button(
@@ -97,7 +100,7 @@ def _copies(db: Database, table: TableInfo, runs: Runs) -> None:
 
 
 def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
-    """Show the answers in the mapping, each with a button that asks again."""
+    """Show the answers that the mapping contains, each with a button that asks the question again."""
     each = [roles.group] if roles.each and roles.group else []
     for name in (*each, *roles.pooled):
         text = f"One law for each value of {name!r}." if name in each else f"All values of {name!r} are fitted as one."
@@ -109,7 +112,10 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
 
 
 def _grouped(roles: Roles, column: str) -> dict[str, object]:
-    """Return the changes of a mapping that give each value of ``column`` its own law; other roles lose the column."""
+    """Return the changes of the mapping that give each value of ``column`` its own law.
+
+    The column becomes the group and is removed from all other roles.
+    """
     free: dict[str, object] = {role.value: None for role in SINGLE_ROLES if roles.column(role) == column}
     free["hyper"] = tuple(name for name in roles.hyper if name != column)
     return free | {"group": column, "each": True, "pooled": tuple(n for n in roles.pooled if n != column)}

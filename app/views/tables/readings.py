@@ -1,4 +1,7 @@
-"""Confirmations before a table is read: text as numbers, units, rows that belong to one run, and roles by a formula."""
+"""How a table is read: text as numbers, units, rows that belong to one run, and roles computed by formulas.
+
+Isoplan proposes each conversion, and the user confirms it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ Save = Callable[..., None]
 COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
 POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
 MOST = 20
-"""Maximum number of proposals shown at once."""
+"""Maximum number of proposed conversions that are shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
 _SIZES = ("millions", "billions", "trillions", "log10", "ln")
 _FLOPS = ("pf-days", "petaflop", "exaflop", "zettaflop", "log10")
@@ -40,7 +43,7 @@ _LOSSES = ("perplexity", "bits")
 
 
 def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the questions about the reading of columns, with proposals; ``save`` stores changes of the mapping."""
+    """Show the open questions about how columns are read; ``save(**changes)`` stores changes of the mapping."""
     columns = with_guesses(columns)
     _conversions(table, roles, columns, save)
     if table.kind == "runs":
@@ -53,7 +56,7 @@ def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column],
 
 
 def converted(roles: Roles, column: Column, value: float) -> float:
-    """Return a number of ``column`` after the conversion for its role."""
+    """Return ``value`` of ``column`` in the unit of its role, for example parameters from millions."""
     how = roles.conversions.get(column.name)
     return read_conversion(how, column.name).one(value) if how else value
 
@@ -73,7 +76,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
 
 
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
-    """Show one button that confirms all units that columns need for a role."""
+    """Show one button that confirms all proposed units that a role needs; nothing for fewer than two."""
     waiting = {c: c.conversion.kind for c in proposed if c.kind == "number" and c.conversion and c.conversion.needed}
     waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
     if len(waiting) < 2 or table.read_only:
@@ -86,7 +89,7 @@ def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column],
 
 
 def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """Show the checkbox to read text as numbers, or the choice between two readings."""
+    """Show the checkbox that confirms text as numbers, or a choice if the text can be read in two ways."""
     key = f"convert_{table.id}_{column.name}"
     assert column.conversion is not None
     if column.conversion.ambiguous:
@@ -103,7 +106,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """Show the choice between a decimal mark and a thousands separator, without a default."""
+    """Show the choice whether commas (or points) are decimal marks or thousands separators; it has no default."""
     points = column.conversion is not None and "point" in column.conversion.either
     names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
@@ -127,7 +130,7 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
 
 
 def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """Show the choice of a unit for a number column, the proposed one first."""
+    """Show the selection of the unit of a numeric column; the proposed unit is the first option."""
     key = f"unit_{table.id}_{column.name}"
     proposal = column.conversion.kind if column.conversion else ""
     st.session_state[key] = roles.conversions.get(column.name)
@@ -172,13 +175,13 @@ def _units(column: Column, proposal: str) -> Sequence[str]:
 
 
 def _named(column: Column, how: str, proposal: str) -> str:
-    """Return an option as the page names it, such as ``In millions (proposed)``."""
+    """Return a unit as the text of an option, such as ``In millions (proposed)``."""
     about = read_conversion(how, column.name).about
     return about[:1].upper() + about[1:] + (" (proposed)" if how == proposal else "")
 
 
 def _example(column: Column, how: str) -> str:
-    """Return the range of a column before and after conversion as text."""
+    """Return the range of a column before and after the conversion ``how``, as text."""
     if column.minimum is None or column.maximum is None:
         return "no numbers"
     span = f"{number(column.minimum)} to {number(column.maximum)}"
@@ -189,7 +192,10 @@ def _example(column: Column, how: str) -> str:
 
 
 def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
-    """Return the changes that convert a column and give it its guessed role if that is free; or that undo both."""
+    """Return the changes of the mapping that convert a column and, if its guessed role is free, assign this role.
+
+    If ``how`` is None, the changes remove the conversion, and the column leaves its roles.
+    """
     kinds = {k: v for k, v in roles.conversions.items() if k != column.name}
     if how is not None:
         changes: dict[str, object] = {"conversions": kinds | {column.name: how}}
@@ -207,7 +213,7 @@ def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
 
 
 def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the choice of the row that counts for each run, if rows are points of training curves."""
+    """Show the choice of the row that stands for a run, if the rows of the table are points of training curves."""
     run = next((c for c in columns if c.name == roles.run), None)
     several = run is not None and run.distinct * 1.5 <= table.rows
     if run is None or (roles.rows == "all" and not (several and tables.history(db, table.id, roles).rows != "all")):
@@ -227,7 +233,7 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the formulas of the mapping, each with a button that removes it, and the proposed formulas."""
+    """Show the formulas that compute roles, each with a button that removes it, and the proposed formulas."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{role}** = {escape_markdown(formula)}", width="content")

@@ -1,4 +1,4 @@
-"""The rows of a table: pages, columns, exports, and the SQL condition that selects rows."""
+"""The rows of a table in pages, its columns, the downloads, and the SQL condition that selects rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_COLUMNS = 60
 
 
 def show(db: Database, table: TableInfo, columns: Sequence[Column], where: str) -> None:
-    """Show one page of rows, with withdrawn ones marked, and the downloads of all rows."""
+    """Show one page of rows and the downloads of all rows. A column marks withdrawn rows."""
     total = len(condition.matching_rows(db, table.id, where)) if where else table.rows
     if total == 0:
-        st.info("No row fits the condition.", icon=":material/filter_alt_off:")
+        st.info("No row meets the condition.", icon=":material/filter_alt_off:")
         return
     page = 1
     if total > PAGE:
@@ -56,7 +56,7 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
             lambda: export.runs(runs_of(db, table, where)[1]),
             f"{stem}-runs.csv",
             "text/csv",
-            "Columns by role, with derived columns, after conversions and filter, without withdrawn rows.",
+            "One column per role, with computed roles, after conversions and filter. Withdrawn rows are left out.",
         )
 
 
@@ -65,7 +65,7 @@ def _export(label: str, content: Callable[[], bytes], name: str, mime: str, abou
 
 
 def columns_table(columns: Sequence[Column]) -> None:
-    """Show every column with its kind, range, missing values, guessed role and the reason for the guess."""
+    """Show one row per column: kind, range, missing values, examples, guessed role, and the reason for the guess."""
     place = st.expander(f"All {plural(len(columns), 'column')}, with the reason for each guess", on_change="rerun")
     if not place.open:
         return
@@ -90,9 +90,12 @@ def columns_table(columns: Sequence[Column]) -> None:
 
 
 def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
-    """Return the condition on the rows of ``table``; empty for all rows, or if it is invalid."""
+    """Show the box for the SQL condition and return the condition.
+
+    Returns "", which selects all rows, if the condition is empty or invalid.
+    """
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    if st.session_state.get("where_box") != recall("where"):  # otherwise unsaved typing is lost
+    if st.session_state.get("where_box") != recall("where"):  # otherwise text that is not saved yet is lost
         st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
@@ -111,7 +114,7 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     try:
         condition.check(where, [c.name for c in columns])
     except PlannerError as error:
-        refuse(f"{error} All rows are shown until it is corrected.")
+        refuse(f"{error} All rows are shown until the condition is corrected.")
         return ""
     return where
 
@@ -133,7 +136,10 @@ def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
 
 
 def with_range(where: str, name: str, low: str, high: str) -> str:
-    """Return ``where`` combined with the range; an empty end is open. Raises PlannerError if an end is not a number."""
+    """Return the SQL condition ``where`` combined with a range of the column ``name``.
+
+    An empty ``low`` or ``high`` leaves this end open. Raises PlannerError if an end is not a number.
+    """
     column = '"' + name.replace('"', '""') + '"'
     ends = [f"{column} >= {as_typed(parse_number(low, 'lower end'))}"] if low.strip() else []
     ends += [f"{column} <= {as_typed(parse_number(high, 'upper end'))}"] if high.strip() else []
@@ -141,7 +147,7 @@ def with_range(where: str, name: str, low: str, high: str) -> str:
 
 
 def filter_note(table: TableInfo) -> str:
-    """Return the condition set for ``table``; show it in a line with a link to change it."""
+    """Return the filter of ``table`` as an SQL condition; show it with a link to the page where it can be changed."""
     where = recall("where")
     if where:
         remember("where", where)

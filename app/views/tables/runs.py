@@ -1,4 +1,4 @@
-"""Runs of a table as figures: points that can be excluded and restored, and the agreement of metrics on their order."""
+"""Runs of a table as figures: runs to exclude or restore, and the agreement of metrics on the order of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SHOWN = 200
 
 
 def show(db: Database, table: TableInfo, where: str) -> None:
-    """Show the runs after mapping and filter in the overview figure, notes on them, and the withdrawn ones."""
+    """Show the runs after mapping and filter: overview figure, notes, and the list of withdrawn runs."""
     snapshot, runs = runs_of(db, table, where)
     st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} after mapping and filter.")
     for note in runs.notes:
@@ -73,13 +73,13 @@ def _withdrawn(db: Database, table: TableInfo) -> None:
 
 PARTS: tuple[By, ...] = ("all", "budget", "group")
 MOST = 8
-"""Maximum number of notes."""
+"""Maximum number of notes, and of warnings about sign changes, that are shown."""
 
 
 def show_agreement(db: Database, table: TableInfo, where: str) -> None:
-    """Show the heat maps, the pairs whose sign changes, and the notes.
+    """Show the rank correlations of the metrics, the pairs whose correlation changes sign, and notes.
 
-    Raises PlannerError for fewer than two metrics.
+    Raises PlannerError if the table has fewer than two metrics.
     """
     _, runs = runs_of(db, table, where)
     by = st.segmented_control(
@@ -95,7 +95,7 @@ def show_agreement(db: Database, table: TableInfo, where: str) -> None:
     marked = flips(correlations)
     st.caption(
         "Spearman's rank correlation of each pair. 1 means the same order of runs. "
-        + ("A frame marks pairs whose sign changes." if marked else "")
+        + ("A frame marks pairs whose correlation changes sign." if marked else "")
     )
     draw(lambda theme: draw_agreement(correlations, theme), key="agreement")
     for flip in marked[:MOST]:

@@ -1,4 +1,4 @@
-"""Upload of a run table and of its training curves: a file, a paste, or the template to fill in."""
+"""Upload of a run table and of its training curves: a file, pasted cells, or the filled template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xls
 
 
 def add_table(db: Database, key: str) -> None:
-    """Show upload, paste and template side by side; open the imported table."""
+    """Show three tabs: a file to upload, cells to paste, and a template to download. An imported table is opened."""
     st.session_state.setdefault("uploads", 0)
     file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
     with file:
@@ -47,7 +47,7 @@ def add_table(db: Database, key: str) -> None:
 
 
 def add_curves(db: Database, table: tables.TableInfo) -> None:
-    """Upload the training curves of the runs of ``table``."""
+    """Show the file box for training curves of the runs of ``table``."""
     st.session_state.setdefault("uploads", 0)
 
     def take(sent: bytes, name: str, part: str | None = None) -> None:
@@ -59,7 +59,10 @@ def add_curves(db: Database, table: tables.TableInfo) -> None:
 
 
 def file_box(key: str, label: str, take: Callable[..., None]) -> None:
-    """Show a box for a file; ``take(bytes, name, part)`` is called once, with the chosen part of the file."""
+    """Show a file box; call ``take(bytes, name)`` once for an uploaded file.
+
+    If the file contains several tables, the user chooses one, and ``take(bytes, name, part)`` is called.
+    """
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
         f"{label} (at most {limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells)",
@@ -81,7 +84,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
             if len(parts) < 2:
                 take(sent.getvalue(), sent.name)
     except PlannerError as error:
-        # Repeated on every run while the file is in the box, without reading it again.
+        # The reason is shown in every run of the page while the file is in the box, but the file is read only once.
         refused[sent.file_id] = str(error)
         refuse(str(error))
     if len(parts) > 1:
@@ -116,11 +119,11 @@ def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
 
 
 MOST = 200
-"""Maximum number of excluded curves that are listed."""
+"""Maximum number of excluded curves in the list."""
 
 
 def show_curves(db: Database, table: TableInfo, where: str) -> None:
-    """Show the curve tables of ``table``, the box for a new one, and the curves of the chosen one."""
+    """Show the file box for curves, the selection of a curve table of ``table``, its column roles, and its curves."""
     uploaded = {t.id: t for t in tables.curves_of(db, table.id)}
     with st.expander("Add training curves", expanded=not uploaded, icon=":material/upload_file:"):
         add_curves(db, table)
@@ -150,7 +153,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
 
 
 def _about(found: Curves, table: TableInfo) -> None:
-    """Show the number of curves, the notes on them, their figure, and the excluded ones."""
+    """Show the number of curves, notes, the figure, and the excluded curves with the reasons."""
     bad = found.marks != ""
     st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
     for note in found.notes:

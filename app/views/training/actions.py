@@ -1,4 +1,4 @@
-"""Actions on cells: on the selected ones, and on all of a sweep."""
+"""Actions on cells, such as cancel or delete, for selected cells or for a whole sweep."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from isoplan.trainers.backend.store.files import writing
 
 Type = Literal["secondary", "tertiary"]
 PRIORITY = 1000
-"""Maximum absolute value of a priority."""
+"""Maximum absolute value of a priority that a user can enter."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """A button: the states of cells that it applies to, its action, and the message afterwards."""
+    """A button for cells.
+
+    It applies to cells in ``states``, calls ``do(queue, names)``, and then shows the message ``said``.
+    """
 
     label: str
     icon: str
@@ -45,7 +48,10 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 
 
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
-    """Show the buttons for the cells ``names``; those that apply to none of them are disabled."""
+    """Show the buttons for the selected cells ``names``.
+
+    A button is disabled if it does not apply to the state of any selected cell.
+    """
     with st.container(horizontal=True, vertical_alignment="center"):
         for action in ACTIONS:
             apt = names_in(look, names, action.states)
@@ -59,7 +65,7 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
 
 
 def of_sweep(queue: Queue, look: Look, group: Group) -> None:
-    """Show the menu of a whole sweep."""
+    """Show the menu of the sweep of ``group``; nothing for cells without a sweep."""
     asked, key, root = group.sweep, group.key, queue.root
     if asked is None:
         return
@@ -87,7 +93,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
 
 
 def _cap(queue: Queue, asked: Sweep) -> None:
-    """Show the compute cap of the sweep, with a field to change it."""
+    """Show the cost or time at which the sweep stops, in a field that changes it."""
     cap = asked.order.cap
     with st.popover("Cap", icon=":material/payments:", key=f"cap_{asked.key}", type="tertiary", width="stretch"):
         typed = st.text_input(
@@ -139,7 +145,10 @@ def _delete(
     after: Callable[[], object] = lambda: None,
     kind: Type = "secondary",
 ) -> None:
-    """Show the button that deletes cells, with the freed disk space, which is only measured on request."""
+    """Show the button that deletes the cells ``names``.
+
+    The disk space that it frees is measured only when the menu is open, because this takes time.
+    """
     place = st.popover(
         "Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun", type=kind,
         width=_width(kind),
@@ -159,7 +168,7 @@ def _delete(
 
 
 def _again(said: str) -> None:
-    """Show what was done and rerun the page."""
+    """Show the message ``said`` and rerun the page with the changed state of the cells."""
     changed()
     st.toast(escape_markdown(said))
     st.rerun()

@@ -1,4 +1,4 @@
-"""Form of a new grid: its fields, the resulting cells with their cost and cap, and the button that launches them."""
+"""Form of a new grid: its fields, the cells that result, their cost, the cost cap, and the launch button."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from isoplan.trainers.grid import (
 )
 
 LONGEST = 2000
-"""Maximum number of characters of a field; longer lists of values belong in a file."""
+"""Maximum number of characters in a field. A longer list of values needs a file, GRID.toml."""
 EXAMPLE = "example"
-"""Preset for first-time users."""
+"""Name of the preset for first-time users. A grid made from it has no name."""
 
 
 @st.fragment
 def show(queue: Queue) -> None:
-    """Show the form and the resulting cells."""
+    """Show the form of a grid and the cells that result from it."""
     with sentences():
         choices = families(queue.root)
         top = st.container(horizontal=True)
@@ -76,14 +76,17 @@ def show(queue: Queue) -> None:
 
 
 def enter_family(family: Family[Any]) -> None:
-    """State that the fields of the form and the name of the grid belong to this family of cells."""
+    """State that the values in the form belong to ``family``, so that another family starts with its own values."""
     typed = [str(key) for key in st.session_state if str(key).startswith("cell_")]
     own = [f"cell_{field}" for field in (*own_fields(family), *Cell.model_fields)]
     belong("family", family.name, dict.fromkeys([*typed, *own, "grid_name"], ""))
 
 
 def _fields(family: Family[Any]) -> dict[str, str] | None:
-    """Return the texts of the fields; None if one of them is invalid and shows an error."""
+    """Show the fields of the form and return their texts by field name.
+
+    Returns None if a text is invalid. An error is then shown below its field.
+    """
     grid = st.grid(4, min_column_width=210)
     texts, sound = {}, True
     for field in (*own_fields(family), *Cell.model_fields):
@@ -106,7 +109,7 @@ def _default(about: FieldInfo) -> str:
 
 
 def _help(about: FieldInfo) -> str:
-    """Return the meaning of the field and its possible values."""
+    """Return the help text of a field: its meaning and its possible values."""
     bounds = {name: getattr(part, name) for part in about.metadata for name in ("ge", "gt", "le", "lt")
               if getattr(part, name, None) is not None}  # fmt: skip
     words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
@@ -121,7 +124,10 @@ def _help(about: FieldInfo) -> str:
 
 
 def _files(root: Path, family: Family[Any]) -> None:
-    """Show the presets of the ``family`` as buttons, an upload for a grid file, and the input files of its cells."""
+    """Show a button per preset of ``family`` and the upload of a GRID.toml.
+
+    If the cells of the family read input files, a selection of these files is shown as well.
+    """
     for name, preset in family.presets.items():
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
         texts = {"grid_name": "" if name == EXAMPLE else title, **preset.fields}
@@ -140,7 +146,10 @@ def _files(root: Path, family: Family[Any]) -> None:
 
 
 def _fill(family: Family[Any], texts: dict[str, str]) -> None:
-    """Fill the form with a grid of a family: ``grid_name`` and the fields; all other fields get their defaults."""
+    """Fill the form with the texts of a grid of ``family``; ``texts`` contains "grid_name" and the fields.
+
+    All other fields are emptied, so that they have their defaults.
+    """
     enter_family(family)
     for key in [key for key in st.session_state if str(key).startswith("cell_")]:
         st.session_state[key] = ""
@@ -151,7 +160,7 @@ def _fill(family: Family[Any], texts: dict[str, str]) -> None:
 
 
 def _read(root: Path, sent: Any) -> None:
-    """Read the uploaded file into the form."""
+    """Fill the form with the grid in the uploaded file ``sent``. Raises PlannerError if the grid is not valid."""
     try:
         text = str(sent.getvalue().decode("utf-8"))
     except UnicodeDecodeError:
@@ -167,7 +176,7 @@ def _read(root: Path, sent: Any) -> None:
 
 
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
-    """Show the resulting cells and their cost, and the buttons that save or launch the grid."""
+    """Show the cells of ``grid`` and their cost, the button that launches them, and a download of the grid."""
     text = write_grid(grid)
     shown = preview(text, family.version, str(queue.root), grid, family)
     about = special.special_of(family).about
@@ -186,7 +195,7 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
 
 
 def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
-    """Queue the cells and show them below."""
+    """Queue the cells of ``grid`` and rerun the page, which then shows them below the form."""
     before = standing.look(queue).records
     with writing(queue.root):
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
@@ -204,9 +213,10 @@ SIZES = ("N", "D", "U", "C")
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """A preview: the ``cells`` in order, ``shape`` (number of values per axis), and a table with one row per cell.
+    """Summary of a grid that is not launched yet.
 
-    ``flops`` is the total; None if the family does not determine it.
+    It contains the cells in order, the number of values of each varied field (``shape``), the compute of all cells in
+    FLOPs, which is None if the family does not determine it, and a table with one row per cell.
     """
 
     cells: tuple[Cell, ...]
@@ -225,7 +235,7 @@ class Preview:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any]) -> Preview:
-    """Return the preview of a grid, whose TOML text is ``text``. Raises PlannerError if the grid is invalid."""
+    """Return the preview of the grid with the TOML text ``text``. Raises PlannerError if the grid is invalid."""
     made = tuple(cells(_grid, _family))
     sizes = [_family.sizes(cell) for cell in made]
     varied = {field: len(values) for field, values in axes(_grid, _family).items() if len(values) > 1}
@@ -236,7 +246,10 @@ def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any
 
 
 def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
-    """Return N, D, U and C of the cells, as far as the family determines them."""
+    """Return the columns N, D, U and C of the table of cells.
+
+    A column is left out if the family determines none of its values. U is left out if it equals D.
+    """
     columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
     if columns["U"] == columns["D"]:
         del columns["U"]
@@ -244,7 +257,7 @@ def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
 
 
 def show_preview(found: Preview, family: Family[Any], about: str) -> None:
-    """Show the summary, the text ``about`` the cells, and the table, which has a fixed height."""
+    """Show the number of cells and their compute, the text ``about``, and the table of cells."""
     st.markdown(f"**{found.text}**")
     if about:
         st.caption(about)
@@ -262,11 +275,11 @@ def show_preview(found: Preview, family: Family[Any], about: str) -> None:
 
 
 MOST = 20
-"""Maximum time of an estimate in seconds."""
+"""Maximum time in seconds for the short runs from which the time and cost of a grid are estimated."""
 
 
 def ask_cap() -> Cap:
-    """Return the price of a device hour and the cap of the sweep. Raises PlannerError if one is invalid."""
+    """Show the fields of the price and of the cost cap; return both. Raises PlannerError for an invalid text."""
     grid = st.grid(2, min_column_width=210)
     price = grid.text_input(
         "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
@@ -274,17 +287,20 @@ def ask_cap() -> Cap:
     )  # fmt: skip
     spend = grid.text_input(
         "Maximum cost or time", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
-        help="At this cost or time, the cells of the sweep wait until you increase it.",
+        help="The sweep waits when it reaches this cost or time, until you increase the maximum.",
     )  # fmt: skip
     return read_cap(spend or "", price or "", ON_PAGES)
 
 
 def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) -> None:
-    """Show the resources that the grid ``key`` needs once requested, else the button that measures them."""
+    """Show the estimated time and cost of the grid, or the button that starts the estimate.
+
+    ``key``, the TOML text of the grid, identifies the grid for which the user requested an estimate.
+    """
     requested = st.session_state.setdefault("estimates", set())
     place = st.empty()
     if key not in requested:
-        help_text = f"Runs short cells of this grid on this machine, at most {MOST} s."
+        help_text = f"Runs short versions of these cells on this machine, for at most {MOST} s in total."
         if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=help_text):
             return
         place.empty()
@@ -299,7 +315,11 @@ def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found:
 
 
 def costs_text(found: Estimate, cap: Cap) -> str:
-    """Return ``About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell 8 s.``"""
+    """Return the estimate as text, such as ``About 34 s on this machine, 0.014 device hours (0.028 EUR).``
+
+    The text also contains the disk space, the time of the longest cell, the number of finished cells, which need no
+    time, and whether the cap is exceeded. It is "" if no cell is left.
+    """
     left = found.cells - found.done
     done = f"{found.done:,} of {found.cells:,} cells are already finished. " if found.done and left else ""
     if not left or found.seconds is None or found.hours is None:
@@ -309,7 +329,7 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
     longest = f"; the longest cell takes {duration(found.longest)}" if found.longest and left > 1 else ""
     over = cap.hours is not None and found.hours > cap.hours
-    more = f" This exceeds the maximum of {cap.text}: the sweep waits when it is reached." if over else ""
+    more = f" This exceeds the maximum of {cap.text}: the sweep will wait when it reaches the maximum." if over else ""
     return (
         f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
         f"{more}"

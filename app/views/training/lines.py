@@ -1,4 +1,4 @@
-"""Curves of cells for the figure, read from their folders; those of finished cells are read once."""
+"""Training curves of cells for the live figure, read from their folders. Curves of finished cells are cached."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from isoplan.trainers.cell import Cell, Family, Sizes
 from isoplan.trainers.families import read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
-"""Axes of the curves, by name on the page and in the link."""
+"""Role on the x axis of the curves, by the name of the axis on the page and in the link."""
 LOOKED_AT = 500
-"""Number of cells whose sizes determine the ends of the axes."""
+"""Number of cells, evenly sampled, whose N, D and C determine the ranges of the x axis and of the colours."""
 Pairs = list[tuple[float, float]]
 
 
 def sizes_of(family: Family[Any], record: Record) -> Sizes:
-    """Return N, D, U and C of a cell; empty if its program has changed so that they are unknown."""
+    """Return N, D, U and C of a cell; all are None if the current program cannot read the cell any more."""
     return _sizes(family, tuple(record.cell.items()))
 
 
@@ -37,18 +37,21 @@ def _sizes(family: Family[Any], fields: tuple[tuple[str, Any], ...]) -> Sizes:
 
 
 def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
-    """Return the fields in which the cells differ, those of the family first."""
+    """Return the names of the fields in which the cells differ, in the order of the form."""
     known = [*own_fields(family), *Cell.model_fields]
     return sorted(differing_fields(records), key=lambda field: known.index(field) if field in known else 0)
 
 
 def own_fields(family: Family[Any]) -> list[str]:
-    """Return the fields of the family's cells that are not common to all cells."""
+    """Return the names of the fields that only this family has; the other fields are common to all families."""
     return [field for field in family.cell.model_fields if field not in Cell.model_fields]
 
 
 def label(record: Record, fields: Sequence[str]) -> str:
-    """Return ``width 8, samples 65,536``, or the cell's name if all cells are alike."""
+    """Return the values of ``fields`` as text, such as ``width 8, samples 65,536``.
+
+    Without values, the text is the start of the cell's name.
+    """
     shown = [f"{field} {_said(record.cell[field])}" for field in fields if field in record.cell]
     return ", ".join(shown) or record.name[:8]
 
@@ -60,7 +63,10 @@ def _said(value: Any) -> str:
 
 
 def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str) -> list[Curve]:
-    """Return the curves of at most ``MOST`` started cells, running ones first; the sample of the others is fixed."""
+    """Return the curves of at most ``MOST`` started cells over ``x``.
+
+    Cells that have not ended come first. Of the ended cells, the same ones are chosen in every run of the page.
+    """
     begun = [record for record in records if record.number]
     chosen = sorted(begun, key=lambda record: (record.state in ENDED, record.name))[:MOST]
     fields = varied(family, records)
@@ -69,9 +75,9 @@ def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str)
 
 
 def spans(family: Family[Any], records: Sequence[Record], x: str) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the final ``x`` of the largest cell, and the compute of the smallest and the largest; None if unknown.
+    """Return the final ``x`` of the largest cell, and the compute of the smallest and the largest cell in FLOPs.
 
-    Of thousands of cells only a sample is used: the cells of a grid are evenly distributed.
+    A value is None if it is not known. Of many cells, every k-th one is used, because sizes vary evenly over a grid.
     """
     some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
     sizes = [sizes_of(family, record) for record in some]
@@ -103,7 +109,7 @@ def _kept(folder: Path, number: int, created: str, rate: float | None) -> tuple[
 
 
 def last_said(folder: Path, record: Record) -> Point | None:
-    """Return the last logged point of a cell; for an ended cell it is read once."""
+    """Return the last logged point of a cell, or None. The last point of an ended cell is cached."""
     if not record.number:
         return None
     return last(folder, record.number) if record.result is None else _last(folder, record.number, record.created)
@@ -119,7 +125,10 @@ def _pairs(points: Sequence[Point], x: str, y: str, size: Sizes) -> Pairs:
 
 
 def _at(point: Point, x: str, size: Sizes) -> float | None:
-    """Return the position of a point along ``x``, from its own values or from its fraction of all steps."""
+    """Return the position of ``point`` along ``x``; None if it is not known.
+
+    It is the number of steps or samples in the log, or the final ``x`` of the cell times the completed fraction.
+    """
     if x == "step":
         return float(point.step)
     seen = point.values.get("samples")
@@ -134,12 +143,12 @@ def _at(point: Point, x: str, size: Sizes) -> float | None:
 
 
 def _whole(size: Sizes, x: str) -> float | None:
-    """Return the final ``x`` of a cell, as far as its sizes determine it: samples seen for D, or C."""
+    """Return ``x`` at the end of a cell: samples seen for D, FLOPs for C; None if its sizes do not determine it."""
     return size.passed if x == "D" else getattr(size, x, None)
 
 
 def _ended(points: Pairs, result: Mapping[str, Any], x: str, loss: str, size: Sizes) -> Pairs:
-    """Return the curve with the final result of a finished cell as its end."""
+    """Return the points of a finished cell with its final result (evaluated loss) as the last point."""
     end = result.get("steps") if x == "step" else _whole(size, x)
     value = dict(result.get("metrics") or {}).get(loss)
     if end is None or value is None:

@@ -1,4 +1,4 @@
-"""Running cells: one line on the runner, a bar per sweep, and the live curves."""
+"""Progress of the cells: one line about the runner, one progress bar per sweep, and the live curves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from isoplan.trainers.backend.queue.progress import Progress, describe_simulatio
 from isoplan.trainers.cell import Family
 
 MOST_BARS = 5
-"""Maximum number of sweeps with a bar: active ones, then the newest of the others."""
+"""Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
 
 def show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
-    """Show the overview, every second while something is ``working``; ``may`` allows changes."""
+    """Show the overview. While a cell is ``working``, it is redrawn every second. ``may`` allows actions on cells."""
     st.fragment(_show, run_every="1s" if working else None)(queue, group, family, against, working, may)
 
 
@@ -45,14 +45,14 @@ def _show(queue: Queue, group: Group, family: Family[Any], against: str, working
 
 
 def _shown(look: Look) -> list[Group]:
-    """Return the groups with a bar, newest first."""
+    """Return the sweeps that have a progress bar, newest first."""
     found = list(look.groups.values())
     first = sorted(found, key=lambda group: not look.works(group))[:MOST_BARS]
     return [group for group in found if group in first]
 
 
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
-    """Show the progress of a group, and the menu of a sweep."""
+    """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason."""
     found = look.progress(group)
     left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
     left.progress(min(found.share, 1.0), f"**{escape_markdown(group.title)}** {progress_text(found, group)}")
@@ -64,7 +64,7 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
 
 
 def progress_text(found: Progress, group: Group) -> str:
-    """Return ``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
+    """Return the progress as text, such as ``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
     said = [describe_states(found.states)]
     if found.simulated:
         said.append(describe_simulation(*found.simulated, group.family))
@@ -79,7 +79,7 @@ def progress_text(found: Progress, group: Group) -> str:
 
 
 def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against: str) -> None:
-    """Show the figure of one group; if none of its cells runs, it is drawn once."""
+    """Show the curves of one group over the chosen axis. If no cell of the group runs, the figure is cached."""
     cells, x = look.cells(group), AXES[against]
 
     def redraw(theme: Theme) -> Drawing:
@@ -97,7 +97,7 @@ def _settled(root: str, group: str, x: str, state: int, _redraw: Callable[[Theme
 
 
 def _notice(look: Look) -> None:
-    """Show a notice for each sweep that has ended since the last check of this session."""
+    """Show a notice for each sweep that has ended since the previous call in this session."""
     working = {group.key for group in look.groups.values() if look.works(group)}
     for key in st.session_state.get("sweeps_working", set()) - working:
         if key in look.groups:

@@ -1,4 +1,4 @@
-"""Parts of the Train page for one family: files, description of a grid, and results."""
+"""Parts of the Train page that only one family of cells has: input files, a description of a grid, and results."""
 
 from __future__ import annotations
 
@@ -31,41 +31,44 @@ from isoplan.trainers.cell import Family
 
 CALIBRATION = ("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1")
 WITHIN = 68.3
-"""Percentage of points within one sigma if sigma is correct."""
+"""Percentage of points for which the prediction is within one sigma, if sigma is correct (unit Gaussian)."""
 
 
 def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
-    """Return the finished ``records`` with a learned uncertainty and stored pulls, the largest D first."""
+    """Return the cells of ``records`` that learned an uncertainty and have a pull histogram, the largest D first."""
     with_both = [one for one in records if calibration(one) is not None and pulls(queue, one) is not None]
     return sorted(with_both, key=lambda one: -_metrics(one).get("D", 0.0))
 
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
-    """Return the histogram of a finished cell; None if it is missing or cannot be drawn."""
+    """Return the pull histogram of a finished cell; None if its file is missing or cannot be drawn."""
     target = RAW if record.cell.get("target") == RAW else LOG
     return _read(queue.folder(record.name) / FILE, record.created, record.number, target)
 
 
 @lru_cache(maxsize=1000)
 def _read(path: Path, created: str, number: int, target: str) -> Pulls | None:
-    """Return the histogram of an attempt of a cell that learned ``target``; it is read once."""
+    """Return the pull histogram in the file ``path``; None if it cannot be read.
+
+    ``created`` and ``number`` (of the attempt) are keys of the cache. ``target`` is the quantity that the cell learned.
+    """
     read = read_pulls(path)
     return Pulls(*read, target=target) if read else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:
-    """Return the calibration results of a finished cell; None if it learned no uncertainty."""
+    """Return the calibration metrics of a finished cell by name; None if the cell learned no uncertainty."""
     metrics = _metrics(record)
     return {name: metrics[name] for name in CALIBRATION} if all(name in metrics for name in CALIBRATION) else None
 
 
 def calibration_text(found: Mapping[str, float]) -> str:
-    """Return mean and width of the pulls and of their bulk, and the fraction within one sigma, as text."""
+    """Return one sentence: mean and width of the pulls, of their central part, and the fraction within one sigma."""
     mean, width, middle, half = (_signed(found[name]) for name in CALIBRATION[:4])
     return (
-        f"Pulls have mean {mean} and width {width}, their bulk {middle} and {half} (median, half of the central "
-        f"{WITHIN:g} %). {100 * found['within_1']:.1f} % of the test points lie within 1 sigma, of a unit Gaussian "
-        f"{WITHIN:g} %."
+        f"Pulls have mean {mean} and width {width}. Their median is {middle}, and half the width of their central "
+        f"{WITHIN:g} % is {half}. {100 * found['within_1']:.1f} % of the test points lie within 1 sigma ({WITHIN:g} % "
+        "for a unit Gaussian)."
     )
 
 
@@ -74,7 +77,7 @@ def _signed(value: float) -> str:
 
 
 def dimensions(family: Family[Any], records: Sequence[Record]) -> list[Measured]:
-    """Return the intrinsic dimensions of the finished ``records`` that have them."""
+    """Return the measured intrinsic dimensions of the finished cells ``records``, without the cells that have none."""
     fields = [field for field in varied(family, records) if field not in ("data", "process", "sqrt_s")]
     return [measured for one in records if (measured := _measured(one, label(one, fields))) is not None]
 
@@ -92,13 +95,13 @@ def _estimate(found: Mapping[str, float], name: str) -> Estimate | None:
 
 
 def source(record: Record) -> Source:
-    """Return the source of the events of a cell."""
+    """Return the source of the training events of a cell: file or simulation, process, and energy."""
     cell = record.cell
     return Source(str(cell.get("data", SIMULATED)), str(cell.get("process", "")), float(cell.get("sqrt_s") or 0.0))
 
 
 def title(found: Source) -> str:
-    """Return ``Zgg``, ``Zgg at 1,000 GeV``, ``toy Zgg``, or the name of a file."""
+    """Return the name of a source: ``Zgg``, ``Zgg at 1,000 GeV``, ``toy Zgg``, or the name of a file."""
     if not found.made:
         return found.data
     kind = found.process if found.data == SIMULATED else f"{found.data} {found.process}"
@@ -106,21 +109,22 @@ def title(found: Source) -> str:
 
 
 def _metrics(record: Record) -> dict[str, float]:
-    """Return the finite metrics of a cell."""
+    """Return the metrics of a finished cell that are finite numbers, by name."""
     raw = dict((record.result or {}).get("metrics") or {})
     return {name: float(x) for name, x in raw.items() if isinstance(x, int | float) and math.isfinite(x)}
 
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
-"""Texts by whether sqrt(s) varies."""
+"""Text about the collision energy sqrt(s), by whether it varies within the events."""
 FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
-"""Settings of the fit of K + (X_c / D)^alpha as in the paper."""
+"""Settings with which the page Fit opens for amplitude cells: the fit of K + (X_c / D)^alpha as in the paper."""
 
 
 def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
-    """Return ``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.``
+    """Return the dimension of the phase space per source of events.
 
-    Raises PlannerError if ``facts_of`` does.
+    An example is ``Zgg, ttH: d = 5, √s varies; Zg at 1,000 GeV: d = 1, √s is fixed.`` Raises PlannerError if
+    ``facts_of`` cannot read a source.
     """
     unread: dict[str, list[str]] = {}
     for source in dict.fromkeys(cell.source for cell in cells):
@@ -131,7 +135,7 @@ def show_dimension(root: Path, cells: Sequence[AmplitudeCell]) -> str:
 
 
 def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """Show a link to the laws, and the intrinsic dimensions and pulls of finished cells, side by side if both exist."""
+    """Show results of amplitude cells: a link to their laws, their intrinsic dimensions, and their pulls."""
     if done:
         st.page_link(
             "views/precision.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
@@ -149,7 +153,7 @@ def show_results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> N
 
 
 def _dimensions(found: Sequence[Measured]) -> None:
-    """Show the dimensions against D, or N if only N varies; if both vary, the user can choose."""
+    """Show the dimensions against D, or against N if only N varies. If both vary, the user chooses the axis."""
     st.subheader("Intrinsic dimension", anchor=False)
     varying = [name for name in ("D", "N") if _varies(found, name)] or ["D"]
     x = varying[0]
@@ -162,18 +166,21 @@ def _dimensions(found: Sequence[Measured]) -> None:
         )
     draw(lambda theme: intrinsic.draw_dimensions(found, x, theme), "intrinsic_picture")
     st.caption(
-        "Two-NN of the last hidden layer on test points, with its spread over five subsets. Open symbols: inputs of "
-        "the network. Dashed: dimension *d* of the phase space."
+        "Filled symbols: Two-NN dimension of the last hidden layer on test points, with its spread over five subsets. "
+        "Open symbols: the same for the inputs of the network. Dashed lines: dimension *d* of the phase space."
     )
 
 
 def _varies(found: Sequence[Measured], name: str) -> bool:
-    """Return whether cells with the same events differ in it; with other inputs the same width has another N."""
+    """Return whether ``name`` (N or D) varies between cells with the same events.
+
+    Cells with other events are not compared, because N also depends on the number of inputs.
+    """
     return len({(one.events, getattr(one, name)) for one in found}) > len({one.events for one in found})
 
 
 def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
-    """Show the pulls of one of the cells."""
+    """Show the pull histogram of one cell, which the user selects."""
     st.subheader("Pulls", anchor=False)
     fields = varied(family, found)
     named = {record.name: label(record, fields) for record in found}
@@ -189,13 +196,13 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
 
 
 FIELD = "cell_data"
-"""Form field that contains their names."""
+"""Session key of the field Data, which contains the names of the event files."""
 LIMIT = MOST_BYTES // 1024**2
-"""Maximum size of an uploaded file in MB."""
+"""Maximum size of an uploaded event file in MB."""
 
 
 def show_event_files(root: Path) -> None:
-    """Show the possible values of the field, and a box for another file."""
+    """Show the available event files as options for the field Data, and a box that uploads another file."""
     with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
         offered = [SIMULATED, *list_files(root)]
         st.session_state["events_chosen"] = [name for name in typed_file() if name in offered]
@@ -213,30 +220,33 @@ def show_event_files(root: Path) -> None:
 
 
 def typed_file() -> list[str]:
-    """Return the names in the field; empty at its default, so that a click replaces it."""
+    """Return the file names in the field Data; empty if the field is empty and the default applies."""
     names = str(st.session_state.get(FIELD) or "").split(",")
     return [name.strip() for name in names if name.strip()]
 
 
 def _choose(offered: list[str]) -> None:
-    """Put the selected names into the field, and keep typed names that are not in ``offered``."""
+    """Write the selected names to the field Data. Typed names that are not in ``offered`` stay."""
     others = [name for name in typed_file() if name not in offered]
     st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
 
 
 def _bring(root: Path, sent: Any) -> None:
-    """Import the uploaded file, and select it for training."""
+    """Import the uploaded file into the workspace and write its name to the field Data."""
     import_file(root, sent.name, sent.getvalue())
     st.session_state[FIELD] = sent.name
 
 
 METRIC = "recall@10"
 CANDIDATES = {1: "batch-local", 2: "whole catalogue"}
-"""Candidates among which cells of a stage are evaluated."""
+"""Items among which a cell ranks the next item when it is evaluated, by stage."""
 
 
 def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
-    """Show the results of popularity and last-item counts by log and stage, and how many cells are no better."""
+    """Show one line per log and stage: the metric of two baselines without training, and how many cells are no better.
+
+    The baselines are the most popular items, and the items that follow the last items of a user most often.
+    """
     by_log: dict[tuple[str, int], list[Mapping[str, float]]] = {}
     for record in done:
         metrics = (record.result or {}).get("metrics", {})
@@ -248,26 +258,29 @@ def show_baselines(queue: Queue, family: Family[Any], done: Sequence[Record]) ->
 
 
 def _sentence(cells: Sequence[Mapping[str, float]]) -> str:
-    """Return ``popularity reaches recall@10 0.326, counts after the last items 0.398; 1 of 3 cells is no better.``"""
+    """Return one sentence: the metric of both baselines, and how many of ``cells`` are no better than the baselines."""
     first = cells[0]
     counts, after = (f"{first[f'{name}_{METRIC}']:.3g}" for name in ("popularity", "last_items"))
     worse = sum(bool(metrics.get("untrained")) for metrics in cells)
     verb = "is" if worse == 1 else "are"
     lost = f"{worse} of {len(cells)} cells {verb} no better" if worse else f"all {len(cells)} cells are better"
-    return f"popularity reaches {METRIC} {counts}, counts after the last items {after}; {lost} than counts."
+    return (
+        f"{METRIC} is {counts} if items are ranked by popularity, and {after} by how often they followed the last "
+        f"items; {lost} than these baselines."
+    )
 
 
 OFTEN = "10s"
-"""Interval between two checks of finished cells while something runs."""
+"""Time between two updates of the results while a cell runs."""
 
 
 @dataclass(frozen=True)
 class Special:
-    """Functions and settings of a family for the Train page; None or empty if the family needs none.
+    """Parts of the Train page that a family defines itself; a part is None if the family does not need it.
 
-    ``files(root)`` draws the selection of input files beside the presets of the form. ``about(root, cells)`` returns
-    the common properties of the cells of a grid, in Markdown. ``results(queue, family, records)`` draws the special
-    results of the finished cells of a sweep, if any. ``fit`` contains the initial settings of the Fit page.
+    ``files(root)`` draws the selection of input files in the line of the presets. ``about(root, cells)`` returns what
+    the cells of a grid have in common, as Markdown. ``results(queue, family, records)`` draws the results of finished
+    cells. ``fit`` contains the settings with which the Fit page opens.
     """
 
     files: Callable[[Path], None] | None = None
@@ -280,16 +293,19 @@ SPECIAL: Mapping[str, Special] = {
     "amplitudes": Special(show_event_files, show_dimension, show_results, FIT),
     "behavior": Special(results=show_baselines),
 }
-"""Functions and settings by the name of the family."""
+"""Special parts by the name of the family. Other families have none."""
 
 
 def special_of(family: Family[Any]) -> Special:
-    """Return the functions and settings of the ``family``."""
+    """Return the special parts of ``family``; without entry in ``SPECIAL``, they are empty."""
     return SPECIAL.get(family.name, Special())
 
 
 def results(queue: Queue, group: Group, family: Family[Any], working: bool) -> None:
-    """Show the results of the finished cells of a sweep, updated while something is ``working``."""
+    """Show the results that only this family has, for the finished cells of ``group``.
+
+    While a cell is ``working``, they are updated every ``OFTEN``.
+    """
     if (show := special_of(family).results) is not None:
         st.fragment(_results, run_every=OFTEN if working else None)(queue, group, family, show)
 

@@ -1,4 +1,4 @@
-"""State of the cells of the workspace: the sweeps, and whether a runner is at work."""
+"""State of all cells of the workspace, their groups (sweeps), and the state of the runner."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from isoplan.trainers.backend.store.record import CELLS, Record
 
 WORKING = ("queued", "waiting", "running", "stopping")
 FRESH = 0.5
-"""Seconds for which a result of ``look`` is reused."""
+"""Time in seconds for which a result of ``look`` is reused instead of reading the cells again."""
 SILENT = 15.0
-"""Seconds without a heartbeat after which a runner counts as stuck."""
+"""Time in seconds without a heartbeat after which the page reports that the runner does not respond."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -36,7 +36,7 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of cells on the page: those of a ``sweep``, or all others of a family."""
+    """A group of cells on the page: the cells of one ``sweep``, or all cells of a family that belong to no sweep."""
 
     key: str
     title: str
@@ -47,7 +47,11 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The workspace at one time: its cells, the policies of their sweeps, and the groups by key, newest first."""
+    """State of the workspace at one time.
+
+    It contains the cells by name (``records``), the scheduling policy of each cell by name (``told``), and the groups
+    of cells by key, newest first.
+    """
 
     root: Path
     records: Mapping[str, Record]
@@ -56,34 +60,37 @@ class Look:
 
     @cached_property
     def states(self) -> Mapping[str, str]:
-        """State of each cell as shown to users."""
+        """State of each cell as the page shows it, by the name of the cell."""
         return {name: state_of(record, self.told) for name, record in self.records.items()}
 
     @cached_property
     def working(self) -> bool:
-        """Whether any cell runs or is about to."""
+        """Whether at least one cell runs or waits for its start."""
         return any(state in WORKING for state in self.states.values())
 
     def works(self, group: Group) -> bool:
-        """Return whether any cell of a group runs or is about to."""
+        """Return whether at least one cell of ``group`` runs or waits for its start."""
         return self.working and any(self.states[name] in WORKING for name in group.names)
 
     def state(self, record: Record) -> str:
-        """Return the state of a cell as shown to users."""
+        """Return the state of a cell as the page shows it."""
         return self.states[record.name]
 
     def cells(self, group: Group) -> list[Record]:
-        """Return the cells of a group, in its order."""
+        """Return the cells of ``group`` in the order of the sweep."""
         return [self.records[name] for name in group.names]
 
     def progress(self, group: Group) -> Progress:
-        """Return the progress of a group."""
+        """Return the progress of ``group``: states of its cells, speed, time left, and cost."""
         sweep = group.sweep or Sweep(group.key, group.family, "", "", "", "", group.names)
         return progress(sweep, self.records, self.told, self.root, cores())
 
 
 def look(queue: Queue) -> Look:
-    """Return the workspace as of at most half a second ago, read once for all parts of a page and all sessions."""
+    """Return the state of the workspace, at most ``FRESH`` seconds old.
+
+    All parts of a page and all sessions share the result, so the cells are read once.
+    """
     return _look(str(queue.root), queue)
 
 
@@ -94,12 +101,12 @@ def _look(folder: str, _queue: Queue) -> Look:
 
 
 def changed() -> None:
-    """Clear the cache, so that the next look shows the change."""
+    """Clear the cache of ``look`` after a change, so that the next call reads the cells again."""
     _look.clear()
 
 
 def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:
-    """Return the sweeps with cells, newest first, and by family the cells without a sweep."""
+    """Return the groups of cells by key: sweeps, newest first, then one group per family for cells without a sweep."""
     found: dict[str, Group] = {}
     for sweep in reversed(sweeps):
         names = tuple(name for name in sweep.cells if name in records)
@@ -117,7 +124,7 @@ def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str,
 
 
 def _title(sweep: Sweep, many: int) -> str:
-    """Return the name of a sweep, else its family, size and time of creation."""
+    """Return the name of a sweep or, if it has none, its family, number of cells and time of creation."""
     if sweep.name:
         return sweep.name
     try:
@@ -129,20 +136,23 @@ def _title(sweep: Sweep, many: int) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A line about the runner; ``wrong`` if the user has to act."""
+    """One line of text about the runner. ``wrong`` is true if the user has to act."""
 
     text: str
     wrong: bool = False
 
 
 def runner(root: Path, working: bool) -> Line:
-    """Return one sentence on the runner of the workspace ``root``."""
+    """Return one line about the runner of the workspace ``root``; ``working`` states whether cells are left to run."""
     folder = root / CELLS
     return runner_line(read_json(folder / STATUS) if is_held(folder / LOCK) else None, working, time.time())
 
 
 def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> Line:
-    """Return the same from the runner's status file; ``status`` is None if no runner is at work."""
+    """Return one line about the runner from its status file at the time ``now`` in seconds.
+
+    ``status`` is None if no runner holds the lock of the workspace.
+    """
     if status is None:
         return Line("A runner is about to start." if working else "Nothing runs.")
     silent = now - float(status.get("beat", 0.0))
@@ -161,6 +171,6 @@ def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> 
 
 
 def names_in(look: Look, names: Iterable[str], states: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that exist and are in one of ``states``."""
+    """Return the cells of ``names`` that exist and whose state is one of ``states``, in the order of ``names``."""
     allowed = set(states)
     return [name for name in names if look.states.get(name) in allowed]

@@ -1,4 +1,4 @@
-"""The table of cells, actions on the selected ones, and the log of one."""
+"""The table of cells, the actions on selected cells, and the log of a cell."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def frame(
     state: Callable[[Record], str] = lambda record: record.state,
     now: datetime | None = None,
 ) -> pd.DataFrame:
-    """Return the cells in the given order as a table; the fields in which they differ are after the state.
+    """Return a table with one row per cell in the given order.
 
-    ``Done`` is the percentage of the steps, ``Seconds`` the total of all attempts so far, and ``Loss`` the last logged
-    value.
+    The fields in which the cells differ come after the column State. ``Done`` is the completed percentage of the
+    training steps, ``Seconds`` the time of all attempts so far, and ``Loss`` the last logged value.
     """
     at = now or datetime.now(UTC)
     table = pd.DataFrame(
@@ -68,7 +68,10 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
 
 
 def seconds(record: Record, now: datetime) -> float:
-    """Return the seconds of all attempts of a cell. A running attempt counts from its lease once it has started."""
+    """Return the seconds of all attempts of a cell, with a running attempt up to ``now``.
+
+    A running attempt counts from the time at which its lease was given.
+    """
     ended = sum(float(result.get("seconds", 0.0)) for result in record.results.values())
     given = record.lease.get("given")
     if record.number and record.begun and record.result is None and given:
@@ -77,20 +80,20 @@ def seconds(record: Record, now: datetime) -> float:
 
 
 def why(record: Record) -> str:
-    """Return why a cell failed, or why its process died before this attempt."""
+    """Return the reason for which a cell failed or its previous attempt died; "" if there is none."""
     latest = record.results.get(record.number) or record.results.get(record.number - 1) or {}
     has_reason = record.state == "failed" or (record.state in ("queued", "running") and latest.get("state") == "died")
     return str(latest.get("why", "")) if has_reason else ""
 
 
 MANY = 500
-"""Number of rows above which the table is redrawn less often."""
+"""Number of rows above which the table is redrawn every 10 s instead of every 2 s."""
 HEIGHT = 388
 TAIL_LINES = 200
 
 
 def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bool) -> None:
-    """Show the table, redrawn every few seconds while something is ``working``."""
+    """Show the table of the cells of ``group``. While a cell is ``working``, it is redrawn every few seconds."""
     often = "2s" if len(group.names) <= MANY else "10s"
     st.fragment(_show, run_every=often if working else None)(queue, group, family, may)
 
@@ -117,7 +120,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
 
 
 def _failed(cells: Sequence[Record]) -> None:
-    """Show how many cells failed, and the most frequent reason."""
+    """Show the number of failed cells and the most frequent reason."""
     reasons = Counter(why(record) for record in cells if record.state == "failed")
     if reasons:
         (most, many), whole = reasons.most_common(1)[0], reasons.total()
@@ -126,7 +129,10 @@ def _failed(cells: Sequence[Record]) -> None:
 
 
 def _fit(queue: Queue, family: Family[Any]) -> None:
-    """Show the button that opens the Fit page. It first adds finished cells that are not in the run table yet."""
+    """Show the button that opens the page Fit with all finished cells of ``family``.
+
+    The button first adds the finished cells that are not in the run table yet.
+    """
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
     help_text = "Opens the Fit page on all finished cells of the family."
@@ -163,7 +169,7 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
 
 
 def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
-    """Return the formats of field columns: titles as headers, integers with separators."""
+    """Return the formats of the columns that show fields: titles as headers, integers with thousands separators."""
     shown = set(names)
     infos = {name: about for name, about in family.cell.model_fields.items() if name in shown}
     return {
@@ -175,7 +181,7 @@ def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
 
 
 def _log(queue: Queue, record: Record) -> None:
-    """Show the end of the log of a cell's newest attempt, with the whole log as a file."""
+    """Show the last lines of the log of the newest attempt of a cell, and a download of its whole log."""
     folder = queue.folder(record.name)
     text = "\n".join(log_tail(folder, record.number).splitlines()[-TAIL_LINES:])
     with st.container(border=True):

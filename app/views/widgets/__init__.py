@@ -1,1 +1,1 @@
-"""Parts that several pages share: headings, forms, caches, and the contents of the address."""
+"""Parts that several pages share: headings, input fields, caches, and the values in the link."""

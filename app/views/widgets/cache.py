@@ -1,4 +1,4 @@
-"""Cached results of pages, under the hash of their inputs. No cached value is changed in place."""
+"""Cached results of pages, by the hash of their inputs. A cached value is shared, so no page changes it in place."""
 
 from __future__ import annotations
 
@@ -40,11 +40,14 @@ CURVES: dict[str, Callable[[Fit], Any]] = {
 
 
 HASHED: dict[str | type, Callable[[Any], Any]] = {Database: lambda db: str(db.folder), Fit: lambda fit: fit.hash}
-"""Hashes of arguments by their type."""
+"""Functions that return the cache key of an argument, by the type of the argument."""
 
 
 def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
-    """Return the hash of the snapshot and the runs for the current mapping, filter and withdrawn rows."""
+    """Return the hash of the snapshot and the runs of ``table`` with the filter ``where``.
+
+    The runs follow the current mapping of the table, without withdrawn rows.
+    """
     version = (table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
     return _runs_of(version, _withdrawn(db, table.id), db)
 
@@ -61,7 +64,7 @@ def _withdrawn(db: Database, table_id: str) -> int:
 
 
 def newer_rows(db: Database, snapshot: str) -> int:
-    """Return the number of rows that a new snapshot of the same table would add."""
+    """Return the number of rows that the table has gained since the snapshot with the hash ``snapshot``."""
     table = tables.get(db, snapshots.get(db, snapshot).table_id)
     return _newer_rows(snapshot, table.rows, _withdrawn(db, table.id), db)
 
@@ -83,7 +86,7 @@ def _curves_of(version: tuple[object, ...], _runs: Runs, db: Database) -> Curves
 
 
 def curves_behind(db: Database, fit: Fit) -> Curves | None:
-    """Return the training curves of ``fit``; None if it used none, or if they are not in this workspace."""
+    """Return the training curves that ``fit`` used; None if it used none, or if they are not in this workspace."""
     if not fit.data.curves:
         return None
     try:
@@ -104,7 +107,7 @@ def _read_off(db: Database, fit: Fit, _runs: Runs, _curves: Curves | None) -> Ru
 
 @st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=HASHED)
 def envelope_of(fit: Fit, _runs: Runs) -> Envelope:
-    """Return the lower envelope of the points that ``fit`` was made from."""
+    """Return the lower envelope of the points to which ``fit`` was fitted."""
     return lower_envelope(fit.spec, _runs)
 
 
@@ -116,21 +119,21 @@ def snapshot_runs(db: Database, snapshot: str) -> Runs:
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=HASHED)
 def saved_fit(db: Database, fit_hash: str) -> Fit:
-    """Return the saved fit with this hash."""
+    """Return the saved fit with the hash ``fit_hash``."""
     return results.fit(db, fit_hash)
 
 
 @st.cache_resource(show_spinner=False)
 def published() -> dict[str, tuple[str, Fit]]:
-    """Return the published laws of Isoplan by hash: name, and law as printed in its paper."""
+    """Return the published laws that come with Isoplan: name and fit, by hash."""
     laws = [(card.name, read_fit(json.loads(path(card.file).read_text(encoding="utf-8")))) for card in CARDS]
     return {law.hash: (name, law) for name, law in laws}
 
 
 def runs_behind(db: Database, fit: Fit) -> Runs | None:
-    """Return the runs that ``fit`` was made from, or None if they are not in this workspace.
+    """Return the runs to which ``fit`` was fitted; None if they are not in this workspace.
 
-    For a fit to training curves these are the points read off the curves.
+    For a fit to training curves, the result contains the points that were read off the curves.
     """
     if not fit.data.snapshot:
         return None
@@ -147,31 +150,31 @@ def runs_behind(db: Database, fit: Fit) -> Runs | None:
 
 @st.cache_resource(max_entries=64, show_spinner="Drawing")
 def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
-    """Return the arrays for a view of Explore."""
+    """Return the arrays of a view of Explore, such as "surface"; ``CURVES`` lists the views."""
     return CURVES[view](_fit)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=HASHED)
 def parabolas_of(fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
-    """Return the parabola of each budget for a fit of iso-FLOP minima."""
+    """Return the parabolas of a fit of iso-FLOP minima, one per budget."""
     return parabolas(_runs, fit.spec)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[OptimumLocation, ...]:
-    """Return the position of each budget's minimum relative to its sweep."""
+    """Return, for each budget of an iso-FLOP fit, whether the minimum is inside the sweep of this budget."""
     return minima(_runs, _fit.spec)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def bias_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> ParabolaBias:
-    """Return the bias of the parabolas of a fit of iso-FLOP minima, estimated on a known surface."""
+    """Return the bias of the optima from parabolas, computed for a surface whose true optima are known."""
     return parabola_bias(_fit, _runs)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Drawing")
 def slices_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs | None) -> tuple[Slice, ...]:
-    """Return slices of a law along each of its axes, with its runs."""
+    """Return slices of the law of a fit, one per axis, with the runs."""
     return slices(_fit, _runs)
 
 
@@ -183,7 +186,7 @@ def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing")
 def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
-    """Return the residuals of the runs of a fit, and their figure."""
+    """Return the residuals of the runs of a fit, and the figure of these residuals."""
     values = residuals(_fit, _runs)
     return values, residual_picture.draw(values, _runs, _fit.spec.y, axes=_fit.law.axes)
 
@@ -201,8 +204,10 @@ def _answers() -> OrderedDict[Key, object]:
 def compute_on_demand(
     key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
 ) -> Made | None:
-    """Return the cached answer of ``key``. If there is none, show a button that computes it, and return None until
-    then.
+    """Return the cached result of ``key``; if there is none, show a button that computes it, and return None.
+
+    ``doing`` is the text of the progress bar. After the button is pressed, ``make(progress)`` returns the result, which
+    must be of the type ``kind``.
     """
     answer = _answers().get(key)
     if isinstance(answer, kind):

@@ -1,4 +1,4 @@
-"""Input fields of a question: small fields in a sentence that wraps, and sliders over compute and over targets."""
+"""Input fields of a question: short fields within a sentence, and sliders over compute and over targets."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from isoplan.engine.planning.plan.support import budgets
 
 @contextmanager
 def blanks(key: str) -> Iterator[None]:
-    """Open the line that contains the words and fields."""
+    """Open the container of a sentence with input fields; the sentence continues in the next line if it is too long."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"blanks_{key}"):
         yield
 
 
 def words(text: str) -> None:
-    """Show the words between two fields."""
+    """Show the words of a sentence between two input fields."""
     st.markdown(text, width="content")
 
 
 def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
-    """Show a text field; ``label`` is its name for screen readers.
+    """Show a text field within a sentence and return its text; ``label`` is its name for screen readers.
 
-    The text is in the link as ``key``, and each change is an entry of the browser's history.
+    The link contains the text under the name ``key``. Each change is an entry in the history of the browser.
     """
     st.session_state[key] = typed(key, start)
     return str(
@@ -43,22 +43,25 @@ def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") ->
 
 
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
-    """Show a selection whose options can change with the evidence; the link contains the choice as ``name``."""
+    """Show a selection within a sentence and return the choice; the link contains it as ``name``.
+
+    The options can change from run to run, for example with the evidence.
+    """
     return choose_among(label, options, name, width=width, label_visibility="collapsed")
 
 
 BEYOND = 3
-"""Decades beyond the runs that the compute slider covers."""
+"""Number of decades by which the compute slider extends beyond the largest budget of the runs."""
 A_DECADE = 20
-"""Positions of the compute slider per decade."""
+"""Number of positions of the compute slider per decade."""
 TARGETS = 100
 
 
 def compute_steps(fit: Fit) -> tuple[list[float], float]:
-    """Return budgets in FLOPs for the compute slider, and the initial one.
+    """Return the positions of the compute slider in FLOPs, and its initial position.
 
-    Budgets are evenly spaced in log C, from the smallest of the runs to some decades beyond the largest; the initial
-    one is in the middle of the runs.
+    The positions are evenly spaced in log C, from the smallest budget of the runs to ``BEYOND`` decades above the
+    largest. The initial position is in the middle of the runs.
     """
     low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
@@ -67,13 +70,16 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
 
 
 def target_steps(fit: Fit) -> list[float]:
-    """Return targets from close to the floor to the worst value of the runs, with four digits each, hardest first."""
+    """Return the positions of the target slider: ``TARGETS`` values with four digits, the hardest first.
+
+    They are evenly spaced from just above the floor to the worst value of the runs.
+    """
     floor, worst = floor_of(fit).value or 0.0, _worst(fit)
     return list(dict.fromkeys(float(f"{floor + (worst - floor) * k / TARGETS:.4g}") for k in range(1, TARGETS + 1)))
 
 
 def _worst(fit: Fit) -> float:
-    """Return the worst value of the runs; if they are unknown, that of the law at its smallest drawn scale."""
+    """Return the worst value of the runs. If it is not known, return the law at the smallest compute or axis value."""
     if fit.worst_run is not None:
         return fit.worst_run
     if fit.law.axis:
@@ -82,7 +88,10 @@ def _worst(fit: Fit) -> float:
 
 
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
-    """Show a slider over ``steps`` that starts at ``start`` and keeps its displayed value in the link."""
+    """Show a slider over ``steps`` and return its value; ``show`` converts a value to text.
+
+    The slider starts at ``start``. The link contains the text of its value as ``key``.
+    """
     shown = {show(x): x for x in steps}
     keep_possible(key, shown, show(start))
     return shown[str(st.select_slider(label, list(shown), value=show(start), key=key, bind="query-params"))]

@@ -1,4 +1,4 @@
-"""Escapes for user text where Streamlit reads Markdown: names, notes, and sentences that contain them."""
+"""Escapes for text of users that Streamlit would read as Markdown: names, notes, and sentences that contain them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from isoplan.engine.escaping import escape
 
 _DIRECTIVE = re.compile(r":(?=[a-zA-Z:])")
 _REPLACED = re.compile(
-    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # otherwise a link
-    r"|:(?=[\w+-]+:|material/)"  # otherwise an emoji or an icon
-    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # otherwise an arrow, a dash or a sign
+    r"(?i:https?)(?=://)|(?i:www)(?=\.)|(?<=[-.\w+])(?=@[-\w]+\.[-\w])"  # would become a link
+    r"|:(?=[\w+-]+:|material/)"  # would become an emoji or an icon
+    r"|(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))"  # would become an arrow, a dash or a sign
 )
-"""Text that Streamlit replaces after Markdown was parsed, so that a backslash does not protect it."""
+"""Patterns that Streamlit replaces after Markdown was parsed. A backslash does not protect them; ``_JOINED`` does."""
 _JOINED = "\u2060"
-"""A character that is invisible and has no width (word joiner)."""
+"""The word joiner, an invisible character without width, which separates the characters of such a pattern."""
 
 
 def escape_markdown(text: str) -> str:
-    """Return user text that Markdown shows unchanged, without links, images, formulas, lists, emoji or signs."""
+    """Return ``text`` of a user such that Markdown shows it unchanged: no links, formulas, lists, emoji or icons."""
     return _DIRECTIVE.sub(r"\\:", escape(_REPLACED.sub(lambda found: found[0] + _JOINED, text)))
 
 
 def refuse(sentence: str, icon: str = "error") -> None:
-    """Show an error that contains user input, with a Material icon."""
+    """Show an error with a Material icon. ``sentence`` is escaped, because it can contain text of users."""
     st.error(escape_markdown(sentence), icon=f":material/{icon}:")

@@ -1,4 +1,4 @@
-"""Common parts of pages: heading, error sentences, numbers, figures."""
+"""Common parts of pages: heading, errors, numbers, tables, figures, file upload."""
 
 from __future__ import annotations
 
@@ -39,20 +39,23 @@ _button = st.components.v2.component("isoplan_copy_link", html=LINK_HTML, css=LI
 
 
 def copy_link() -> None:
-    """Show a button that copies the address of this page to the clipboard."""
+    """Show a button that copies the address of the page, with all its values, to the clipboard."""
     address = links.here()
     _button(data={"saved": address if "?view=" in address else ""}, key="copy_link")
 
 
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
-"""Space between a number and its unit, which must not break."""
+"""Pattern of the space between a number and its unit. ``whole`` replaces this space by a no-break space."""
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Show an error that the user can correct as a sentence at this place, and continue with the rest of the page."""
+    """Show a PlannerError from the body as an error at this place, and continue with the rest of the page.
+
+    A PlannerError is an error that the user can correct.
+    """
     try:
         yield
     except PlannerError as error:
@@ -60,7 +63,7 @@ def sentences() -> Iterator[None]:
 
 
 def number(value: float, significant: int = 3) -> str:
-    """Return a number as text: plain between 0.001 and 10,000, else a power of ten."""
+    """Return a number as text: plain between 0.001 and 10,000, otherwise as a power of ten."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else power10(value)
     if 1e-3 <= abs(value) < 1e4:
@@ -69,22 +72,25 @@ def number(value: float, significant: int = 3) -> str:
 
 
 def whole(text: str) -> str:
-    """Return text with non-breaking spaces between numbers and units."""
+    """Return ``text`` with a no-break space between each number and its unit."""
     return _UNIT.sub("\u00a0", text)
 
 
 def powers(text: str) -> str:
-    """Return text with numbers such as 1.3e+04 written as powers of ten (1.3 × 10⁴)."""
+    """Return ``text`` with powers of ten instead of exponents: 1.3 × 10⁴ for 1.3e+04."""
     return _EXPONENT.sub(lambda m: f" × 10{str(int(m[1])).translate(_RAISED)}", text)
 
 
 def plural(count: int, noun: str) -> str:
-    """Return ``1 run`` or ``245 runs``."""
+    """Return the count with its noun, such as ``1 run`` or ``245 runs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Return the names by key, made unique with the first characters of the key: a selection needs unique names."""
+    """Return ``names`` by key, with the start of the key added to each name that occurs more than once.
+
+    A selection needs distinct names.
+    """
     seen = Counter(names.values())
     return {key: name if seen[name] == 1 else f"{name} ({key[:6]})" for key, name in names.items()}
 
@@ -117,7 +123,7 @@ CSS = """<style>
 
 
 def heading(title: str, text: str = "", link: bool = True) -> None:
-    """Show the first-level heading, the purpose of the page, and the button that copies its link."""
+    """Show the title of the page, its purpose ``text``, and the button that copies its link."""
     st.html(CSS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
@@ -129,7 +135,7 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
 
 
 def show_warnings(warnings: Sequence[FitWarning]) -> None:
-    """Show the warnings of a fit or an answer, one box per level: stop in red, caution in yellow, notes folded."""
+    """Show warnings in one box per level: stop in red, caution in yellow, notes in a closed expander."""
     by_level = {level: [escape_markdown(w.text) for w in warnings if w.level is level] for level in Level}
     for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
         if by_level[level]:
@@ -140,13 +146,13 @@ def show_warnings(warnings: Sequence[FitWarning]) -> None:
 
 
 def _list(texts: Sequence[str]) -> str:
-    """Return one sentence unchanged, several as a list."""
+    """Return a single text unchanged, and several texts as a Markdown list."""
     return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
 
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar that follows the completed fraction and disappears at the end."""
+    """Show a progress bar and yield the function that sets its fraction; remove the bar at the end."""
     bar = st.progress(0.0, text)
 
     def follow(share: float) -> None:
@@ -162,9 +168,9 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"], "scro
 
 
 def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> None:
-    """Show a figure with its alternative text and its downloads.
+    """Show the figure of ``redraw(theme)`` with its alternative text and its downloads.
 
-    ``drawing`` is the result of ``redraw`` for the page, if it is cached.
+    ``drawing`` is the figure for the page if it is cached. Downloads call ``redraw`` with other themes.
     """
     drawing = drawing or redraw(WEB)
     moving_chart(drawing, key)
@@ -172,7 +178,7 @@ def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None =
 
 
 def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> Any:
-    """Show a figure in which runs can be selected by click or box, and return the selection."""
+    """Show a figure in which the user selects runs by click or box; return Plotly's selection event."""
     drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
         drawing.figure,
@@ -187,13 +193,13 @@ def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawi
 
 
 def chosen_rows(event: Any) -> list[int]:
-    """Return the row ids of the selected runs of a figure whose points contain them as custom data."""
+    """Return the table rows of the selected runs. Each point of the figure has its row id as the first custom data."""
     points = event["selection"]["points"] if event else []
     return sorted({row for p in points if (row := _row(p.get("customdata"))) is not None})
 
 
 def _row(custom: Any) -> int | None:
-    """Return the row id from a point's custom data, which is a list or an object with "0", "1", ..."""
+    """Return the row id from the custom data of a point: a list, or an object with the keys "0", "1", ..."""
     first = (
         custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
     )
@@ -201,7 +207,7 @@ def _row(custom: Any) -> int | None:
 
 
 NOTHING = {"-": "–"}
-"""Replacement of a single hyphen, which Markdown would read as a list."""
+"""Replacement of a lone hyphen in a table cell. Markdown would make a list of it."""
 
 
 def readable(text: str) -> str:
@@ -210,7 +216,7 @@ def readable(text: str) -> str:
 
 
 def show_table(rows: Iterable[dict[str, str]], alt: str) -> None:
-    """Show a table without its empty columns, and nothing if it has no rows."""
+    """Show ``rows`` as a table without columns that are empty in all rows; nothing if there are no rows."""
     lines = list(rows)
     used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
     body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
@@ -224,8 +230,9 @@ Take = Callable[[Any], None]
 def receive_file(
     name: str, label: str, types: Sequence[str], megabytes: int, take: Take, text: str | None = None
 ) -> None:
-    """Show the upload field ``name``; ``take`` receives the file. A PlannerError that it raises is kept for
-    ``show_refusal``.
+    """Show the file box ``name``; call ``take(file)`` when the user chooses a file.
+
+    If ``take`` raises PlannerError, the message is stored, and ``show_refusal`` shows it.
     """
     count = st.session_state.setdefault(f"{name}_read", 0)
     key = f"{name}_file_{count}"
@@ -235,7 +242,7 @@ def receive_file(
 
 
 def show_refusal(name: str) -> None:
-    """Show why ``receive_file`` rejected the last file of the field ``name``."""
+    """Show the message of the error with which the last file of the box ``name`` was rejected, once."""
     if reason := st.session_state.pop(f"{name}_refused", ""):
         st.error(escape_markdown(reason), icon=":material/error:")
 

@@ -1,4 +1,4 @@
-"""Saved items: save and export of an answer; rename, delete and restore tables, fits, plans and answers."""
+"""Saved items (tables, fits, plans, answers): forms that save, download, rename, delete and restore them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ File = tuple[Callable[[], str], str, str]
 
 
 def files(document: Document) -> dict[str, File]:
-    """Return the files of an answer: writer, extension and MIME type by the label of the button."""
+    """Return the downloads of an answer by the label of their button: function that writes it, extension, MIME type."""
     return {
         "JSON": (lambda: json.dumps(document.body, indent=2), "json", "application/json"),
         "CSV": (partial(to_csv, document), "csv", "text/csv"),
@@ -39,7 +39,7 @@ def files(document: Document) -> dict[str, File]:
 
 
 def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
-    """Return the files of a comparison; ``rows`` are those of the page without Markdown."""
+    """Return the downloads of a comparison by label: ``body`` as JSON, and the table ``rows`` as CSV and Markdown."""
     return {
         "JSON": (lambda: json.dumps(body, indent=2), "json", "application/json"),
         "CSV": (partial(as_csv, rows), "csv", "text/csv"),
@@ -48,7 +48,7 @@ def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
 
 
 def downloads(name: str, files: Mapping[str, File]) -> None:
-    """Show a button for each file, in a line at the right; a file is written on demand."""
+    """Show one download button per file, at the right. A file is written when its button is pressed."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         for label, (write, ending, mime) in files.items():
             st.download_button(
@@ -63,7 +63,7 @@ def downloads(name: str, files: Mapping[str, File]) -> None:
 
 
 def as_csv(rows: Rows) -> str:
-    """Return the rows with their header as CSV."""
+    """Return ``rows`` as CSV; the first line contains the column names."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerows(map(as_text, line) for line in (rows[0], *(row.values() for row in rows)))
@@ -76,11 +76,15 @@ def as_markdown(rows: Rows) -> str:
 
 
 CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
-"""File names of answers, if they differ from the kind of answer."""
+"""File names of downloads by kind of answer, for the kinds whose file name differs from the kind."""
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:
-    """Show a line with the name of ``what`` (``start`` at first), the button that saves it, and its files."""
+    """Show the form that saves an item under a name, and the downloads of the item.
+
+    ``what`` is the kind of item, such as "plan", ``start`` the initial name, and ``file`` the file name of the
+    downloads.
+    """
     left, right = st.columns([5, 6], vertical_alignment="bottom")
     with left.form(f"save_{file}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(f"Name of the {what}", start, max_chars=120, key=f"name_{start}")
@@ -94,7 +98,7 @@ def keep(what: str, start: str, file: str, document: Document, save: Callable[[s
 
 
 def keep_answer(db: Database, kind: str, start: str, document: Document) -> None:
-    """Show the same for an answer that is saved with the link of its page."""
+    """Show the form that saves an answer of ``kind`` with the link of its page, and the downloads of the answer."""
 
     def save(name: str) -> None:
         results.save_answer(db, kind, document.body, document.sentence, links.asked(), name)
@@ -103,10 +107,10 @@ def keep_answer(db: Database, kind: str, start: str, document: Document) -> None
 
 
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
-    """Show a link that opens the saved item ``name``, with the Material symbol ``icon`` before it.
+    """Show a link that opens the saved item ``name``, with the Material symbol ``icon`` before the name.
 
-    The browser reloads the page. Within a session, an input at its default is not in the link, so it would keep the
-    value that was typed since.
+    The link reloads the page. Otherwise an input whose default is not in the link would keep the value that was typed
+    before.
     """
     address = escape(f"{page}?{urlencode(query, doseq=True)}")
     symbol = f'<span class="isoplan-symbol" aria-hidden="true">{escape(icon)}</span>'
@@ -114,7 +118,7 @@ def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon:
 
 
 def manage(key: str, name: str, rename: Callable[[str], object], delete: Callable[[], object]) -> None:
-    """Show a small menu to rename or delete the item ``name``."""
+    """Show a menu that renames or deletes the item ``name``."""
     with st.popover("Manage", icon=":material/more_horiz:", key=f"manage_{key}"):
         with st.form(f"rename_{key}", border=False):
             fresh = st.text_input("Name", name, max_chars=120)
@@ -131,7 +135,7 @@ def manage(key: str, name: str, rename: Callable[[str], object], delete: Callabl
 
 
 def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:
-    """Show deleted items by key and name, each with a button that restores it; nothing if there are none."""
+    """Show the deleted items ``gone`` (names by key), each with a button that restores it; nothing without items."""
     if not gone:
         return
     with st.expander(f"Deleted {what} ({len(gone)})", icon=":material/delete:"):
@@ -148,7 +152,7 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Place:
-    """Page, icon and title of the question for a kind of answer."""
+    """Page, icon and title of the question to which a kind of answer belongs."""
 
     page: str
     icon: str
@@ -156,7 +160,7 @@ class Place:
 
 
 def list_places() -> dict[str, Place]:
-    """Return the page of each kind of answer."""
+    """Return page, icon and title of the question by kind of answer."""
     return {
         **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},
         "recipe": Place("recommender", "recommend", "Recommender"),
@@ -165,7 +169,7 @@ def list_places() -> dict[str, Place]:
 
 
 def show_answers(db: Database, *kinds: str) -> None:
-    """Show the saved answers of these ``kinds`` (all if none is given), newest first; nothing if there are none."""
+    """Show the saved answers of the given ``kinds``, or of all kinds if none is given; newest first."""
     kept = results.answers(db, kinds)
     if kept:
         st.header("Saved answers", anchor=False)

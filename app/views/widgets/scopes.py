@@ -1,8 +1,8 @@
-"""The owner of remembered values: a page, a table, a family of cells, a device, a target quantity.
+"""Owners of stored input values: the table, device, page or family of cells to which a value belongs.
 
-A value that belongs to one table (or family, or device) does not apply to another one. A page calls ``belong`` before
-it draws the widgets. When the owner changes, the values of the old owner are kept aside, and the values of the new
-owner come back, or the start values. A link, a reload and the back button set the values that are in the address.
+A value that was entered for one table does not apply to another table. A page calls ``belong`` before it draws the
+widgets. If the owner has changed, the values of the old owner are stored, and the values of the new owner are restored,
+or set to their initial values. Values in the link, which a reload or the back button also opens, are set again.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 OPEN = "open_"
-"""Session prefix of values that the app, not Streamlit, writes to the link."""
+"""Prefix of session keys for values that the app itself writes to the link. Streamlit writes the other values."""
 OF_PAGE = ("hour_price", "device", "devices", "precision")
-"""Widgets of several pages with the same name in the link but different meanings."""
+"""Keys of widgets that several pages have under the same name in the link, but with another meaning on each page."""
 TYPED_OF_PAGE = ("reach",)
-"""The same for values that the app, not Streamlit, writes to the link."""
+"""Names of values that the app itself, and not Streamlit, writes to the link, with another meaning on each page."""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
 _FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
 
 def arrive(page: str) -> None:
-    """State that ``page`` is drawn next. Call it once in each run of the whole script, before the page.
+    """Prepare the session for drawing ``page``. Call this function once in each run of the script, before the page.
 
-    After the back button on the same page, values that are not in the address are reset to their start.
+    If the back button stays on the same page, values that are not in the link are reset.
     """
     back, same = _is_back(), st.session_state.get(_PAGE) == page
     arrived = back or not same
@@ -52,12 +52,14 @@ def belong(
     remembered: Collection[str] = (),
     unmounted: Collection[str] = (),
 ) -> None:
-    """State that values belong to ``owner`` (the id of a table, the name of a device) in a ``scope``.
+    """State that the values of a ``scope`` ("table", "device", ...) belong to ``owner``, such as the id of a table.
 
-    ``starts`` are the widgets by key with the value that each starts with. ``remembered`` are the names that
-    ``state.remember`` writes; they start empty. ``unmounted`` are keys of widgets that are not drawn yet, whose start
-    is the default of the widget. Without an owner before, all values stay. An empty owner before (no device chosen
-    yet) hands its values to the new one.
+    ``starts`` contains initial values of widgets by key. ``remembered`` are names of values that ``state.remember``
+    writes; they are initially empty. ``unmounted`` are keys of widgets that are not drawn yet and start with their own
+    default.
+
+    In the first call for a scope all values stay. If the previous owner was "" (such as no device), the new owner takes
+    over its values.
     """
     owners = st.session_state.setdefault(_OWNERS, {})
     keys = [*(starts or {}), *(OPEN + name for name in remembered), *unmounted]
@@ -75,8 +77,8 @@ def belong(
     for key, start in (starts or {}).items():
         typed = start if before else now.get(key, start)
         value = typed if typed != start else values.get(key, start)
-        # The value is set and not deleted, because only then the browser and the link follow. A widget that was never
-        # drawn needs no start.
+        # The value is set and not deleted, because only then the browser and the link change as well. A widget that was
+        # never drawn and has its initial value needs no entry.
         if key in now or value != start:
             st.session_state[key] = value
     for name in remembered:
@@ -101,21 +103,21 @@ def _set_remembered(name: str, value: str | None) -> None:
 
 
 def write_link(name: str, value: str) -> None:
-    """Write a restored value to the link. Streamlit refuses it while the previous page owns the name."""
+    """Write a restored value to the link. Streamlit refuses this as long as the name belongs to the previous page."""
     with suppress(StreamlitAPIException):
         if st.query_params.get(name) != value:
             st.query_params[name] = value
 
 
 def link_names() -> frozenset[str]:
-    """Return the names in the link with which the page was opened; empty once the page has been changed."""
+    """Return the names of the parameters in the link that opened the page; empty in later runs of the page."""
     return frozenset(st.session_state.get(_LINK, ()))
 
 
 def _take_from_link(scope: str, names: set[str]) -> set[str]:
-    """Return those of ``names`` that the link has just set.
+    """Return the names in ``names`` whose values the link has set in this run, and mark them as taken by ``scope``.
 
-    A scope takes each once: a later change of owner clears it.
+    Each scope gets a name only once, so that a later change of the owner in the same run resets its value.
     """
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
     taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())
@@ -125,6 +127,6 @@ def _take_from_link(scope: str, names: set[str]) -> set[str]:
 
 
 def _is_back() -> bool:
-    """Return whether the browser's back or forward button started this run."""
+    """Return whether the back or forward button of the browser started this run of the script."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation

@@ -1,6 +1,7 @@
-"""The open table, filter and fit: those of the link, else the last ones of this session, else the newest.
+"""The open table, filter and fit of a page, and other values that the link contains.
 
-The link is updated, so that it can be copied at any time.
+A value comes from the link; if it is not there, from the session; otherwise a default is used. The link is always
+updated, so that it can be copied at any time.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
 OF_TABLE = ("fit", "where", "y")
-"""Values that are remembered for each table."""
+"""Names of values that are stored separately for each table."""
 LAW_WIDGETS = {"law": "", "axis": ""}
-"""Widgets that belong to a table; empty until one of the options of the table is chosen."""
+"""Keys and initial values of widgets that are stored separately for each table; "" selects the default law or column.
+"""
 
 
 def recall(name: str) -> str:
-    """Return the value ``name`` from the link, else from this session; empty if neither has one."""
+    """Return the value ``name`` from the link, or otherwise from the session; "" if neither contains it."""
     return st.query_params.get(name) or st.session_state.get(OPEN + name, "")
 
 
@@ -42,9 +44,10 @@ def remember(name: str, value: str) -> None:
 
 
 def typed(name: str, start: str) -> str:
-    """Return the value ``name`` from the link, else from this session, else ``start``. It can be empty.
+    """Return the typed value ``name`` from the link, otherwise from the session, otherwise ``start``.
 
-    A value from the link is stored in the session, and a stored value is written to the link.
+    An empty text is a valid value. A value from the link is stored in the session, and a value from the session is
+    written to the link.
     """
     in_link = st.query_params.get(name)
     if in_link is not None:
@@ -57,9 +60,9 @@ def typed(name: str, start: str) -> str:
 
 
 def remember_typed(name: str, value: str, start: str) -> None:
-    """Store ``value``, which can be empty, in the session and in the link; ``start`` is removed from both.
+    """Store a typed ``value`` in the session and in the link; if it equals ``start``, remove it from both.
 
-    The app, not Streamlit, writes it, so each change is an entry of the browser's history.
+    An empty text is a valid value. The app itself writes the link, so each change is an entry in the browser's history.
     """
     if value == start:
         st.session_state.pop(OPEN + name, None)
@@ -71,16 +74,20 @@ def remember_typed(name: str, value: str, start: str) -> None:
 
 
 def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
-    """Reset a bound widget to ``start`` (the first option) if its value is not possible for this fit or table.
+    """Reset the widget ``key`` if its value is not in ``options``, for example after a change of the table.
 
-    The value is set and not deleted, because only then the widget in the browser and the link follow.
+    It is set to ``start``, or to the first option. The value is set and not deleted, because only then the browser and
+    the link change as well.
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
 
 
 def rename_choice(key: str, former: Mapping[str, str]) -> None:
-    """Replace the ``former`` name of a choice in the link by the current one, before its widget is drawn."""
+    """Replace an option in the link that has a new name; call this function before its widget is drawn.
+
+    ``former`` contains the present names by the former names.
+    """
     if (asked := st.query_params.get(key, "")) in former:
         st.session_state[key] = st.query_params[key] = former[asked]
 
@@ -93,10 +100,10 @@ def select_one(
     change: Callable[[str], object] | None = None,
     **look: Any,
 ) -> None:
-    """Show a selection among ``names`` by key, with ``opened`` selected.
+    """Show a selection box for ``names`` (texts by key) in which the key ``opened`` is selected.
 
-    The selection is not bound to the link by Streamlit, because it would lose its value when its options change. A new
-    choice is remembered as ``name``, or passed to ``change``. ``look`` are further arguments of the select box.
+    A new choice is stored as ``name``, or passed to ``change``. The box is not bound to the link by Streamlit, because
+    it would then lose its value when its options change. ``look`` are further arguments of the selection box.
     """
     key = f"{name}_choice"
 
@@ -109,16 +116,22 @@ def select_one(
 
 
 def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> str:
-    """Return a choice among options that can change; by default the first. The link contains it as ``name``."""
+    """Show a selection whose options can change, and return the choice; the link contains it as ``name``.
+
+    The default is the first option. If the link contains a choice that is not available, a message states it.
+    """
     asked = recall(name)
     if asked and asked not in options:
-        st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
+        st.info(
+            f"{escape_markdown(asked)} is not available here. Available: {escape_markdown(', '.join(options))}.",
+            icon=":material/info:",
+        )
     select_one(label, {option: option for option in options}, name, asked if asked in options else options[0], **look)
     return str(st.session_state[f"{name}_choice"])
 
 
 def choose_y(label: str, options: Sequence[str], text: str) -> str:
-    """Return the quantity that a law describes; by default the first of ``options``."""
+    """Show the selection of the quantity that a law describes, and return its column; by default the first option."""
     chosen = choose_among(label, options, "y", help=text)
     if recall("y") and recall("y") not in options:
         remember("y", options[0])
@@ -126,7 +139,10 @@ def choose_y(label: str, options: Sequence[str], text: str) -> str:
 
 
 def choose_table(db: Database) -> TableInfo | None:
-    """Show a selection of the table and return the open one; None, with a sentence, if that of the link is missing."""
+    """Show the selection of a run table and return the open table.
+
+    Returns None, with a message, if the table of the link does not exist, and None if there are no tables.
+    """
     _follow_opened()
     known = {t.id: t for t in tables.all(db)}
     wanted = recall("table")
@@ -149,27 +165,27 @@ def choose_table(db: Database) -> TableInfo | None:
 
 
 def enter_table(table_id: str) -> None:
-    """State that the remembered values of a table now belong to this one: its fit, filter, target and law."""
+    """State that ``table_id`` is the open table, so that its own stored fit, filter, quantity and law apply."""
     belong("table", table_id, LAW_WIDGETS, remembered=OF_TABLE)
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
-    """Return the default table: that of the fit, else the user's newest, else the demo."""
+    """Return the id of the default table: of the open fit, otherwise the newest of the user, otherwise the first."""
     of_fit = [f.table_id for f in results.fits(db) if f.hash == recall("fit") and f.table_id in known]
     own = [t.id for t in known.values() if not t.read_only]
     return [*of_fit, *own, *known][0]
 
 
 def open_table(table_id: str) -> None:
-    """Open another table; the values of the previous one no longer apply."""
+    """Open another table in the next run of the page; values of the previous table then no longer apply."""
     st.session_state["open_table"] = table_id
-    # The link is updated in the page's own run: after two changes in a callback it would not contain the widgets'
-    # values.
+    # The link is updated in the next run of the page. After two changes in one callback, the link would not contain the
+    # values of the widgets.
     st.session_state["table_opened"] = True
 
 
 def _follow_opened() -> None:
-    """Update the link after a table was opened."""
+    """Write the table to the link if it was opened in the previous run."""
     if st.session_state.pop("table_opened", False):
         remember("table", st.session_state["open_table"])
 
@@ -183,15 +199,15 @@ def choose_fit(
     free: bool = False,
     only: Collection[str] | None = None,
 ) -> Fit | None:
-    """Return the fit that is open as ``name``, with a selection of saved fits and published laws; None without any.
+    """Show the selection of saved fits and published laws; return the fit that is open as ``name``, or None.
 
-    Only fits of ``laws``, if given, and with a hash in ``only``, if given, are offered. The default is ``start``, else
-    the first. There is no default if ``start`` is None or if the choice is ``free`` (optional).
+    If ``laws`` or ``only`` (hashes) are given, only fits with these laws or hashes are options. The default is
+    ``start``, or the first option. If ``start`` is None, or if the choice is ``free`` (optional), there is no default.
     """
     names = {key: text for key, text in fit_names(db, laws).items() if only is None or key in only}
     wanted = recall(name)
     if wanted and wanted not in names and wanted in (every := fit_names(db)):
-        names[wanted] = every[wanted]  # a fit in the link is opened in any case, and shows itself if it cannot be used
+        names[wanted] = every[wanted]  # the fit of a link is always an option; the page states if it cannot be used
     if wanted and wanted not in names:
         st.error(
             f"The fit {escape_markdown(wanted)} of this link is not in this workspace: load its table on the Data "
@@ -201,7 +217,7 @@ def choose_fit(
         )
     usual = None if free or start is None else start if start in names else next(iter(names), None)
     opened = wanted if wanted in names else None if wanted else usual
-    text = "A saved fit, or a law as its paper printed it."
+    text = "A saved fit, or a published law with the parameters of its paper."
     select_one(label, names, name, opened, placeholder="None" if free else "Choose a fit", help=text)
     if opened is None:
         return None
@@ -212,14 +228,14 @@ def choose_fit(
 
 
 def follow_link(db: Database) -> None:
-    """Open the table of the link's fit, if the link names no table."""
+    """If the link contains a fit but no table, open the table of this fit."""
     fit = st.query_params.get("fit")
     if fit and "table" not in st.query_params:
         _follow_fit(db, fit)
 
 
 def _follow_fit(db: Database, fit_hash: str) -> None:
-    """Open the table of a saved fit, so that other pages show a matching table and fit."""
+    """Open the table of a saved fit, so that table and fit match on all pages."""
     table = table_of_fit(db, fit_hash)
     if table is not None and recall("table") != table:
         enter_table(table)
@@ -229,30 +245,30 @@ def _follow_fit(db: Database, fit_hash: str) -> None:
 
 
 def table_of_fit(db: Database, fit_hash: str) -> str | None:
-    """Return the table id of a saved fit; None for a published law, or if the table is not in this workspace."""
+    """Return the id of the table of a saved fit; None for a published law, or if the table is not in this workspace."""
     table = next((f.table_id for f in results.fits(db) if f.hash == fit_hash), "")
     return table if table in {t.id for t in tables.all(db)} else None
 
 
 def task_of_fit(db: Database, fit_hash: str) -> str:
-    """Return the task of a saved fit or a published law; empty if unknown."""
+    """Return the task of a saved fit or a published law; "" if it is not known."""
     if fit_hash in published():
         return task_named(published()[fit_hash][0])
     return task_of(db, table_of_fit(db, fit_hash) or "")
 
 
 def owner_of_fit(db: Database, fit_hash: str) -> str:
-    """Return the owner of values that belong to the task of a fit: its task, else its table, else the fit itself."""
+    """Return the owner of values that belong to a fit: its task; if not known, its table; otherwise the fit itself."""
     return task_of_fit(db, fit_hash) or table_of_fit(db, fit_hash) or fit_hash
 
 
 def newest_fit(db: Database, table_id: str) -> str:
-    """Return the hash of the newest saved fit of a table; empty if there is none."""
+    """Return the hash of the newest saved fit of a table; "" if there is none."""
     return next((f.hash for f in results.fits(db) if f.table_id == table_id), "")
 
 
 def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:
-    """Return unique names of the saved fits and published laws by hash, limited to ``laws`` if given."""
+    """Return distinct names of the saved fits and published laws, by hash; only of ``laws`` if any are given."""
     names = {f.hash: f.name for f in results.fits(db) if not laws or f.law in laws}
     printed = published().items()
     names |= {key: f"{name} (published)" for key, (name, fit) in printed if not laws or fit.law.name in laws}
@@ -260,6 +276,6 @@ def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:
 
 
 def fit_of(db: Database, fit_hash: str) -> Fit:
-    """Return the saved fit or the published law with this hash."""
+    """Return the saved fit or the published law with the hash ``fit_hash``."""
     known = published()
     return known[fit_hash][1] if fit_hash in known else saved_fit(db, fit_hash)

@@ -104,7 +104,7 @@ def test_bad_input_is_one_sentence(db: Database, open_page: Open, query: dict[st
 def test_a_target_that_the_run_reaches_has_only_an_upper_end(db: Database, open_page: Open) -> None:
     at = open_page("amplitude", n_f="4", reach="0.01", **RUN)
     assert "needs at most 10 k phase-space points" in answer(at)
-    assert "D = 10 k reaches the target. A smaller D may also reach it." in [one.value for one in at.caption]
+    assert "D = 10 k reaches the target. A smaller D may also reach the target." in [one.value for one in at.caption]
 
 
 def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:

@@ -203,5 +203,5 @@ def test_a_card_that_is_none_is_one_sentence(demo: Database, open_page: Open, co
 def test_a_law_of_the_link_that_the_table_lacks_columns_for_is_named(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"N,loss\n1e6,3\n2e6,2.9\n5e6,2.8\n", "runs.csv")
     at = open_page("fit", table=table.id, law="chinchilla")
-    assert "chinchilla cannot read this table: D is not mapped" in said(at)
+    assert "chinchilla cannot be fitted to this table: D is not mapped" in said(at)
     assert at.selectbox(key="law").value == "power-N"

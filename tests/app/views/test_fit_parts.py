@@ -71,7 +71,7 @@ def test_two_fits_share_a_figure(jets: str, sweep: str, open_page: Open) -> None
     at = open_page("fit", fit=jets, part="Another fit")
     at.selectbox(key=f"beside_{jets}").select(sweep).run()
     assert told(at) == ""
-    assert "tints are the 68 %" in text(at)
+    assert "Tints are the 68 %" in text(at)
 
 
 def test_fits_of_different_things_are_not_drawn_together(jets: str, demo: Database, open_page: Open) -> None:

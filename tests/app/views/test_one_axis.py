@@ -85,7 +85,7 @@ def test_the_list_says_which_columns_a_law_may_be_over(db: Database, sweep: Tabl
     at = open_page("fit", table=sweep.id, law="metric-map", y="R")
     assert at.selectbox(key="axis").options == ["loss", "updates"]
     at = open_page("fit", table=sweep.id, law="chinchilla")
-    assert "chinchilla cannot read this table" in said(at)
+    assert "chinchilla cannot be fitted to this table" in said(at)
 
 
 def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_page: Open) -> None:

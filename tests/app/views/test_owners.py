@@ -174,9 +174,10 @@ def test_maps_of_another_table_whose_task_is_not_known_are_marked(
     mine = fitted(demo, tables.add(demo, grid(), "grid.csv").id, "Mine")
     at = open_page("plan", fit=jets, ask="Target", target="300", map=r_top)
     at.selectbox(key="fit_choice").set_value(mine).run()
-    assert "R_top has no map for this fit. The target is loss now. A map to R_top of other runs can be chosen." in (
-        said(at).replace("\\", "")
-    )
+    assert (
+        "R_top has no map for this fit. The target is loss now. Select a map to R_top that was fitted to other runs, "
+        "if it applies."
+    ) in said(at).replace("\\", "")
     assert "R_top (of other runs)" in at.selectbox(key="map_choice").options
 
 

@@ -37,7 +37,7 @@ def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Databas
 def test_a_metric_that_is_not_here_is_named(jets: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
     assert (
-        "The map 0123456789ab does not go with this fit. The target is loss now. No map of this metric is saved"
+        "The map 0123456789ab does not belong to this fit. The target is loss now. No map of this metric is saved"
         in said(at)
     )
 
@@ -76,7 +76,7 @@ def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
     assert any("were fitted to different runs" in str(c.value) for c in at.caption)
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[1])
     assert at.multiselect(key="maps_choice").value == []
-    assert f"The map {keys[1]} does not go with this law." in said(at)
+    assert f"The map {keys[1]} does not belong to this law." in said(at)
 
 
 def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
@@ -91,7 +91,7 @@ def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo
 def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="5000", map="deadbeef")
     assert not at.header
-    assert "The map deadbeef does not go with this fit" in told(at) + said(at)
+    assert "The map deadbeef does not belong to this fit" in told(at) + said(at)
     at.text_input(key="target").set_value("0.5").run()
     assert "To reach loss 0.5" in str(at.header[0].value)
 
@@ -123,7 +123,7 @@ def test_a_map_without_a_law_of_its_table_says_so_and_offers_the_fit(
     spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=0)
     key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
     at = open_page("plan", fit=key)
-    assert "Fit a law of loss to its table." in said(at)
+    assert "Fit a law of loss to the same table." in said(at)
     assert [link.label for link in cast(list[Any], at.main.get("page_link"))] == ["Fit a law of loss"]
 
 

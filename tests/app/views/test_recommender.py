@@ -185,7 +185,7 @@ def test_no_table_states_settings_far_beyond_their_sweeps(demo: Database, open_p
 def test_a_spelling_of_a_metric_in_the_link_is_that_metric(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", metric="Recall10")
     assert at.query_params["metric"] == "recall@10"
-    assert "is none of" not in said(at)
+    assert "is not available here" not in said(at)
     assert "FLOPs, for recall@10" in answer(at)
 
 
@@ -262,7 +262,7 @@ def test_a_sweep_that_cannot_be_read_says_so_and_leaves_the_page(demo: Database,
 def test_a_metric_of_the_link_that_nobody_measures_is_named(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", metric="auc")
     assert told(at) == ""
-    assert "auc is none of recall@10" in shown(said(at))
+    assert "auc is not available here. Available: recall@10" in shown(said(at))
 
 
 @pytest.mark.parametrize("setting", ["Share", "Batch", "Model and events", "Negatives"])

@@ -49,7 +49,7 @@ def test_a_link_to_another_table_leaves_law_metric_and_fit_of_the_table_before(
     at = go(at, "fit", table=other.id)
     assert told(at) == ""
     assert (at.selectbox(key="y_choice").value, at.selectbox(key="law").value) == ("loss", "isoflop")
-    assert "is none of" not in said(at)
+    assert "is not available here" not in said(at)
     assert not [text for text in labels(at) if "Jets" in text]
     assert "fit" not in at.query_params
 

@@ -225,4 +225,4 @@ def test_explore_draws_what_a_formula_reads(db: Database, open_page: Open) -> No
 
 def test_no_law_is_missed_before_one_is_asked_for(demo: Database, open_page: Open) -> None:
     at = open_page("fit", table=tables.by_name(demo, DEMOS[0].name).id)
-    assert not [i for i in at.info if "cannot read this table" in str(i.value)]
+    assert not [i for i in at.info if "cannot be fitted to this table" in str(i.value)]

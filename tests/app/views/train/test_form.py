@@ -217,7 +217,7 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
          "About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell takes 8 s."),
         (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, ""), Cap(2.0),
          "3 of 9 cells are already finished. About 2 h on this machine, 4 device hours; the longest cell takes 60 min. "
-         "This exceeds the maximum of 2 device hours: the sweep waits when it is reached."),
+         "This exceeds the maximum of 2 device hours: the sweep will wait when it reaches the maximum."),
         (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(), ""),
         (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
     ],
