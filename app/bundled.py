@@ -16,7 +16,7 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Task by the name that a family of cells, a bundled table or a published law uses for it, where the names differ."""
+"""Name of each task, by the other names that families of cells, bundled tables and published laws use for it."""
 
 
 def load_bundled(database: Database) -> None:
@@ -56,6 +56,6 @@ def task_of(db: Database, table_id: str) -> str:
 
 
 def task_named(name: str) -> str:
-    """Return the task that a name of a bundled table or published law starts with: 'jets' for ``Jets, N x D grid``."""
+    """Return the task with which the name of a table or a law begins, such as 'jets' for ``Jets, N x D grid``."""
     words = name.partition(",")[0].partition(":")[0].lower()
     return TASKS.get(words) or TASKS.get(words.split(" ")[0], words)

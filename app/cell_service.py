@@ -37,22 +37,22 @@ LEAST_DISK = 20e6
 If the disk became full during a write, the database would have to be opened again.
 """
 LOOK = 1.0
-"""Seconds between two reads of the folder of cells."""
+"""Interval in seconds at which the service reads the folder of cells."""
 ENDING = 5.0
 """Maximum time in seconds that the server, when it stops, waits for running cells to write their checkpoints."""
 SOON, LATE = 5.0, 60.0
-"""Delay in seconds before a runner that ended early is replaced: the first delay, and the maximum after doublings."""
-LIVED = 15.0
-"""A runner ended early if it ran for less than this time in seconds.
+"""Delays in seconds before a new runner replaces one that ended early.
 
-A runner without work waits this long for cells.
+They are the first delay and the maximum. The delay doubles each time.
+"""
+LIVED = 15.0
+"""Minimum runtime in seconds of a runner that has not ended early.
+
+A runner without work waits this long for new cells before it ends.
 """
 OPEN = ("queued", "running", "stopping")
 _folder_and_table = threading.Lock()
-"""Lock of two operations that must not overlap.
-
-They are: add finished cells to the tables, and delete cells with their rows.
-"""
+"""Lock for adding finished cells to the tables, and for deleting cells. Both must not run at the same time."""
 
 log = logging.getLogger("isoplan.cells")
 

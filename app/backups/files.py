@@ -25,7 +25,7 @@ UPLOADS, PREPARED = "uploads", "prepared"
 OWN = (UPLOADS, BACKBONES)
 """Folders of a workspace that are copied even if they are symbolic links."""
 LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS})
-"""Names in a workspace that ``_others`` skips. Cells and sweeps are in the backup, but are read in another way."""
+"""Names of files and folders that ``_others`` skips. Cells and sweeps are added to a backup separately."""
 SECRET = 64 * 1024
 """Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
@@ -144,7 +144,7 @@ def _private_key(root: Path) -> Path | None:
 
 
 def _is_secret(place: Path) -> bool:
-    """Return whether a file is a private key. The suffix or the content of the file shows it."""
+    """Return whether a file is a private key, judged by its suffix or its content."""
     if place.suffix.lower() in _SECRETS:
         return True
     try:

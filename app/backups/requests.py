@@ -29,9 +29,9 @@ from isoplan.trainers.backend.store.files import read_json, write_json
 
 FOLDER, BEAT = ".backup", "beat-app"
 LOOK = 1.0
-"""Seconds between two times at which the app looks for requests, and between two heartbeats of the app."""
+"""Interval in seconds at which the app looks for requests and updates its heartbeat."""
 POLL = 0.2
-"""Seconds between two times at which the command looks for the answer of the app."""
+"""Interval in seconds at which the command looks for the answer of the app."""
 STILL = 60.0
 """Seconds without a new heartbeat after which the command stops waiting and reports an error."""
 ASKED = 3
@@ -173,8 +173,9 @@ def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
 def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
     """Return the path of a copy of the database, and the contents of the copy.
 
-    Repeat until there is a copy: use the copy that the app made for ``request``, or copy the database to ``target`` if
-    no process has it open, or write the request.
+    The function repeats three attempts until it has a copy. First, it uses the copy that the app has made for
+    ``request``. Second, it copies the database to ``target`` if no process has it open. Third, it writes ``request``,
+    so that the app makes a copy. Raises PlannerError if the app does not answer.
     """
     asked, beat, moved = 0, "", time.monotonic()
     while True:

@@ -85,7 +85,7 @@ class Guard:
         )
 
     def _without_token(self, scope: Scope) -> Response | None:
-        """Return a redirect to the address without its token, which also sets the token as a cookie.
+        """Return a redirect to the same address without the token. The response sets the token as a cookie.
 
         Returns None if the address has no token.
         """

@@ -14,7 +14,8 @@ LOG_FILES = 5
 QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
 """Pattern of the query in an address.
 
-Every query is removed from the logs: the name of its token parameter can be encoded, for example as ``%74oken``.
+Whole queries are removed from the logs, because the name of the parameter 'token' can be encoded, for example as
+``%74oken``.
 """
 
 # Keeps the records that are logged before a workspace is open. They are written to its log file later.
@@ -78,7 +79,7 @@ def to_file(workspace: Path) -> Path:
 def _adopt_streamlit_loggers() -> None:
     """Remove the console handlers of Streamlit's loggers, so that their tracebacks are only in the log file.
 
-    The access log of uvicorn is not logged anywhere, because the address of a shared server contains the token.
+    The access log of uvicorn is dropped, because the address of a shared server contains the token.
     """
     for name, logger in _loggers.items():
         for handler in [*logger.handlers]:

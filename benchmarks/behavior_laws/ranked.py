@@ -88,8 +88,8 @@ def by_budget(folder: Path, stage: Stage) -> tuple[Agreement, ...]:
 
 
 def pooled(folder: Path, stage: Stage) -> Agreement:
-    """Return the rank correlations of all pairs of metrics over the cells of all budgets.
+    """Return the rank correlations of all pairs of metrics over the cells of all budgets together.
 
-    There compute changes every metric.
+    The budgets differ in compute, which changes every metric and therefore contributes to these correlations.
     """
     return agreement(judged(folder, stage))[0]

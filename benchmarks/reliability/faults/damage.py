@@ -54,7 +54,7 @@ def empty(place: Path) -> None:
 
 
 def scramble(place: Path) -> None:
-    """Overwrite a file with random bytes, at least as many as it had."""
+    """Overwrite a file with random bytes. The new file is at least as long as the old one."""
     size = max(place.stat().st_size, 64)
     place.write_bytes(np.random.default_rng(SEED).bytes(size))
 

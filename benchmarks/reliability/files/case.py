@@ -24,17 +24,16 @@ class Expected:
 
     ``rows`` are the runs that a person reads from the file. It is None if there is nothing to read.
 
-    - ``asks``: a word of the message with which the terminal refuses the file or asks a question. If there are
-    ``rows``,
-      the options ``answers`` then give these runs, and so do the same answers on the page.
-    - ``says``: words of the notes that are shown with the runs, for example on rows that were left out.
-    - ``unfit``: a word of the message if the runs are read but no law can be fitted to them.
-    - ``labels``: the groups of the runs; empty if they are not checked.
-    - ``n``: the number of runs of a large file. Its ``rows`` are the smallest and the largest value of each column.
-    - ``digits``: the number of digits that must be equal; 0 for all digits.
-    - ``boxed``: the upload box of the page does not accept files with this suffix.
-    - ``or_refused``: a refusal is as good as the runs.
-    - ``reference``: reads a damaged file with another reader, and returns None if that fails.
+    ``asks`` is a word of the message with which the terminal refuses the file or asks a question. If there are
+    ``rows``, the options ``answers`` then give these runs, and so do the same answers on the page. ``says`` are words
+    of the notes that are shown with the runs, for example on rows that were left out. ``unfit`` is a word of the
+    message if the runs are read but no law can be fitted to them.
+
+    ``labels`` are the groups of the runs; () if they are not checked. ``n`` is the number of runs of a large file,
+    whose ``rows`` are only the smallest and the largest value of each column. ``digits`` is the number of digits that
+    must be equal; 0 stands for all digits. ``boxed``: the upload box of the page does not accept files with this
+    suffix. ``or_refused``: a refusal is as good as the runs. ``reference`` reads a damaged file with another reader,
+    and returns None if that fails.
     """
 
     rows: Rows | None
