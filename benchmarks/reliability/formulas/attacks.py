@@ -167,10 +167,7 @@ def _formulas() -> Iterator[Attack]:
 
 
 def _of_law(text: str, wanted: float | str) -> Attack:
-    """Return the text as the formula of a law, with its wanted value.
-
-    A parameter q is added, because a law needs one. Names that are not columns become parameters.
-    """
+    """Return the text as a law, with an added parameter q; names that are not columns become parameters too."""
     whole = f"q+{text}" if len(text) < 1000 else text
     if text in ("N*__import__", "N*NaN", "N*inf"):  # these names become parameters of the law
         wanted = N * THETA
@@ -369,10 +366,7 @@ def _commands() -> Iterator[Attack]:
 
 
 def _random() -> Iterator[Attack]:
-    """Yield random formulas with their values, and random texts from the characters of formulas and numbers.
-
-    Python computes the values.
-    """
+    """Yield random formulas, with values from Python, and random texts from characters of formulas and numbers."""
     choice = random.Random(SEED)
     for _ in range(40):
         text, value = _tree(choice, 6)
