@@ -1,4 +1,4 @@
-"""Trained amplitude cells from all sources: bundled tables, the workspace, or a file."""
+"""Trained cells of amplitude surrogates, read from bundled tables, the workspace, or a file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from isoplan.engine.store.database.database import Database, memory
 from isoplan.engine.store.tables import tables
 
 MARK = "width_used"
-"""Column, in addition to the required ones, that identifies a table of amplitude cells."""
+"""Column that only tables of amplitude cells have. A table with it and the columns of ``NEEDED`` is read."""
 
 
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
-    """Return the cells of the bundled scans of D and of the user's run tables in ``db``, without withdrawn rows.
+    """Return the amplitude cells of the bundled scans of D and of the user's run tables in ``db``.
 
-    Other bundled tables are left out. A scan of C at one D has no cell with half the compute of its longest cell, and
-    this cell would be used in the law of D.
+    Withdrawn rows are left out. The other bundled tables are not used: they scan C at a single D and have no cell with
+    half the compute of their longest cell, so the law of D would use this longest cell.
     """
     found = [trained_cells()]
     for table in (one for one in tables.all(db) if not one.read_only):
@@ -29,7 +29,7 @@ def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
 
 
 def of_file(path: Path) -> tuple[TrainedCell, ...]:
-    """Return the cells of a table file. Raises PlannerError if it cannot be read or contains no such cells."""
+    """Return the amplitude cells of a table file. Raises PlannerError if it cannot be read or has no such cells."""
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:

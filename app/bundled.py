@@ -1,4 +1,4 @@
-"""Run tables that are part of Isoplan and available in every workspace, read-only."""
+"""Bundled run tables: they are part of Isoplan and available, read-only, in every workspace."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TASKS = {
     "jet": "jets",
     "amplitude": "amplitudes",
 }
-"""Common names of tasks for which families, bundled tables and published laws use different names."""
+"""Name of each task, by the other names that families of cells, bundled tables and published laws use for it."""
 
 
 def load_bundled(database: Database) -> None:
-    """Add the bundled tables that the workspace does not contain yet, each with its mapping.
+    """Add each bundled table that the workspace does not contain yet, with the roles of its columns.
 
-    Tables of an earlier version are retired; their fits keep working. The first table is added last, so that it is the
-    newest: a page whose link names no table opens with it.
+    Bundled tables of an earlier version of Isoplan are marked as deleted, but their fits keep working. The first table
+    of the list is added last, so that it is the newest: a page opens with the newest table if its link names none.
     """
     kept = []
     for demo in reversed(BUNDLED):
@@ -35,14 +35,18 @@ def load_bundled(database: Database) -> None:
 
 
 def opening(table: TableInfo) -> Demo | None:
-    """Return the entry of a bundled table, which names its default law; None for any other table."""
+    """Return the catalogue entry of a bundled table; None for any other table.
+
+    The entry names, among others, the default law of the table.
+    """
     return next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
 
 
 def task_of(db: Database, table_id: str) -> str:
-    """Return the task of the runs of a table: the family of its cells, or the task in a bundled table's name.
+    """Return the name of the task that the runs of a table were trained on, such as 'jets'.
 
-    Returns "" for a user's table, because its task is unknown.
+    A table of cells gets the task of their family, and a bundled table the task in its name. Returns "" for any other
+    table, because its task is unknown.
     """
     table = next((t for t in tables.all(db) if t.id == table_id), None)
     if table is None:
@@ -52,6 +56,6 @@ def task_of(db: Database, table_id: str) -> str:
 
 
 def task_named(name: str) -> str:
-    """Return the task of a bundled table or a published law from the start of its name: ``Jets, N x D grid``."""
+    """Return the task with which the name of a table or a law begins, such as 'jets' for ``Jets, N x D grid``."""
     words = name.partition(",")[0].partition(":")[0].lower()
     return TASKS.get(words) or TASKS.get(words.split(" ")[0], words)

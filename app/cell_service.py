@@ -1,6 +1,7 @@
-"""Cells of a workspace in its database: finished cells become rows, and a service of the server keeps a runner at work.
+"""Cells of a workspace in its database, and the service of the server that trains them.
 
-The process that has the database open reads the cells from their folder.
+The service adds finished cells to the run tables as rows, and starts a runner while cells wait. Only the process that
+has the database open does this; it reads the cells from their folder.
 """
 
 from __future__ import annotations
@@ -31,25 +32,34 @@ from isoplan.trainers.backend.store.files import fault_point
 from isoplan.trainers.backend.store.record import Record
 
 LEAST_DISK = 20e6
-"""Minimum free disk space in bytes to write rows: if the disk fills up, the database must be reopened."""
+"""Minimum free disk space in bytes for writing rows.
+
+If the disk became full during a write, the database would have to be opened again.
+"""
 LOOK = 1.0
-"""Seconds between two checks of the folder."""
+"""Interval in seconds at which the service reads the folder of cells."""
 ENDING = 5.0
-"""Seconds for the runner's cells to write their checkpoints when the server ends."""
+"""Maximum time in seconds that the server, when it stops, waits for running cells to write their checkpoints."""
 SOON, LATE = 5.0, 60.0
-"""Seconds before a new runner replaces one that ended early: the first delay and the maximum."""
+"""Delays in seconds before a new runner replaces one that ended early.
+
+They are the first delay and the maximum. The delay doubles each time.
+"""
 LIVED = 15.0
-"""Runtime in seconds from which the end of a runner is not early: runners wait this long for more cells."""
+"""Minimum runtime in seconds of a runner that has not ended early.
+
+A runner without work waits this long for new cells before it ends.
+"""
 OPEN = ("queued", "running", "stopping")
 _folder_and_table = threading.Lock()
-"""Lock for reading the folder to write the table, and for deletion from both."""
+"""Lock for adding finished cells to the tables, and for deleting cells. Both must not run at the same time."""
 
 log = logging.getLogger("isoplan.cells")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Contents of the folder at one check: the cells by name, and their sweeps."""
+    """Contents of the folder of cells at one read: the record of each cell by its name, and the sweeps."""
 
     cells: Mapping[str, Record]
     sweeps: tuple[Sweep, ...]
@@ -57,14 +67,18 @@ class Seen:
 
 @lru_cache(maxsize=8)
 def queue_of(folder: Path) -> Queue:
-    """Return the queue of the workspace ``folder``, shared by the server and its pages, with its cache."""
+    """Return the queue of cells of the workspace ``folder``.
+
+    The server and its pages share this object and its cache.
+    """
     return Queue(folder)
 
 
 def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen, int]:
-    """Synchronise the index and the run tables with the folder; return its contents and the number of new rows.
+    """Update the index of cells and the run tables from the folder of cells.
 
-    If the contents equal ``before``, nothing else is done. Raises PlannerError if the disk is full.
+    Returns the contents of the folder and the number of new rows. If the contents equal ``before``, the database is not
+    changed. Raises PlannerError if the disk is full.
     """
     with _folder_and_table:
         seen = Seen(queue.scan(), read_sweeps(queue.root))
@@ -87,9 +101,10 @@ def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen
 
 
 def ingest_if_free(root: Path) -> int:
-    """Make rows of the finished cells of the workspace ``root`` and return their number, unless an app has it open.
+    """Add the finished cells of the workspace ``root`` as rows and return the number of new rows.
 
-    An open app does so itself, within a second. Raises PlannerError if the workspace cannot be read.
+    Returns 0 if an app has the workspace open: the app adds the rows itself within a second. Raises PlannerError if the
+    workspace cannot be read.
     """
     try:
         with open_workspace(root) as db:
@@ -99,10 +114,11 @@ def ingest_if_free(root: Path) -> int:
 
 
 def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
-    """Delete cells and return the number of freed bytes; their rows are withdrawn, but remain in existing fits.
+    """Delete cells and return the number of freed bytes. Existing fits keep the rows of deleted cells.
 
-    Rows are deleted first: if the deletion is interrupted, a remaining cell gets its row again at the next check.
-    Raises PlannerError if a cell is running; the cells before it are deleted.
+    The rows are withdrawn first. If the deletion is interrupted after that, a cell that still exists gets its row again
+    at the next read of the folder. Raises PlannerError if a cell is running; the cells before it in ``names`` are
+    deleted.
     """
     with _folder_and_table:
         wanted = list(names)
@@ -113,7 +129,7 @@ def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
 
 
 def as_row(record: Record, sweep: str = "") -> CellRow | None:
-    """Return the row of a finished cell; None if its result contains no metrics."""
+    """Return a finished cell as a row of a run table; None if the result of the cell contains no metrics."""
     result = record.result or {}
     metrics = result.get("metrics")
     if not isinstance(metrics, dict):
@@ -139,14 +155,14 @@ def as_row(record: Record, sweep: str = "") -> CellRow | None:
 
 
 def _numbers(raw: Any) -> dict[str, float]:
-    """Return the numbers of a JSON object of unknown origin."""
+    """Return the numeric values of a JSON object by key; other values are dropped, and any other input gives {}."""
     if not isinstance(raw, dict):
         return {}
     return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
 
 
 def _moment(raw: Any) -> datetime | None:
-    """Return a time in the form of the store, UTC without time zone."""
+    """Parse an ISO time and return it as the store needs it: in UTC, without a time zone; None if it is not valid."""
     try:
         found = datetime.fromisoformat(str(raw))
     except ValueError:
@@ -156,7 +172,12 @@ def _moment(raw: Any) -> datetime | None:
 
 @dataclass(eq=False)
 class Watch:
-    """State of the thread: the last check, the runner that it started, and the last reported message of each fault."""
+    """State of the service thread.
+
+    ``seen`` is the last read of the folder. ``pid`` and ``begun`` are the process id and start time of the last runner
+    that it started. ``pause`` is the delay in seconds before the next runner. ``said`` has the last logged message of
+    each fault.
+    """
 
     runs_cells: bool
     seen: Seen | None = None
@@ -170,7 +191,7 @@ class Watch:
 def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None]:
     """Run the service for the cells of the workspace ``folder`` until the context ends.
 
-    If ``runs_cells`` is false, no runner is started; cells that others finish still become rows.
+    If ``runs_cells`` is false, the service starts no runner. It still adds cells that another runner finishes as rows.
     """
     ending, watch = threading.Event(), Watch(runs_cells)
     thread = threading.Thread(target=_look_after, args=(db, queue_of(folder), watch, ending), name="cells", daemon=True)
@@ -196,9 +217,9 @@ def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Even
 
 
 def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
-    """Start a runner if cells wait and none is at work; a runner that ended early is replaced after a delay.
+    """Start a runner if cells wait and no runner works. If the last runner ended early, wait for a delay first.
 
-    Raises PlannerError if it cannot be started.
+    Raises PlannerError if the runner cannot be started.
     """
     now = time.monotonic()
     lived = LIVED if watch.begun is None else now - watch.begun
@@ -217,21 +238,27 @@ def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
 
 
 def _end_runner(folder: Path, watch: Watch) -> None:
-    """Ask the runner that was started here to end, and wait while its cells write their checkpoints."""
+    """Stop the runner that this service started, and wait until its cells have written their checkpoints.
+
+    A runner of another process is not stopped. The wait is at most ``ENDING`` seconds.
+    """
     until, asked = time.monotonic() + ENDING, False
     while watch.pid and time.monotonic() < until and (status := runner_status(folder)).alive:
         if not asked and (status.pid, status.host) == (watch.pid, socket.gethostname()):
             asked = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(status.pid, signal.SIGTERM)
-        elif not asked and status.pid:  # another process's runner; without a pid its status file is being written
+        elif not asked and status.pid:  # another process started it; pid is 0 while its status is written
             return
         time.sleep(0.1)
 
 
 @contextlib.contextmanager
 def _fault(what: str, watch: Watch) -> Iterator[None]:
-    """Log any error of the block, once until it is resolved; the next check is made in any case."""
+    """Log an error of the block instead of raising it, so that the service continues.
+
+    The same message is logged again only after the block has succeeded or has failed with another message.
+    """
     try:
         yield
     except Exception as error:

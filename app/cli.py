@@ -1,7 +1,7 @@
-"""Command line of Isoplan: ``isoplan app``, ``fit``, ``plan`` and the other ``commands``.
+"""Command line of Isoplan: ``isoplan app``, ``isoplan fit``, ``isoplan plan`` and the other commands.
 
-Each command is a separate module that is imported when it is called, so that no command waits for the imports of
-another.
+Each command has its module in ``app/commands``. The module is imported when the command is called, so that no command
+waits for the imports of another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isoplan.engine.planning.questions.declaration import find_questions
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its module in ``app/commands``, and the first line of its help."""
+    """A command of the terminal: the name of its module in ``app/commands``, and the first line of its help text."""
 
     module: str
     summary: str
@@ -45,12 +45,15 @@ COMMANDS = {
     "restore": Command("backup", "Make a workspace from a backup."),
     "simulate": Command("simulate", "Simulate jets, or events with their squared amplitudes."),
 }
-"""All commands except the questions of the planner."""
+"""Commands of the terminal by name.
+
+The commands of the planner questions, such as ``smaller``, are added in ``commands``.
+"""
 BEFORE_QUESTIONS = "plan"
 
 
 def commands() -> dict[str, Command]:
-    """Return all commands by name, in the order of the help: the questions of the planner follow ``plan``."""
+    """Return all commands by name, in the order of the help. The planner questions come directly after ``plan``."""
     asked = {name: Command("questions", question.summary) for name, question in find_questions().items()}
     listed: dict[str, Command] = {}
     for name, command in COMMANDS.items():
@@ -59,19 +62,19 @@ def commands() -> dict[str, Command]:
 
 
 def command_module(name: str) -> ModuleType:
-    """Import the module of the command ``name``."""
+    """Import the module of the command ``name`` and return it."""
     return import_module(f"isoplan.app.commands.{commands()[name].module}")
 
 
 class LazyGroup(TyperGroup):
-    """A command group that imports its commands on demand."""
+    """Group of commands that imports the module of a command only when this command is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of the help."""
         return list(commands())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command ``cmd_name`` from its module; None if there is none."""
+        """Return the command ``cmd_name``, read from its module; None if there is no command with this name."""
         if cmd_name not in commands():
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -79,7 +82,7 @@ class LazyGroup(TyperGroup):
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands without importing any of them."""
+        """Write the list of commands for the help text. No module of a command is imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in commands().items()])
 
@@ -108,7 +111,7 @@ def print_version() -> None:
 
 
 def main() -> None:
-    """Run the command line. Invalid input gives one sentence on standard error and the exit code 2."""
+    """Run the command line. For invalid input, print one sentence to standard error and exit with code 2."""
     try:
         sys.exit(cli(prog_name="isoplan", standalone_mode=False))
     except (PlannerError, TyperException) as error:

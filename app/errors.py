@@ -1,4 +1,4 @@
-"""Errors on a page: a sentence, with details on demand and in the log."""
+"""Errors on a page: the page shows a sentence and, if the user opens them, details. The log has the traceback."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ log = logging.getLogger("isoplan.page")
 
 
 def show_error(error: Exception) -> bool:
-    """Show an error of a page; returns True, so that Streamlit shows nothing itself.
+    """Show an error of a page, and return True, so that Streamlit shows nothing itself.
 
-    Errors that the user can correct are shown as they are. Other errors are logged with a traceback and a short
-    incident number, and the page offers that number and the last line of the error to copy. File paths and values are
-    only in the log.
+    An error that the user can correct (PlannerError) is shown as its own message. Any other error is logged with its
+    traceback and a short incident number. The page then shows this number and lines that the user can copy into a
+    report. File paths outside Isoplan and values of the error are only in the log.
     """
     if isinstance(error, PlannerError):
         refuse(str(error))
@@ -39,7 +39,11 @@ def show_error(error: Exception) -> bool:
 
 
 def details(error: Exception, incident: str) -> str:
-    """Return a few lines for a report: versions, type of the error and location in Isoplan's code."""
+    """Return a few lines for an error report.
+
+    They are the incident number, the versions of the main packages, the type of the error, and its last three places in
+    the code.
+    """
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "site-packages" not in f.filename]
     place = [
         f"{'/'.join(f.filename.replace(chr(92), '/').split('/')[-3:])}:{f.lineno} in {f.name}" for f in frames[-3:]

@@ -1,7 +1,7 @@
-"""Contents of a link: the page, the table and the fit by short hash, and the values of the bound widgets.
+"""Links to a page in its current state: the page, the hashes of the table and the fit, and the values of the widgets.
 
-Streamlit writes bound values to the address and reads them back. This module does the rest: the address to copy, links
-that would be too long, and a sentence for a value that the page cannot use.
+Streamlit writes the values of bound widgets to the address and reads them back. This module returns the address for
+copying, shortens links that are too long, and shows a message for each value that the page cannot use.
 """
 
 from __future__ import annotations
@@ -19,15 +19,21 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.saved import results
 
 LONGEST = 1500
-"""Maximum length of a query in characters that mail and chat programs keep intact; longer ones become a saved view."""
+"""Maximum length of a query in characters.
+
+Mail and chat programs can cut longer queries, so these become a saved view.
+"""
 PAGES = {"": "home", "amplitude": "precision"} | {
     name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "precision")
 }
-"""The script of each page in ``views`` by its address; ``amplitude`` is an older address of Precision."""
+"""Name of the script in ``views`` by the path of the page. ``amplitude`` is an older path of the page Precision."""
 
 
 def here() -> str:
-    """Return the address of this page with its current state; a long one is saved and becomes ``?view=hash``."""
+    """Return the address of this page with its current state.
+
+    If the query is longer than ``LONGEST``, it is saved in the workspace, and the query becomes ``?view=hash``.
+    """
     base = (st.context.url or workspace.settings().url).partition("?")[0]
     query = asked()
     text = urlencode(query, doseq=True)
@@ -38,12 +44,15 @@ def here() -> str:
 
 
 def asked() -> dict[str, list[str]]:
-    """Return the current query of this page's address."""
+    """Return the query of this page's current address: a list of values for each parameter."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def follow_view() -> None:
-    """Open a saved view (``?view=hash``), or show a sentence if it is not in this workspace."""
+    """Open the saved view that the address names (``?view=hash``).
+
+    If the view is not in this workspace, a message is shown. Without ``?view=``, nothing happens.
+    """
     asked = st.query_params.pop("view", "")
     if not asked:
         return
@@ -57,7 +66,10 @@ def follow_view() -> None:
 
 @contextmanager
 def named_faults() -> Iterator[None]:
-    """Name, above the page, the values of its link that the page could not use, at its first run."""
+    """Show, above the page, a message for each value of the link that the page could not use.
+
+    The messages appear only at the first run of the session.
+    """
     first = "link_read" not in st.session_state
     place, given = st.container(), asked() if first else {}
     try:
@@ -69,7 +81,11 @@ def named_faults() -> Iterator[None]:
 
 
 def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any) -> list[str]:
-    """Return a sentence for each link value that a widget dropped or changed; omitted defaults do not count."""
+    """Return a sentence for each value of the link that a widget did not accept or changed.
+
+    ``given`` is the query of the link, ``left`` the query after the run, and ``state`` the values of the widgets. A
+    value that equals the default is missing in ``left``; it was accepted and gives no sentence.
+    """
     found = []
     for name, values in given.items():
         if name not in state or len(values) != 1 or _same(values[0], left.get(name, state[name])):
@@ -82,7 +98,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
 
 
 def _code(text: str) -> str:
-    """Return text from a link as code, so that it is not interpreted as Markdown."""
+    """Return text from a link as Markdown code, at most 80 characters, so that no Markdown in it takes effect."""
     return f"`{text[:80].replace('`', '').strip() or ' '}`"
 
 

@@ -1,4 +1,4 @@
-"""Navigation between the pages."""
+"""Script that Streamlit runs for every page: it sets up the navigation and runs the requested page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ PAGES = [
     st.Page("views/precision.py", title="Precision", icon=":material/adjust:", url_path="precision"),
 ]
 OLD = st.Page(lambda: None, title="Precision", url_path="amplitude", visibility="hidden")
-"""The address of Precision in older links."""
+"""Hidden page that redirects the older address ``amplitude`` to the page Precision."""
 
-# Before the navigation: otherwise a page's icon replaces that of the tab, and is fetched from another server.
+# This call must come before the navigation. Otherwise the icon of a page replaces the icon of the browser tab, and the
+# browser loads it from another server.
 st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
 st.html(f"<style>{STYLE}</style>")
@@ -33,7 +34,7 @@ if page.url_path == OLD.url_path:
     st.switch_page(PAGES[-1], query_params=links.asked())
 links.follow_view()
 scopes.arrive(page.url_path)
-# Removed from the link, so that Home in the menu opens Home.
+# The parameter is removed from the address. Otherwise the menu entry Home would show this message again.
 if page == PAGES[0] and (address := st.query_params.pop(UNKNOWN, "")):
     unknown.show(address, PAGES)
 else:

@@ -1,4 +1,7 @@
-"""Cost of a sweep: its cap as typed (50 EUR at 2 EUR an hour, or 20 h), and training times of bundled cells."""
+"""Costs of a sweep: the cap that a user typed, and training times of bundled cells.
+
+A cap is money and a price per device hour ("50 EUR" and "2 EUR"), or device hours ("20 h").
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ from isoplan.trainers.backend.estimate.calibration import Earlier
 from isoplan.trainers.backend.queue.sweep import Cap
 
 ON_PAGES = ("cap of the sweep", "price of a device hour")
-"""Names of the two fields of a page in messages."""
+"""Names that error messages on a page use for the two fields: the cap, and the price per device hour."""
 DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
 BUNDLED = ("grids", "grids/games")
-"""Folders of bundled cells."""
+"""Folders of ``data`` with the tables of bundled cells."""
 
 
 def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
-    """Return the cap in device hours from the typed cap and the typed price per hour; either can be empty.
+    """Return the cap of a sweep in device hours, from two typed texts: the cap and the price per device hour.
 
-    ``called`` contains the names of the two fields for messages. Raises PlannerError if a text cannot be read.
+    Either text can be empty. Error messages use ``called`` as the names of the two fields. Raises PlannerError if a
+    text cannot be read, or if the cap is money and no price is given.
     """
     currency = _currency(cap) or _currency(hour_price) or "EUR"
     price = _positive(parse_amount(hour_price, called[1], money(currency, *AN_HOUR)), called[1]) if hour_price else None
@@ -40,7 +44,7 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
 
 
 def _currency(text: str) -> str:
-    """Return the currency named in ``text``, or "" if there is none."""
+    """Return the currency that ``text`` names, such as 'EUR'; "" if it names none."""
     return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
 
 
@@ -54,7 +58,7 @@ def _bare(text: str) -> bool:
 
 
 def _hours(text: str) -> str:
-    """Replace a unit of device hours by hours."""
+    """Return ``text`` with a unit of device hours, such as 'GPU hours', replaced by 'h'."""
     bare = text.strip().lower().removesuffix("s")
     return next((f"{bare.removesuffix(word)} h" for word in DEVICE_HOURS if bare.endswith(word)), text)
 
@@ -67,7 +71,7 @@ def _positive(value: float, what: str) -> float:
 
 @cache
 def bundled_cells(family: str) -> tuple[Earlier, ...]:
-    """Return N, C and the training time in seconds of the bundled cells of a family; empty if there are none."""
+    """Return N, C and the training time in seconds of each bundled cell of a family; () if there are none."""
     prefix = f"{family.replace('-', '_')}_"
     rows = [row for folder in BUNDLED for name in listed(folder, prefix, ".csv") for row in records(name)]
     found = [[_number(row.get(key)) for key in ("N", "C", "seconds")] for row in rows]
@@ -75,7 +79,7 @@ def bundled_cells(family: str) -> tuple[Earlier, ...]:
 
 
 def _number(text: object) -> float:
-    """Return a table cell as a number; 0 if it is empty or not a number."""
+    """Return the value of a table cell as a number; 0 if the value is empty or not a number."""
     try:
         return float(str(text))
     except ValueError:

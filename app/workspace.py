@@ -1,4 +1,7 @@
-"""The open workspace of this server and its settings. Pages get both from here and open nothing themselves."""
+"""The workspace that this server has open, and the settings of the server.
+
+Pages use both and open no workspace themselves.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from isoplan.engine.store.database.database import Database
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a running server."""
+    """Settings of a running server. ``shared`` is true if other people use the server through a link with a token."""
 
     url: str = "http://localhost:8501"
     shared: bool = False
 
     @property
     def training(self) -> bool:
-        """Whether pages can start training runs; never if the address is shared."""
+        """Whether pages can start training runs. They cannot on a shared server."""
         return not self.shared
 
 
@@ -31,7 +34,7 @@ _open: tuple[Database, Settings] | None = None
 
 @contextmanager
 def registered(database: Database, settings: Settings | None = None) -> Iterator[Database]:
-    """Make ``database`` the current one for pages until the context ends."""
+    """Make ``current`` return ``database``, and ``settings`` return ``settings``, until the context ends."""
     global _open
     before, _open = _open, (database, settings or Settings())
     try:
@@ -43,7 +46,7 @@ def registered(database: Database, settings: Settings | None = None) -> Iterator
 def current() -> Database:
     """Return the open database of this server's workspace.
 
-    Raises PlannerError if no server has opened one (a page run by ``streamlit run``).
+    Raises PlannerError if no workspace is open, for example if a page was started with ``streamlit run``.
     """
     if _open is None:
         raise PlannerError("No workspace is open: start the pages with `isoplan app`.")
@@ -51,20 +54,21 @@ def current() -> Database:
 
 
 def settings() -> Settings:
-    """Return the settings of this server, or the defaults if none runs."""
+    """Return the settings of this server; the default settings if no server runs."""
     return _open[1] if _open else Settings()
 
 
 def is_open() -> bool:
-    """Return whether a workspace is open."""
+    """Return whether this server has a workspace open."""
     return _open is not None
 
 
 def default_folder() -> Path:
-    """Return the default workspace folder: the user's data folder, else a temporary one.
+    """Return the default workspace folder and create it.
 
-    It is ``$XDG_DATA_HOME/isoplan``, else ``~/.isoplan``. A user without a home (a service account, a container) gets a
-    private folder in the system's temporary folder.
+    It is ``$XDG_DATA_HOME/isoplan`` or, if that cannot be written, ``~/.isoplan``. A user without a home folder, such
+    as a service account or a container, gets a private folder in the system's temporary folder. Raises PlannerError if
+    that folder belongs to another user.
     """
     for folder in _homes():
         if _writable(folder):
@@ -77,12 +81,15 @@ def default_folder() -> Path:
 
 
 def usual_folder() -> Path:
-    """Return the default workspace folder without creating it, if the user has a home."""
+    """Return the default workspace folder; it is not created if the user has a home folder.
+
+    Without a home folder, the result is the temporary folder of ``default_folder``, which is created.
+    """
     return next(_homes(), None) or default_folder()
 
 
 def existing_folder() -> Path:
-    """Return the default workspace folder. Raises PlannerError if it does not exist."""
+    """Return the default workspace folder that exists. Raises PlannerError if the user has none yet."""
     found = [folder for folder in _homes() if folder.is_dir()]
     if not found and (usual := next(_homes(), None)) is not None:
         raise PlannerError(f"There is no workspace at {usual}: name its folder with --workspace.")

@@ -1,6 +1,6 @@
-"""``make bench``: run all measures or the named ones, print their tables and write them to docs/benchmarks.md.
+"""``make bench``: run the named measures, or all short ones; print their tables and write them to docs/benchmarks.md.
 
-Measures of ``benchmarks/reliability`` are named ``reliability.NAME`` and written to docs/reliability.md.
+A measure in ``benchmarks/reliability`` is named ``reliability.NAME``, and its table is written to docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -53,10 +53,13 @@ LONG = (
     "suite",
     "untuned",
 )
-"""Measures of a quarter of an hour or more, which run only if they are named."""
+"""Measures that need a quarter of an hour or more. They run only if they are named."""
 TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
-"""Trials of the app: hostile input, kills, faults of the machine, many users. They run only if they are named."""
+"""Trials that try to break the app: hostile input, killed processes, disk faults, many users.
+
+They run only if they are named.
+"""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
@@ -87,7 +90,7 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Replace the section of one measure in its page of the docs."""
+    """Write the report of the measure ``name`` into its page in docs; its earlier section there is replaced."""
     topic = name.partition(".")[0] if name in RELIABILITY else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]

@@ -1,4 +1,8 @@
-"""Unweighted events per second on one core, and their cross section compared with that of flat phase space."""
+"""Speed and cross section of simulated events.
+
+The speed is the number of unweighted events per second on one core. The cross section is compared with an integral over
+flat phase space.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,11 @@ from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 from tests.trainers.amplitudes.kinematics import flat_points
 
 SECONDS = 4.0
-"""Approximate time in seconds for the events of one process."""
+"""Approximate simulation time of each process, in seconds."""
 
 
 def run() -> Report:
-    """Measure all built-in processes with the parton luminosity at 13 TeV."""
+    """Measure all built-in processes at 13 TeV, with the parton luminosity, and report one row per process."""
     return Report(
         "Events of amplitudes",
         "With the parton luminosity at 13 TeV and the cuts, one thread, the process's own time. Adapting: of the grid, "

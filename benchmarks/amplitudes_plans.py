@@ -1,4 +1,4 @@
-"""Plans of amplitude surrogates from one cheap anchor, compared with trained cells at the planned settings."""
+"""Plans of amplitude surrogates, each made from one cheap anchor cell, and tested with cells trained as planned."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ from isoplan.trainers.grid import make_grid
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
-"""D of the anchors, where the losses already follow power laws (amplitudes, Sec. 5)."""
+"""D of the anchors. At this D the losses already follow power laws (amplitudes paper, Sec. 5)."""
 SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
-"""N and iterations of the anchors; the cheapest sufficient pair is used."""
+"""N and training iterations that are tried for the anchors. The cheapest sufficient pair becomes the anchor."""
 LEAST_RUNGS = 3
-"""Number of iteration settings of the ladder that are tried first; the next one follows if none is sufficient."""
+"""Number of values of ``LADDER`` that are tried first. If none is sufficient, the next value is added."""
 RATIOS = (3.0, 10.0)
-"""Factors between the anchor's loss and the targets."""
+"""Loss of the anchor divided by the target loss, for each target."""
 SEEDS = (0, 1, 2)
 GOAL, MOST = 1.1, 30.0
-"""Goals for plans: upper limits of mean loss over target, and of compute over necessary compute."""
+"""Maximum of two ratios that a plan should meet: mean loss over target loss, and planned over necessary compute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """The ``plan`` for a target ``ratio`` below the loss of its anchor, and the losses of its cells, one per seed."""
+    """A tested plan: its target is the loss of ``anchor`` divided by ``ratio``.
+
+    ``losses`` are those of the cells that were trained as planned, one per seed.
+    """
 
     process: str
     ratio: float
@@ -55,21 +58,25 @@ class Held:
 
     @property
     def mean(self) -> float:
-        """The mean loss divided by the target."""
+        """Mean loss of the trained cells divided by the target loss. Above 1: the plan missed its target."""
         return float(np.mean(self.losses)) / self.plan.target.mse
 
     @property
     def overspend(self) -> float:
-        """The planned points (or compute) divided by those necessary by the line through anchor and cells."""
+        """Planned D divided by the necessary D; the ratio for compute is the same.
+
+        The necessary D is read off the power law through the anchor and the trained cells.
+        """
         grew, fell = _end(self.plan.D.most) / self.anchor.x, self.anchor.loss / float(np.mean(self.losses))
         needed = math.exp(math.log(self.ratio) * math.log(grew) / math.log(fell)) if fell > 1 else math.inf
         return grew / needed
 
 
 def run() -> Report:
-    """Train anchors, plan from each, and train the planned cells; cells already in ``SPACE`` are not trained again.
+    """Train the anchors, make the plans, train the planned cells, and return the report.
 
-    Raises PlannerError if no anchor of a process is limited by D.
+    Cells that are already in ``SPACE`` are not trained again. Raises PlannerError if a process has no anchor whose loss
+    is limited by D.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
     anchors = {process: _anchor(process) for process in PROCESSES}
@@ -98,7 +105,10 @@ def _launch(name: str, fields: Mapping[str, object]) -> Sweep:
 
 
 def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
-    """Wait for the cells of each sweep and return them. Raises PlannerError if one is not done."""
+    """Wait until the cells of each sweep are trained and return their records.
+
+    Raises PlannerError if a cell is not done.
+    """
     found = []
     for sweep in sweeps:
         follow(SPACE, sweep)
@@ -110,7 +120,11 @@ def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
 
 
 def _anchor(process: str) -> tuple[Anchor, int]:
-    """Return the cheapest anchor of a process, trained for the necessary number of iterations, and its n_f."""
+    """Return the cheapest anchor of a process and the number of final-state particles n_f.
+
+    The anchor is trained with the smallest number of iterations that is sufficient (``cheapest``). Raises PlannerError
+    if no cell is sufficient.
+    """
     for rungs in range(LEAST_RUNGS, len(LADDER) + 1):
         ladder = {"process": process, "points": POINTS, "seed": SEEDS}
         whole = ladder | {"parameters": SIZES, "iterations": LADDER[: rungs - 1]}
@@ -131,9 +145,10 @@ def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str,
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
-    """Return the anchor of least compute from cells by iterations and N, or None if there is no such anchor.
+    """Return the cell with the least compute whose loss is limited by D, as an anchor; None if there is none.
 
-    Neither more iterations nor a larger N may lower its loss by 10 % or more.
+    ``cells`` has the metrics of each cell by its iterations and N. The loss of the anchor must fall by less than
+    ``LIMITED`` (10 %) if the iterations or N are doubled.
     """
     rungs = sorted({iterations for iterations, _ in cells})[:-1]
     for iterations, N in sorted(product(rungs, SIZES[:-1]), key=prod):
@@ -147,7 +162,7 @@ def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor |
 
 
 def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
-    """Return the cells at the conservative end of a plan."""
+    """Return the cells to train for a plan, as grid fields: N, D and C at the conservative end of their intervals."""
     return {
         "process": process, "points": round(_end(plan.D.most)), "parameters": _end(plan.N.most),
         "budget": _end(plan.C.most), "seed": SEEDS,

@@ -1,4 +1,4 @@
-"""Squared amplitudes per second on one core, and the size of rounding errors."""
+"""Speed of squared amplitudes: evaluations per second on one core. The size of rounding errors is measured too."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_am
 
 ENERGY, TURNS = 1000.0, 5
 SECONDS = 0.3
-"""Approximate time in seconds of one round."""
+"""Approximate time of one measurement, in seconds."""
 
 
 def run() -> Report:
-    """Measure all built-in processes on flat phase space."""
+    """Measure all built-in processes at points of flat phase space, and report one row per process."""
     return Report(
         "Squared amplitudes",
         f"Flat phase space at {ENERGY:g} GeV, all helicities and colours, one thread, the process's own time, best of "

@@ -1,4 +1,4 @@
-"""Processor time of plans, comparisons and curves from a fit with a thousand resamples, and a lower limit."""
+"""Processor time of plans, comparisons and curves from a fit with 1,000 resamples, compared with a lower limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("answer", "processor time", "over the floor")
 
 
 def run() -> Report:
-    """Return the shortest of several measurements of each answer."""
+    """Measure each answer several times and report the shortest time."""
     load()
     fit = make_fit(EPOCH, scattered(EPOCH, RESAMPLES), ranges=RANGES)
     budget = Question("budget", BUDGET)

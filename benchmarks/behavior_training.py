@@ -1,4 +1,4 @@
-"""Training steps of packed recommender cells compared with a PyTorch loop that pads to the longest sequence."""
+"""Training speed of the recommender on packed sequences, compared with a PyTorch loop that pads sequences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = 20
 
 
 class PaddedLoop:
-    """The same model and loss in plain torch: texts and sequences are padded to the longest one of the batch."""
+    """The same model and loss in plain PyTorch. Texts and sequences are padded to the longest one of the batch."""
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer, self.plain = trainer, Plain(trainer.model)
@@ -41,7 +41,7 @@ class PaddedLoop:
         self.optimiser = torch.optim.AdamW(list(weights.values()), trainer.cell.peak_rate, weight_decay=0.0, fused=True)
 
     def step(self, chosen: np.ndarray) -> float:
-        """Make one training step and return the loss before it."""
+        """Make one training step on the batch of the sequences ``chosen``, and return the loss before the step."""
         batch = self.trainer.batch(chosen)
         items = self.embed(self.trainer.data.known.take(batch.items))
         queries = self.plain.queries(items[torch.from_numpy(batch.inputs)], batch.lengths)
@@ -53,7 +53,10 @@ class PaddedLoop:
         return loss.item()
 
     def embed(self, known: Known) -> Tensor:
-        """Embed each distinct item of the batch once, with its words padded to the longest text; returns (items, h)."""
+        """Embed each distinct item of the batch once and return the embeddings (items, h).
+
+        The words of each item are padded to the length of the longest text.
+        """
         e = self.plain.embedder
         lengths = torch.from_numpy(known.lengths)
         there = torch.arange(int(lengths.max())) < lengths[:, None]
@@ -78,7 +81,7 @@ class PaddedLoop:
 
 
 def run() -> Report:
-    """Train both on the same batches, with alternating steps, on one thread."""
+    """Train both models on the same batches, one step of each in turn, on one thread, and report their times."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

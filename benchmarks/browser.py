@@ -1,4 +1,4 @@
-"""Headless chromium for the measures that use a browser."""
+"""Headless Chromium for the benchmarks that measure pages in a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAWN = """
 
 
 def chromium_path() -> str:
-    """Return the path of the system's chromium. Raises RuntimeError if chromium is not installed."""
+    """Return the path of the installed Chromium. Raises RuntimeError if Chromium is not installed."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         raise RuntimeError("this measure needs chromium: run `make browser`")
@@ -31,7 +31,10 @@ def chromium_path() -> str:
 
 @contextmanager
 def browser() -> Iterator[Page]:
-    """Open a page of the system's chromium, 1440 x 900 pixels. Raises RuntimeError if chromium is not installed."""
+    """Open a browser page of 1440 x 900 pixels in Chromium and yield it.
+
+    Raises RuntimeError if Chromium is not installed.
+    """
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
@@ -41,5 +44,5 @@ def browser() -> Iterator[Page]:
 
 
 def ready(page: Page) -> None:
-    """Wait until the script has ended and all figures are drawn."""
+    """Wait until the script of the page has ended and all figures are drawn."""
     page.wait_for_function(DRAWN, polling=10)

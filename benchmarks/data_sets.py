@@ -1,4 +1,7 @@
-"""Several data sets in one table: rates of the warning on residuals by column, with and without an effect."""
+"""Tables that mix several data sets: how often the warning on residuals by column appears.
+
+It should not appear without an effect of the column, and should appear with one.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.engine.fitting.mixtures import NOISE, SHIFT, category, shifted, unshi
 
 TABLES = 500
 DESIGNS = ((36, True), (60, True), (60, False), (258, False))
-"""Number of runs, and whether they are spread over N and D or are on seven iso-FLOP budgets."""
+"""Number of runs, and whether they are spread over N and D. If not, they are on seven iso-FLOP budgets."""
 COLUMNS = (
     *("runs", "design", "raised falsely, worst label", "false warnings a table"),
     *("found, 2 values", "found, 3 values", "time a column"),
@@ -22,7 +25,7 @@ COLUMNS = (
 
 
 def run() -> Report:
-    """Test 500 tables of each design without an effect, and 500 with an offset, for 2 and for 3 values."""
+    """Test 500 tables per design without an effect, and 500 with an offset, for columns with 2 and with 3 values."""
     load()
     rows = []
     for n, cloud in DESIGNS:
@@ -44,7 +47,7 @@ def run() -> Report:
 
 
 def _seconds(n: int) -> float:
-    """Return the time of the test of one column in seconds."""
+    """Return the median time of testing one column of ``n`` runs, in seconds."""
     random = np.random.default_rng(0)
     x, y, residual = random.normal(size=(3, n))
     labels = {"label": category(random.integers(0, 3, n))}

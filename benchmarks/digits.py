@@ -1,4 +1,4 @@
-"""Answers of terminal commands, written and compared digit by digit, to show that no number changes.
+"""Answers of terminal commands, compared digit by digit, to show that a change of the code changes no number.
 
     python -m benchmarks.digits write FOLDER --command CHECKOUT/.venv/bin/isoplan --root CHECKOUT
     python -m benchmarks.digits compare BEFORE AFTER [--numbers]
@@ -28,9 +28,9 @@ from typing import Any
 JOBS, FAMILIES = 2, ("jets", "behavior", "amplitudes", "teacher-student")
 REFITS, MACHINE = "--bootstrap 40", "--device CPU --utilisation 1% --hour-price 3"
 MEASURED = {"seconds", "hours", "longest", "basis", "disk", "version"}
-"""Keys of ``train`` and ``cells`` that are measured on short cells, or that depend on the installed version."""
+"""Keys in the answers of ``train`` and ``cells`` that are not compared: measured times, and the installed version."""
 PLANNED = {"chinchilla", "kaplan", "data-constrained", "isoflop", "envelope", "power"}
-"""Laws with plans for a budget or a target loss."""
+"""Laws that can be used to plan for a budget or for a target loss."""
 TABLES = r"""
 data/demo/jets_grid.csv --rule 6npND --n-p 40 | chinchilla | kaplan | isoflop | power --axis C
 data/demo/jets_repetition.csv --map D=unique_jets | power --axis D | repetition --axis D --group inputs --each
@@ -66,7 +66,10 @@ data/papers/behavior/table13*.csv --map C=budget_flops,loss=L_star | power --axi
 ../shared/runs/scalebench_farseer.csv --where "split = 'train'" | chinchilla
 ../shared/runs/teacher_student_sweep.csv | chinchilla
 """
-"""Run tables with the options of ``fit`` and ``compare``, then laws with their options. ``../shared`` may be absent."""
+"""Lines of 'TABLE OPTIONS | LAW OPTIONS | ...': a run table with its options, then laws to fit to it with theirs.
+
+The options of the table are for ``fit`` and ``compare``. Tables in ``../shared`` are skipped if they are absent.
+"""
 FIRST = r"""
 laws: laws
 agreement-papers: agreement
@@ -87,7 +90,10 @@ train-teacher-student: {teacher-student} --set width=8 --set samples=16384
 estimate-jets: train data/grids/jets_one_pass.toml --workspace {work}/estimate-jets --dry-run
 estimate-behavior: train data/grids/behavior_negatives.toml --workspace {work}/estimate-behavior --dry-run
 """
-"""Commands that read no other answer: a name, then the words after ``isoplan``, with placeholders of ``Place``."""
+"""Commands that need no other answer.
+
+A line has a name and the words after ``isoplan``, with placeholders of ``Place``.
+"""
 LAST = r"""
 plan-metric: plan {one} --target-metric R_top=400 --metric-map {map}
 plan-limits: plan {one} --budget 1e13 --max-unique 2e5 --max-hours 100 {machine}
@@ -98,19 +104,22 @@ repeat: repeat {one} {repeated} --target-loss 0.7 --sample-price 1e-3 --kappa 10
 plans: plans {budget} {target} --fit {one} {machine}
 actual: actual {budget} --fit {one} --loss 0.7
 """
-"""Commands that read the answers of other commands."""
+"""Commands that read the answers of other commands, in the format of ``FIRST``."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Folders and executable of a comparison: the command, the checkout with the bundled data, and the raw answers."""
+    """Places that a comparison uses.
+
+    ``command`` is the executable, ``root`` the checkout with the bundled data, and ``work`` the folder for raw answers.
+    """
 
     command: Path
     root: Path
     work: Path
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a command with its placeholders filled in."""
+        """Return the words of a command, with the placeholders replaced by paths."""
         table, repeated = "grids-jets_one_pass", "grids-jets_repeated-repetition-axis-U-where-N-3000"
         files = {"one": f"{table}-chinchilla", "map": f"{table}-metric-map-axis-loss-metric-R_top-max"}
         files |= {"budget": f"budget-{files['one']}", "target": f"target-{files['one']}", "repeated": repeated}
@@ -119,17 +128,20 @@ class Place:
         return shlex.split(text.format_map(values | {"refits": REFITS, "machine": MACHINE}))
 
     def hidden(self, text: str) -> str:
-        """Return ``text`` without the folders, which differ from one call to the next."""
+        """Return ``text`` with the folders replaced by WORK and ROOT, because folders differ between two calls."""
         return text.replace(str(self.work), "WORK").replace(str(self.root), "ROOT")
 
 
 def listed(text: str) -> dict[str, str]:
-    """Return the words of each command of ``FIRST`` or ``LAST`` by its name."""
+    """Return the words of each command in ``text`` (``FIRST`` or ``LAST``), by the name of the command."""
     return dict(line.split(": ", 1) for line in text.strip().splitlines())
 
 
 def table_commands(root: Path) -> dict[str, str]:
-    """Return ``compare`` for each table of N, D or C in ``root`` and ``fit`` for each law, as ``listed`` does."""
+    """Return the commands for the tables of ``TABLES`` in ``root``, by name: ``fit`` for each law, and ``compare``.
+
+    ``compare`` is used only for tables with N, D or C.
+    """
     commands = {}
     for line in TABLES.strip().replace("\n|", " |").splitlines():
         shared, *laws = line.split(" | ")
@@ -143,12 +155,15 @@ def table_commands(root: Path) -> dict[str, str]:
 
 
 def slug(text: str) -> str:
-    """Return ``text`` as a part of a file name."""
+    """Return ``text`` with all special characters replaced by '-', as a part of a file name."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
 
 
 def plan_commands(work: Path, fits: Iterable[str]) -> dict[str, str]:
-    """Return the plans for a budget and for a target loss, and ``smaller``, of each of these fits that allows them."""
+    """Return commands that use the fits, by name: ``plan`` for a budget and for a target loss, and ``smaller``.
+
+    A fit is skipped if its law allows no plans.
+    """
     commands = {}
     for name in fits:
         file = work / f"{name}.json"
@@ -163,7 +178,10 @@ def plan_commands(work: Path, fits: Iterable[str]) -> dict[str, str]:
 
 
 def answer(place: Place, name: str, text: str) -> dict[str, Any]:
-    """Run one command and return its exit status and its answer or error; keep the raw answer for other commands."""
+    """Run one command and return its words, its exit status, its answer, and the last line of an error.
+
+    The raw answer is also written to the folder ``work``, because other commands read it.
+    """
     words = place.words(text)
     words += [] if "--format" in words else ["--json"]
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"XDG_DATA_HOME": str(place.work)}
@@ -179,7 +197,7 @@ def answer(place: Place, name: str, text: str) -> dict[str, Any]:
 
 
 def write(folder: Path, place: Place) -> str:
-    """Write the answer of each command to ``folder`` and return a summary."""
+    """Run all commands, write each answer to ``folder``, and return a summary as text."""
     begin, exits = time.monotonic(), list[int]()
 
     def keep(command: tuple[str, str]) -> None:
@@ -198,7 +216,10 @@ def write(folder: Path, place: Place) -> str:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each number, text, truth value, null and empty list or object in a JSON value with its path."""
+    """Yield the path and the value of each leaf of a JSON value.
+
+    A leaf is a number, a text, a truth value, null, or an empty list or object.
+    """
     if isinstance(value, dict | list) and value:
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves(item, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
@@ -207,7 +228,10 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def compare(before: Path, after: Path, texts: bool = True) -> tuple[list[str], str]:
-    """Return a line for each value that differs between two folders, and a summary; ``texts`` includes texts."""
+    """Return one line for each value that differs between the two folders, and a summary as text.
+
+    If ``texts`` is false, differences between two texts are not reported.
+    """
     lines, numbers = list[str](), 0
     files = sorted({file.name for folder in (before, after) for file in folder.glob("*.json")})
     for name in files:
@@ -224,7 +248,7 @@ def compare(before: Path, after: Path, texts: bool = True) -> tuple[list[str], s
 
 
 def main() -> None:
-    """Write the answers of one checkout, or compare those of two; exit with 1 if they differ."""
+    """Write the answers of one checkout, or compare those of two checkouts. Exit with status 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.digits")
     actions = parser.add_subparsers(dest="action", required=True)
     writer, other = actions.add_parser("write"), actions.add_parser("compare")

@@ -1,4 +1,4 @@
-"""Coverage of the intervals of a lower envelope, with and without the correction for selection."""
+"""Coverage of the intervals of the law 'envelope', with and without the correction for selection bias."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ POINTS = 40
 SURFACE = {"E": 1.7, "A": 400.0, "B": 2000.0, "alpha": 0.34, "beta": 0.37}
 TRUTH = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 CASES = ((12, 0.003, 0.003), (12, 0.01, 0.003), (16, 0.01, 0.005), (24, 0.01, 0.003))
-"""Number of curves, scatter of whole curves and scatter along each curve, both of log loss."""
+"""Number of training curves, noise that shifts a whole curve, and noise of its points (both of log loss)."""
 WAYS = {"auto": "luck taken off", "percentile": "resampled curves"}
 
 
 def simulated(sizes: int, between: float, within: float, seed: int) -> Curves:
-    """Return training curves of the surface, one per model size: 1e6 to 1e9 parameters, 1e7 to 4e11 samples each."""
+    """Return simulated training curves of a surface, one curve per model size.
+
+    The sizes are between 1e6 and 1e9 parameters. Each curve goes from 1e7 to 4e11 samples.
+    """
     random, v = np.random.default_rng((sizes, seed)), SURFACE
     of = np.repeat(np.arange(sizes), POINTS)
     N, D = np.geomspace(1e6, 1e9, sizes)[of], np.tile(np.geomspace(1e7, 4e11, POINTS), sizes)
@@ -30,7 +33,7 @@ def simulated(sizes: int, between: float, within: float, seed: int) -> Curves:
 
 
 def run() -> Report:
-    """Simulate 60 tables per case with 200 refits each."""
+    """Simulate 60 tables per case, fit each with 200 refits, and report the coverage."""
     nobody, rows = Runs(np.empty(0, np.int64), {}, Roles(), {}), []
     for case in CASES:
         tables = [simulated(*case, seed) for seed in range(TABLES)]

@@ -1,4 +1,4 @@
-"""Prediction of the largest runs of the bundled tables by each law, compared with baselines."""
+"""Prediction of the largest runs of the bundled tables by each law, compared with simple baselines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from isoplan.engine.store.files.table_files import read_runs
 
 
 def run() -> Report:
-    """Measure all laws that a table allows, best first, and then the baselines."""
+    """For each table, fit all laws that it allows to the smaller runs.
+
+    Report the laws, best first, and then the baselines.
+    """
     rows: list[tuple[str, ...]] = []
-    for demo in (d for d in DEMOS if d.roles.group is None):  # each group has a separate law
+    for demo in (d for d in DEMOS if d.roles.group is None):  # each group has its own law
         given = {role: demo.roles.column(Role(role)) for role in ("N", "D", "C", "loss", "budget")}
         mapped = {role: name for role, name in given.items() if name}
         found = compare(FitSpec(), read_runs(Path(str(path(demo.file))), mapped))
@@ -39,10 +42,10 @@ def run() -> Report:
 
 
 def percent(error: float) -> str:
-    """Return an error as a percentage, or a dash if it is not finite."""
+    """Return a relative error as a percentage; a dash if it is not finite."""
     return f"{error:.2%}" if abs(error) < float("inf") else "-"
 
 
 def number(value: float) -> str:
-    """Return a criterion with one decimal, or a dash if it is not finite."""
+    """Return an information criterion with one decimal; a dash if it is not finite."""
     return f"{value:.1f}" if abs(value) < float("inf") else "-"

@@ -1,4 +1,4 @@
-"""Fits and refits of 245 and of 10,000 runs: times, distance from the best optimum, and other software."""
+"""Fits and refits of 245 and of 10,000 runs: times, distance from the global optimum, and times of other software."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ Row = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Took:
-    """Wall and processor seconds, the shortest of several measurements: other work on the machine adds to them."""
+    """Wall time and processor time in seconds.
+
+    Each is the shortest of several measurements, because other work of the computer makes a measurement longer.
+    """
 
     wall: float
     processor: float
@@ -47,7 +50,7 @@ class Took:
 
 
 def run() -> Report:
-    """Measure fits and refits of one table, and other software."""
+    """Measure fits and refits of one table, with Isoplan and with other software."""
     kernels.load()
     with tempfile.TemporaryDirectory() as folder:
         simulated = read_runs(write_runs(Path(folder) / "runs.csv", ROWS))
@@ -109,12 +112,15 @@ def _numpy(runs: Runs) -> list[Row]:
 
 
 def _values(p: Problem, theta: Floats, weight: Floats) -> Floats:
-    """Return the objective of one optimum (r, q) per resample."""
+    """Return the value of the objective for parameters ``theta`` (r, q), one value per resample (r,)."""
     return np.asarray(np.sum(weight * p.objective.loss.value(p.residual(predict(p, theta), p.y)), axis=1))
 
 
 def _gap(objective: ObjectiveName, runs: Runs) -> list[Row]:
-    """Count refits above the best of many starts: each cell of the grid, and as many random points."""
+    """Count the refits that end above the best optimum found from many starts.
+
+    The starts are each point of the engine's own grid, and the same number of random points.
+    """
     p = _problem(objective, runs)
     engine = kernels.compiled(0)
     assert engine is not None

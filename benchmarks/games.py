@@ -1,4 +1,7 @@
-"""A cell of SASRec's size on the Amazon video-games log, evaluated as in its paper, for several training sets."""
+"""A recommender cell of SASRec's size on the Amazon video-games log, evaluated as in the SASRec paper.
+
+It is trained on several training sets.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,17 @@ JUDGED: dict[str, dict[str, str]] = {
     "last": {"split": "last-one", "judge": "test"},
     "last, two left out": {"judge": "test"},
 }
-"""The events that are scored, and the settings that leave them out of training."""
+"""Settings of the cell, by the name of the events that are scored. They determine which events are not trained on."""
 PUBLISHED = {HIT: 0.741, NDCG: 0.536}
-"""Kang and McAuley, arXiv:1808.09781, Table III."""
+"""Values in Table III of Kang and McAuley, arXiv:1808.09781."""
 GOALS = {HIT: 0.74, NDCG: 0.55}
 FULL = ("full_recall@10", "full_NDCG@10", "full_MRR@10")
 
 
 def run() -> Report:
-    """Train the cell on one thread and score it on the last event of each user.
+    """Train the cell for each training set on one thread, and score it on one late event of each user.
 
-    Raises OSError if the log is missing.
+    Raises OSError if the file of the event log is missing.
     """
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place, reuse_freed_memory():

@@ -1,4 +1,7 @@
-"""Import, hash and role guess of a million-row CSV compared with DuckDB's own ``read_csv`` of the same file."""
+"""Import of a CSV file with a million rows, compared with DuckDB's own ``read_csv`` of the same file.
+
+The import includes the hash of the file and the guess of the roles.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ ROWS, RUNS = 1_000_000, 5
 
 
 def run() -> Report:
-    """Measure five alternating pairs, each with a separate database file."""
+    """Measure the import and ``read_csv`` five times in turn, each time with a new database file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         csv = write_runs(folder / "runs.csv", ROWS)

@@ -1,4 +1,4 @@
-"""Physics checks of simulated jets: masses, multiplicities, displaced tracks, the bounds of pT."""
+"""Physics checks of simulated jets: masses, multiplicities, displaced tracks, and effects of the pT bounds."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from isoplan.trainers.jets.simulate.parts import Request, simulate
 from isoplan.trainers.jets.simulate.processes import GLUON, PROCESSES, Bounds
 
 JETS, EVENTS = 2000, 1280
-"""Number of jets of a class, and of events with wide bounds."""
+"""Number of simulated jets per class, and number of events that are simulated with the wide bounds."""
 WIDE = Bounds(120.0, 350.0, 2.8)
 LOW, HIGH = 550.0, 700.0
-"""Ends of the window in GeV, where bounds of pT would be visible."""
+"""Jets with a pT below the first or above the second value, in GeV, would show an effect of the pT bounds."""
 PEAKS = {"Hbb": 125, "Hcc": 125, "Hgg": 125, "H4q": 125, "Zqq": 91.2, "Wqq": 80.4, "Tbqq": 173}
 DISPLACED = 5.0
-"""Impact parameter of a displaced track, in units of its error."""
+"""Minimum impact parameter of a displaced track, divided by its error."""
 COLUMNS = (
     "class", "mode of the mass [GeV]", "middle half [GeV]", "particles", "tracks", "photons", "neutral hadrons",
     "displaced", "τ2/τ1", "τ3/τ2", "lost", f"lost below {LOW:g} GeV", f"lost above {HIGH:g} GeV",
@@ -44,7 +44,7 @@ Jets: TypeAlias = Mapping[str, ak.Array]
 
 
 def run() -> Report:
-    """Simulate the jets of all classes, draw docs/images/jets_*.png and return their properties."""
+    """Simulate jets of all classes, draw docs/images/jets_*.png, and report the properties of each class."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "jets.root"
         simulate(Request(NAMES, JETS * len(NAMES), 2024), out, this_machine().cores)
@@ -76,7 +76,7 @@ def _read(path: Path) -> Jets:
 
 
 def mode(values: Floats) -> float:
-    """Return the most likely value, by a Gaussian kernel of 2 GeV."""
+    """Return the most frequent value: the maximum of a Gaussian kernel density with a width of 2 GeV."""
     grid = np.arange(5.0, 250.0, 0.1)
     kernel = gaussian_kde(values, 2.0 / np.std(values, ddof=1))
     return float(grid[np.argmax(kernel(grid))])
@@ -106,12 +106,15 @@ def _over(above: ak.Array, below: ak.Array) -> Floats:
 
 
 def displaced(jets: ak.Array) -> Floats:
-    """Return the number of displaced tracks of each jet."""
+    """Return the number of displaced tracks in each jet."""
     return np.asarray(ak.sum(np.abs(jets.part_d0val) > DISPLACED * jets.part_d0err, axis=1), float)
 
 
 def _bounds(kind: str) -> tuple[str, str, str]:
-    """Return the shares of jets made with wide bounds that the bounds in use leave out: of all, and at both ends."""
+    """Return the share of jets that the pT bounds lose: of all jets, below ``LOW`` GeV, and above ``HIGH`` GeV.
+
+    The jets are simulated with wider bounds. A jet is lost if its event would not pass the bounds in use.
+    """
     process = PROCESSES[kind]
     generator, noise = Generator(process, 7, WIDE), Noise.of(np.random.SeedSequence(7))
     pt, passed = np.zeros(0), np.zeros(0, bool)
@@ -130,7 +133,7 @@ def _share(which: NDArray[np.bool_]) -> str:
 
 
 def figures(jets: Jets) -> dict[str, go.Figure]:
-    """Return figures of masses, multiplicities and displaced tracks of the classes, by the names of their pictures."""
+    """Return histograms of masses, particles, pT and displaced tracks, by the file name of their picture."""
 
     def of(branch: str, *kinds: str) -> dict[str, Floats]:
         return {kind: np.asarray(jets[kind][branch], float) for kind in kinds}
@@ -150,7 +153,7 @@ def figures(jets: Jets) -> dict[str, go.Figure]:
 
 
 def histogram(name: str, title: str, values: Mapping[str, Floats], edges: Floats, log: bool = False) -> go.Figure:
-    """Draw the shares of the jets of each class in bins, as steps."""
+    """Draw a histogram for each class: the share of its jets in each bin, as steps."""
     titles = {kind.name: kind.title for kind in KINDS}
     traces: list[dict[str, Any]] = []
     for i, (kind, of) in enumerate(values.items()):

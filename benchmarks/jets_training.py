@@ -1,4 +1,4 @@
-"""Training steps of the set Transformer on packed particles compared with torch's encoder on padded batches."""
+"""Training speed of the set transformer on packed particles, compared with torch's encoder on padded batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Batch = tuple[Tensor, Tensor, Tensor]
 
 
 def run() -> Report:
-    """Train both on the same batches, with alternating steps, on one thread."""
+    """Train both models on the same batches, one step of each in turn, on one thread, and report their times."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -74,7 +74,7 @@ def _row(width: int) -> tuple[str, ...]:
 
 
 def _times(shape: Shape, batches: list[Batch]) -> tuple[float, float, float]:
-    """Return the seconds per step of both, and the largest difference of their losses."""
+    """Return the seconds per step of both models, and the largest difference between their losses."""
     torch.manual_seed(0)
     model, plain = SetTransformer(shape), Plain(shape)
     plain.load_state_dict(model.state_dict())
@@ -97,7 +97,7 @@ def _padded_loss(plain: Plain, padded: Tensor, padding: Tensor, labels: Tensor) 
 
 
 def _step(optimiser: torch.optim.Optimizer, loss_of_step: Callable[[], Tensor]) -> tuple[float, float]:
-    """Return the processor seconds of the thread in one step, and the loss of the step."""
+    """Make one training step; return the processor seconds of this thread, and the loss."""
     began = time.thread_time()
     optimiser.zero_grad()
     loss = loss_of_step()

@@ -1,4 +1,7 @@
-"""Coverage of the intervals of ``isoplan repeat``: pairs of tables with a known common floor, fitted together."""
+"""Coverage of the intervals of ``isoplan repeat``, on pairs of simulated tables with a known common floor.
+
+Both tables of a pair are fitted together.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,11 @@ LEVELS = (0.68, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The bundled runs of jets seen once and repeated, with the laws refitted at one floor and their scatters."""
+    """Simulation design: runs at the positions of the bundled jets, seen once (``once``) and repeated (``again``).
+
+    Their losses are those of laws that were refitted with the fixed floor ``floor``. ``sigma`` is the noise of log loss
+    in each table.
+    """
 
     floor: float
     once: Runs
@@ -38,7 +45,7 @@ class Pair:
     truth: dict[str, float]
 
     def drawn(self, seed: int) -> tuple[Runs, Runs]:
-        """Return both tables with log-normal noise; the same seed gives the same tables."""
+        """Return both tables with log-normal noise. The same ``seed`` gives the same tables."""
         random = np.random.default_rng([seed, 31])
         return (_noisy(self.once, self.sigma[0], random), _noisy(self.again, self.sigma[1], random))
 
@@ -49,7 +56,7 @@ def _noisy(runs: Runs, sigma: float, random: np.random.Generator) -> Runs:
 
 
 def pair(floor: float) -> Pair:
-    """Return the design for one ``floor``."""
+    """Return the simulation design for one ``floor``."""
     once = read_runs(Path(str(path("grids/jets_one_pass.csv"))))
     again = read_runs(Path(str(path("grids/jets_repeated.csv"))), where="N > 3000")
     tables, sigma, found = [], [], {}
@@ -69,7 +76,7 @@ def _scatter(loss: Floats, law: Floats, free: int) -> float:
 
 
 def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
-    """Return omega, D / U, U and D at the target (jets, Sec. 3.1)."""
+    """Return the true values of ``NAMES`` at the target loss: omega, D / U, U and D (jets paper, Sec. 3.1)."""
     rest = TARGET - floor
     seen, U = (law["B"] / rest) ** (1 / law["beta"]), (law["B_rep"] / rest) ** (1 / law["beta_rep"])
     more = (1 + law["beta"] / law["alpha"]) ** (1 / law["beta"])
@@ -77,7 +84,10 @@ def _truth(law: dict[str, float], floor: float) -> dict[str, float]:
 
 
 def table(job: tuple[float, int]) -> list[tuple[float, ...]]:
-    """Return value, low 68, high 68, low 95 and high 95 of each number of ``NAMES`` for one pair of tables."""
+    """Simulate and fit one pair of tables; return five numbers for each of ``NAMES``.
+
+    They are the value, the low and high ends at 68 %, and the low and high ends at 95 %. ``job`` is (floor, seed).
+    """
     kernels.load()
     once, again = pair(job[0]).drawn(job[1])
     one = fit(FitSpec(bootstrap=REFITS, seed=job[1]), once)
@@ -93,7 +103,7 @@ def _ends(q: Quantity) -> tuple[float, ...]:
 
 
 def run() -> Report:
-    """Simulate, fit and count."""
+    """Simulate and fit all pairs of tables, and report the coverage."""
     rows = []
     with ProcessPoolExecutor(PROCESSES) as pool:
         for floor in FLOORS:
@@ -113,7 +123,10 @@ def run() -> Report:
 
 
 def _counted(found: Floats, truth: float) -> tuple[str, ...]:
-    """Return the median of the values, and the shares of intervals with the truth, without missing intervals."""
+    """Return the median of the values and the coverage of both intervals in percent, as text.
+
+    Pairs without an interval are not counted. If there are any, the number of counted pairs is added to the text.
+    """
     shares = []
     for i, _ in enumerate(LEVELS):
         low, high = found[:, 1 + 2 * i], found[:, 2 + 2 * i]

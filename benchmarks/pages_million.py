@@ -1,4 +1,4 @@
-"""Data, Fit and Explore on a table of a million runs: time until all figures are drawn, and bytes sent."""
+"""The pages Data, Fit and Explore for a table of a million runs: time until all figures are drawn, and bytes sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = ("data", "fit", "explore")
 
 @dataclass(frozen=True)
 class Load:
-    """A page load: seconds until it was drawn, bytes received over the WebSocket, points in its figures."""
+    """One load of a page: seconds until it was drawn, bytes received over the WebSocket, and points in its figures."""
 
     seconds: float
     sent: int
@@ -33,7 +33,10 @@ class Load:
 
 
 def run() -> Report:
-    """Load each page twenty times from a warm server, as a new address in a browser with cached files."""
+    """Load each page twenty times from a running server.
+
+    Each load has a new address; the browser has cached the files.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
@@ -59,7 +62,7 @@ def run() -> Report:
 
 
 def prepare(folder: Path, csv: Path, refits: int) -> tuple[str, str]:
-    """Fill a workspace with ``csv`` and a fit of it; return the table's id and the fit's hash."""
+    """Import ``csv`` into a new workspace and fit it. Return the id of the table and the hash of the fit."""
     db = open_workspace(folder)
     try:
         table = tables.add(db, csv, csv.name)

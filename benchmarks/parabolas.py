@@ -1,4 +1,4 @@
-"""The bias of approach 2 for designs with a published value."""
+"""Bias of approach 2 (parabolas at fixed compute), for designs whose bias is published."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ PUBLISHED = {
 
 
 def run() -> Report:
-    """Compute the error of D* at 1e24 FLOPs for all surfaces and designs, with the published value."""
+    """Compute the relative error of D* at 1e24 FLOPs for each surface and design.
+
+    The report shows it next to the published value.
+    """
     rows = []
     for design, (off, drift) in DESIGNS.items():
         for surface, law in SURFACES.items():
@@ -49,7 +52,7 @@ def run() -> Report:
 
 
 def _bias(alpha: float, beta: float, A: float, B: float, width: float, off: float, drift: float) -> tuple[float, float]:
-    """Return the error of D* three decades beyond the largest budget, and the bias of a."""
+    """Return the relative error of D* three decades beyond the largest budget, and the bias of the exponent a."""
     C = np.geomspace(1e17, 1e21, 5)
     best = (alpha * A / (beta * B)) ** (1 / (alpha + beta)) * (C / 6) ** (beta / (alpha + beta))
     centre = best / off / drift ** (np.arange(5) / 4)

@@ -1,4 +1,4 @@
-"""Fits of E + A/N^alpha + B/D^beta by other software, for comparison of times; each run has a weight."""
+"""Fits of E + A/N^alpha + B/D^beta by other software, to compare times. Each run has a weight."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ GRID = (
     (0.0, 0.5, 1.0, 1.5, 2.0),  # alpha
     (0.0, 0.5, 1.0, 1.5, 2.0),  # beta
 )
-"""The 4,500 starts of Hoffmann et al. 2022, arXiv:2203.15556, sec. D.2."""
+"""Grid of 4,500 starting points (Hoffmann et al. 2022, arXiv:2203.15556, sec. D.2)."""
 
 
 def starts(count: int, seed: int = 0) -> Floats:
-    """Return ``count`` of the grid's starts (log E, log A, log B, alpha, beta), drawn at random."""
+    """Return ``count`` starting points of ``GRID`` in random order, each as (log E, log A, log B, alpha, beta)."""
     every = np.array(list(product(*GRID)))
     return np.random.default_rng(seed).permutation(every)[:count]
 
 
 def scipy_bfgs(columns: dict[str, Floats], weight: Floats, start: Floats, objective: str, delta: float) -> float:
-    """Return the objective that scipy's BFGS reaches from one start, with the analytic gradient."""
+    """Return the value of the objective that scipy's BFGS reaches from ``start``, with the analytic gradient."""
     log_n, log_d, log_y = (np.log(columns[name]) for name in ("N", "D", "loss"))
 
     def value(x: Floats) -> tuple[float, Floats]:
@@ -56,11 +56,14 @@ def has_vpnls() -> bool:
 
 
 VPNLS_STEPS = (0.01, 0.001)
-"""The default steps of vpnls: of its ``fit_vpnls``, and of the grid search behind it."""
+"""Default step sizes of the package vpnls: of its function ``fit_vpnls``, and of its grid search."""
 
 
 def vpnls(columns: dict[str, Floats], times: Floats, step: float) -> float:
-    """Return the sum of squares that vpnls reaches with a step on one core; repeated runs replace weights."""
+    """Return the residual sum of squares that vpnls reaches with a grid of step size ``step``, on one core.
+
+    The package accepts no weights, so each run is repeated ``times`` times.
+    """
     from vpnls.api import fit_vpnls
 
     again = [np.repeat(columns[name], times.astype(int)) for name in ("N", "D", "loss")]

@@ -1,4 +1,4 @@
-"""Figures as pictures for the documentation."""
+"""Figures as picture files for the documentation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isoplan.app.serving.pdf import PLOTLY_JS
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SCALE = 2
-"""Pixels of a picture per pixel of the figure."""
+"""Resolution: pixels of the picture per pixel of the figure, in each direction."""
 
 
 def draw(figures: Mapping[str, go.Figure]) -> None:
-    """Draw figures of a fixed width to files in docs/images, by name."""
+    """Write figures of a fixed width as picture files to docs/images; the keys are the file names."""
     with browser() as first:
         assert first.context.browser is not None
         page = first.context.browser.new_page(device_scale_factor=SCALE)

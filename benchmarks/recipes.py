@@ -1,4 +1,4 @@
-"""``isoplan recipe`` from the bundled sweeps with the default refits: one time per sweep."""
+"""Time of ``isoplan recipe`` with the default refits, for each bundled sweep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METRIC, BUDGET = "recall@10", "2e11"
 
 
 def run() -> Report:
-    """Measure the whole command, including its start; the shortest of several times is reported."""
+    """Measure the whole command, including its start, and report the shortest of several times."""
     rows = []
     for option, sweep in (("--share", "share"), ("--runs", "negatives"), ("--runs", "allocation")):
         table = trained.FOLDER / "games" / f"behavior_{sweep}.csv"
@@ -34,7 +34,7 @@ def run() -> Report:
 
 
 def _seconds(option: str, table: Path) -> tuple[float, float]:
-    """Return wall and processor seconds of one command."""
+    """Return the wall time and the processor time of one command, in seconds."""
     asked = ["recipe", "--budget", BUDGET, "--metric", METRIC, option, str(table)]
     begun, before = time.perf_counter(), os.times()
     subprocess.run([Path(sys.executable).with_name("isoplan"), *asked], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""Training time predicted from the other runs of a table, and the FLOP/s of small models."""
+"""Training time of runs predicted from the other runs of their table, and FLOP/s of small and large models."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from isoplan.engine.fitting.types.runtime import fit_runtime
 
 GRIDS = Path(__file__).parents[1] / "data" / "grids"
 FEWEST = 12
-"""Minimum number of runs of a table."""
+"""Minimum number of runs of a table that is tested."""
 COLUMNS = ("table", "runs", "one left out", "90 %", "largest fifth", "90 %", "FLOP/s, small to large N", "over sqrt(N)")
 
 
 def run() -> Report:
-    """Report one line for each table with N, D, C and seconds."""
+    """Report one row for each bundled table that has N, D, C and seconds."""
     return Report(
         "Training time from the runs",
         "Each bundled table with the seconds of its runs. The factor by which the prediction from all other runs is "
@@ -31,7 +31,7 @@ def run() -> Report:
 
 
 def _tables() -> dict[str, tuple[Floats, Floats, Floats, Floats]]:
-    """Return N, D, C and seconds of each table by its name, (n,) each."""
+    """Return the arrays N, D, C and seconds (n,) of each table, by its name."""
     found = {}
     for path in sorted(GRIDS.rglob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
@@ -67,7 +67,10 @@ def _line(name: str, N: Floats, D: Floats, C: Floats, seconds: Floats) -> tuple[
 
 
 def _off(known: NDArray[np.int64], asked: NDArray[np.int64], N: Floats, D: Floats, seconds: Floats) -> Floats:
-    """Return the factors between predicted and actual seconds of the runs ``asked``; 1 is exact."""
+    """Return the factors (m,) by which the predicted times of the m runs ``asked`` are wrong. 1 is exact.
+
+    The prediction is made from the runs ``known``.
+    """
     runtime = fit_runtime(N[known], D[known], seconds[known])
     assert runtime is not None
     return np.asarray(np.exp(np.abs(np.log(runtime.seconds(N[asked], D[asked]) / seconds[asked]))))

@@ -1,4 +1,4 @@
-"""Time from a key press on the compute slider of Explore or Plan to the redrawn figure, for 10,000 runs."""
+"""Time from a key press on the compute slider of Explore or Plan until the figure is redrawn, for 10,000 runs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ QUESTIONS = {
     "Plan, priced": "budget=1e20&device=H100&hour_price=2&sample_price=1e-9&queries=1e9",
     "Plan, limits": "budget=1e20&limits=unique+samples&max_unique=1e9&limits=hours&max_hours=1e5&device=H100&devices=8",
 }
-"""Questions of the page Plan by their name in the report."""
-# The clock starts at the key press and stops at the frame after Plotly reports that it has drawn the new figure.
+"""Queries of the address of the page Plan, by the name of the row in the report."""
+# The time is measured from the key press to the next frame after Plotly reports that it has drawn the new figure.
 WATCH = """
 () => {
   const figure = () => document.querySelector('.js-plotly-plot');
@@ -41,7 +41,7 @@ WATCH = """
 
 
 def run() -> Report:
-    """Measure fifty changes of the slider in each view."""
+    """Measure fifty moves of the slider on each page."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)

@@ -1,4 +1,4 @@
-"""Start of the package and of the terminal, compared with Python itself and with the libraries that a fit needs."""
+"""Time to import the package and to start the terminal, compared with Python and with the libraries of a fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def run() -> Report:
-    """Run each command several times and report the shortest wall and processor time."""
+    """Run each command several times and report its shortest wall time and processor time."""
     least = {
         name: [min(times) for times in zip(*map(_seconds, [command] * TRIES), strict=True)]
         for name, command in COMMANDS.items()
@@ -44,7 +44,7 @@ def run() -> Report:
 
 
 def _seconds(command: tuple[str, ...]) -> tuple[float, float]:
-    """Return wall and processor seconds of one command."""
+    """Return the wall time and the processor time of one command, in seconds."""
     start, before = time.perf_counter(), os.times()
     subprocess.run(command, capture_output=True, check=True)
     after = os.times()

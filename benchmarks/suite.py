@@ -1,4 +1,4 @@
-"""The time of ``make test`` and ``make test-rest``, and their slowest tests."""
+"""Duration of ``make test`` and ``make test-rest``, and their slowest tests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.report import Report
 
 ROOT = Path(__file__).parents[1]
 GOALS = {"test": 10, "test-rest": 25}
-"""Goals in minutes on two idle cores."""
+"""Maximum duration of each target in minutes, on two idle cores."""
 SHOWN = 15
 SLOWEST = re.compile(r"^([0-9.]+)s (?:call|setup|teardown) +(tests/\S+)", re.MULTILINE)
 RESULT = re.compile(r"^=* ?([0-9].* (?:passed|failed).*?) in [0-9.]+s", re.MULTILINE)
 
 
 def run() -> Report:
-    """Run both parts, one after the other, and report their minutes and slowest tests."""
+    """Run both targets, one after the other, and report their minutes and their slowest tests."""
     rows: list[tuple[str, str, str]] = []
     for part, goal in GOALS.items():
         start = time.monotonic()

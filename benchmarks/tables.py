@@ -1,4 +1,4 @@
-"""Tables for measures: runs drawn from a known law, as CSV of any length."""
+"""Simulated run tables of any length, as CSV files for benchmarks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LAW = {"E": 1.82, "A": 480.0, "B": 2100.0, "alpha": 0.348, "beta": 0.366}
 
 
 def write_runs(path: Path, rows: int, seed: int = 0) -> Path:
-    """Write a CSV of ``rows`` runs around the law above with 1 % noise and return its path.
+    """Write a CSV file of ``rows`` runs of the law above, with a noise of 1 %, and return its path.
 
     The columns are params, tokens, flops, val_loss, lr and seed.
     """

@@ -1,4 +1,7 @@
-"""Overhead of queue, runner and Dask per cell: a thousand tiny cells, compared with direct starts of their program."""
+"""Overhead per cell of the queue, the runner and Dask.
+
+A thousand tiny cells are compared with direct starts of their program.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ kind = "integer"
 
 
 def run() -> Report:
-    """Add the cells, run them, and measure the time from the first finished cell to the last."""
+    """Add the cells, run them, and report the time from the first finished cell to the last one."""
     workers = this_machine().cores
     with ThreadPoolExecutor(workers) as pool:
         began = time.perf_counter()
@@ -56,7 +59,7 @@ def run() -> Report:
 
 
 def _run(root: Path, queue: Queue) -> tuple[float, float]:
-    """Return the seconds per cell, and the seconds until the first cell was done."""
+    """Run all cells of a workspace. Return the seconds per cell, and the seconds until the first cell was finished."""
     began = time.perf_counter()
     command = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""The Train page on a workspace of 5,000 finished cells: load times, and response to a filter and another axis."""
+"""The page Train in a workspace of 5,000 finished cells: time to load, to filter the cells, and to change an axis."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ GRID = {"width": "20..1000 x 50", "samples": "512..100000 x 10", "seed": "0..9 x
 
 
 def run() -> Report:
-    """Measure twenty of each on a warm server."""
+    """Measure each action twenty times on a running server."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "space"
         root.mkdir()
         many = fill(root)
         with running(root) as server, browser() as page:
-            time.sleep(15)  # the app first reads the folder and makes rows
+            time.sleep(15)  # first, the app reads the folder and adds the cells as rows
             url = f"{server.url}/train"
             for _ in range(2):
                 _load(page, url)
@@ -51,7 +51,7 @@ def run() -> Report:
 
 
 def fill(root: Path) -> int:
-    """Make the finished cells, with curves of 40 points; return their number."""
+    """Write finished cells with training curves of 40 points to the workspace ``root``, and return their number."""
     rng = np.random.default_rng(0)
     family = find_family("teacher-student", root)
     sweep = launch(root, typed_grid(family, GRID, "a large sweep"), family)

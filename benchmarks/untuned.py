@@ -1,4 +1,7 @@
-"""Coverage of the cost of a target and of the result of one more run, on designs not used to tune rules."""
+"""Coverage of two intervals, on designs on which no rule was tuned.
+
+They are the intervals of the cost of a target and of the result of one more run.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from benchmarks.report import Report
 
 TABLES, REFITS = 200, 200
 SEED = 9_000_000
-"""Seed of the first table of a design; each further table adds 1."""
+"""Seed of the first table of each design. Each further table has the next seed."""
 QUANTITIES = ("far", "run", "law")
 
 
 def run() -> Report:
-    """Simulate the tables of each design on all cores."""
+    """Simulate the tables of each design on all cores, and report the coverage."""
     rows = []
     with ProcessPoolExecutor() as pool:
         for design in (one for one in DESIGNS.values() if not one.tuned):

@@ -1,4 +1,4 @@
-"""Verdicts on optima: rates of correct and wrong verdicts (inside the sweep, outside it, not located)."""
+"""How often the verdict on an optimum is right: inside the sweep, outside it, or not located."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CURVES = 500
 RUNS = 9
 SWEEP = (0.005, 0.5)
 NOISE = 0.005
-"""Standard deviation of the noise, divided by the range of the curve."""
+"""Standard deviation of the noise, divided by the range of the losses of the curve."""
 TRUTH = {"E": 2.0, "b": 0.07, "alpha": 0.6, "beta": 0.5}
 MIDDLE = math.sqrt(SWEEP[0] * SWEEP[1])
 CASES: dict[str, tuple[float, Place]] = {
@@ -31,9 +31,9 @@ CASES: dict[str, tuple[float, Place]] = {
 
 
 def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
-    """Yield sweeps of the law starvation with its optimum at a stated position, with Gaussian noise.
+    """Yield simulated sweeps of the law 'starvation' with Gaussian noise. The case states the position of the optimum.
 
-    Flat sweeps are scaled so that their range is one standard deviation of the noise of the others.
+    A flat sweep is scaled so that its range equals the standard deviation of the noise in the other sweeps.
     """
     x = np.geomspace(*SWEEP, RUNS)
     y = _curve(CASES[case][0], x)
@@ -46,7 +46,7 @@ def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
 
 
 def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, ...]:
-    """Return the verdict on each simulated curve of a case."""
+    """Return the verdict for each simulated sweep of a case."""
     found = []
     for i, runs in enumerate(simulated(case, total)):
         made = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=refits, seed=i), runs)
@@ -57,7 +57,7 @@ def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, 
 
 
 def run() -> Report:
-    """Simulate 500 curves per case with 100 refits each."""
+    """Simulate 500 sweeps per case, with 100 refits each, and report how often each verdict appears."""
     load()
     rows = []
     for case, (at, right) in CASES.items():
@@ -75,7 +75,7 @@ def run() -> Report:
 
 
 def _curve(best: float, x: Floats) -> Floats:
-    """Return the law with its optimum at ``best``: a follows from b, alpha, beta."""
+    """Return the losses at ``x`` of a curve whose optimum is at ``best``. The amplitude a follows from the optimum."""
     alpha, beta, b = TRUTH["alpha"], TRUTH["beta"], TRUTH["b"]
     a = b * beta / alpha * best ** -(alpha + beta)
     law = get_law("starvation", "x")

@@ -1,1 +1,1 @@
-"""Backups of a workspace: selection of files, copy of a database in use, writing and restoring."""
+"""Backups of a workspace: select its files, copy a database that is in use, write a backup, restore from it."""

@@ -1,6 +1,6 @@
-"""Write a backup of a workspace, and restore a workspace from one.
+"""Write a backup of a workspace, and restore a workspace from a backup.
 
-Each is checked under a temporary name and moved to its final path if it is valid.
+A new backup, or a restored workspace, first has a temporary name. It gets its final path after it was checked.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ from isoplan.trainers.backend.store.files import sync_folder
 from isoplan.trainers.backend.store.record import CELLS, SWEEPS
 
 Put = Callable[[Path, Path], None]
-"""Function that moves a finished file to its final path."""
+"""Function ``put(part, file)`` that moves the finished archive ``part`` to its final path ``file``."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup that was written or restored: its file, size in bytes, and manifest. ``notes`` are sentences."""
+    """A backup that was written or restored: its file, the size of the file in bytes, and its manifest.
+
+    ``notes`` are sentences for the user, for example about files that the backup does not contain.
+    """
 
     file: Path
     size: int
@@ -42,9 +45,10 @@ class Backup:
 
 
 def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
-    """Write a backup of the workspace ``root``, check it, and ``put`` it to ``file``.
+    """Write a backup of the workspace ``root``, check it, move it to ``file`` with ``put``, and return it.
 
-    Raises PlannerError if that fails. No partial file remains, also after KeyboardInterrupt.
+    ``tell`` is called with the number of bytes of each piece that is written or read. Raises PlannerError if the backup
+    cannot be written or does not pass the check. A failure or an interrupt (KeyboardInterrupt) leaves no partial file.
     """
     root, file = root.expanduser().resolve(), file.expanduser().absolute()
     _check_workspace(root)
@@ -65,13 +69,13 @@ def back_up(root: Path, file: Path, tell: Tell, put: Put) -> Backup:
 
 
 def refuse_existing(file: Path) -> None:
-    """Check that ``file`` does not exist. Raises PlannerError otherwise."""
+    """Raise PlannerError if ``file`` exists already."""
     if file.exists() and not file.is_dir():
         raise PlannerError(f"{file} exists: name another file, or replace it with --force.")
 
 
 def _check_place(root: Path, file: Path) -> None:
-    """Check that a backup can be written to ``file``. Raises PlannerError otherwise."""
+    """Raise PlannerError if no backup of the workspace ``root`` can be written to the path ``file``."""
     if file.is_dir():
         raise PlannerError(f"{file} is a folder: name the file that the backup goes to.")
     if not file.parent.is_dir():
@@ -81,7 +85,7 @@ def _check_place(root: Path, file: Path) -> None:
 
 
 def _check_workspace(root: Path) -> None:
-    """Check that ``root`` is the folder of a workspace. Raises PlannerError otherwise."""
+    """Raise PlannerError if ``root`` is not the folder of a workspace."""
     if not root.is_dir():
         raise PlannerError(f"There is no folder {root}: name the folder of a workspace with --workspace.")
     parts = (FILE, CELLS, SWEEPS, "uploads", "programs.toml", "cluster.toml")
@@ -107,9 +111,10 @@ def _write(root: Path, part: Path, database: Path, contents: Contents, tell: Tel
 
 
 def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
-    """Read the whole archive again, open its database and compare the number of rows of every table.
+    """Check the written archive ``part`` and return its manifest.
 
-    Raises PlannerError if anything differs.
+    The check reads every file of the archive, opens the database in the folder ``scratch``, and compares the number of
+    rows of each table with the manifest. Raises PlannerError if anything differs.
     """
     with archive.opened(part) as (source, manifest):
         archive.unpack(source, manifest, [name for name in manifest.files if name != FILE], None, tell)
@@ -120,30 +125,33 @@ def _check(part: Path, scratch: Path, tell: Tell) -> Manifest:
 
 
 def check_rows(folder: Path, manifest: Manifest) -> None:
-    """Check that the database in ``folder`` has the rows stated in the manifest. Raises PlannerError otherwise."""
+    """Raise PlannerError if a table of the database in ``folder`` has other rows than the manifest states."""
     different = differences(manifest.contents, contents_of(folder))
     if different:
         raise PlannerError(f"The rows of the table {different[0]} of the backup have changed: check the disk.")
 
 
 def put_new(part: Path, file: Path) -> None:
-    """Move the finished archive to its final path. Raises PlannerError if that file exists."""
+    """Move the finished archive ``part`` to its final path ``file``. Raises PlannerError if ``file`` exists."""
     try:
         file.hardlink_to(part)
     except FileExistsError:
         refuse_existing(file)
-    except OSError:  # a disk without hard links
+    except OSError:  # the disk does not support hard links
         refuse_existing(file)
         part.rename(file)
 
 
 def put_over(part: Path, file: Path) -> None:
-    """Move the finished archive to its final path and replace an existing file."""
+    """Move the finished archive ``part`` to its final path ``file``. An existing ``file`` is replaced."""
     part.replace(file)
 
 
 def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
-    """Record the backup in its workspace, and yield sentences about what it does not contain."""
+    """Record the path of the backup in the workspace ``root``, and yield sentences for the user.
+
+    There is a sentence if the path cannot be recorded, and one if the backup does not contain some files.
+    """
     try:
         note_backup(root, LastBackup(path=str(file), created=manifest.created))
     except OSError as error:
@@ -154,10 +162,11 @@ def _note(root: Path, file: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def restore_from(file: Path, root: Path, tell: Tell, origin: Path | None) -> Backup:
-    """Restore the workspace ``root`` from the backup ``file``; ``root`` must be a new or empty folder.
+    """Restore the workspace ``root`` from the backup ``file``, and return the backup.
 
-    The workspace records ``origin``, the path of the backup, for later restores; None if the backup is not kept. Raises
-    PlannerError if the archive is damaged or not a backup, or if the folder is in use; no files remain then.
+    ``root`` must be a new or an empty folder. ``origin`` is the path that the workspace records as its last backup. It
+    is None if the backup file is not kept. Raises PlannerError if ``file`` is damaged or is not a backup, or if the
+    folder ``root`` is in use. After an error, no files of the backup remain in ``root``.
     """
     file, root = file.expanduser().absolute(), root.expanduser().resolve()
     with _file_errors(root), archive.opened(file) as (source, manifest):
@@ -174,7 +183,7 @@ def restore_from(file: Path, root: Path, tell: Tell, origin: Path | None) -> Bac
 
 
 def _check_database(file: Path, fresh: Path, manifest: Manifest) -> None:
-    """Raise PlannerError if the database does not open or its rows differ from the manifest."""
+    """Raise PlannerError if the restored database in ``fresh`` does not open, or its rows differ from the manifest."""
     try:
         check_rows(fresh, manifest)
     except PlannerError as error:
@@ -194,10 +203,11 @@ def _check_target(root: Path) -> None:
 
 @contextmanager
 def _new_folder(root: Path) -> Iterator[Path]:
-    """Yield a temporary folder on the disk of ``root``, in the same parent or inside an existing ``root``.
+    """Yield a new temporary folder on the same disk as ``root``.
 
-    An existing ``root`` can be a mount point. At the end of the block the folder is removed if it still exists, and so
-    are the created parents of ``root``.
+    The folder is inside ``root`` if ``root`` exists, because an existing ``root`` can be a mount point. Otherwise it is
+    in the parent of ``root``. At the end of the block the temporary folder is removed if it still exists. Parents of
+    ``root`` that were created here are removed if they are empty.
     """
     home = root if root.exists() else root.parent
     missing = [place for place in (home, *home.parents) if not place.exists()]
@@ -223,17 +233,21 @@ def _check_room(fresh: Path, manifest: Manifest) -> None:
 
 
 def _make_durable(fresh: Path) -> None:
-    """Sync the folder to disk with one call, which is faster than one per file."""
+    """Write all restored files to disk with one ``os.sync``, which is faster than one call per file."""
     if hasattr(os, "sync"):
         os.sync()
     sync_folder(fresh)
 
 
 def _settle(fresh: Path, root: Path) -> None:
-    """Rename the finished workspace to ``root``, or move its parts into an existing ``root``, the database last."""
+    """Move the finished workspace ``fresh`` to ``root``.
+
+    If ``root`` did not exist, ``fresh`` is renamed to ``root``. Otherwise each item of ``fresh`` is moved into
+    ``root``, the database last. Raises PlannerError if another process has created ``root`` in the meantime.
+    """
     if fresh.parent != root:
         if root.exists():
-            raise PlannerError(f"The folder {root} was made meanwhile: name another one with --workspace.")
+            raise PlannerError(f"The folder {root} was created in the meantime: name another folder with --workspace.")
         fresh.rename(root)
         sync_folder(root.parent)
         return
@@ -251,7 +265,7 @@ def _settle(fresh: Path, root: Path) -> None:
 
 @contextmanager
 def _file_errors(folder: Path) -> Iterator[None]:
-    """Convert file system errors into one sentence; ``folder`` is the folder that is written to."""
+    """Convert an OSError of the block into a PlannerError with one sentence. The block writes to ``folder``."""
     try:
         yield
     except PlannerError:

@@ -1,4 +1,4 @@
-"""Selection of the files of a workspace that a backup contains in addition to the database."""
+"""Files of a workspace that a backup contains. A backup also contains a copy of the database."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
 
 UPLOADS, PREPARED = "uploads", "prepared"
 OWN = (UPLOADS, BACKBONES)
-"""Folders that are copied even if they are links."""
+"""Folders of a workspace that are copied even if they are symbolic links."""
 LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS})
-"""Names in a workspace that are not copied, or not copied as they are."""
+"""Names of files and folders that ``_others`` skips. Cells and sweeps are added to a backup separately."""
 SECRET = 64 * 1024
 """Maximum size in bytes of a file that is searched for a private key."""
 _SECRETS = (".key", ".p12", ".pfx")
 _NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
-"""Names of the database and its older copies, and of temporary upload folders."""
+"""Names that are not copied: the database and its older copies, and temporary folders of uploads."""
 
 
 @dataclass(eq=False)
 class Seen:
-    """Result of the file selection: number of cells by their state in the copy, and names that are not copied."""
+    """Result of the file selection.
+
+    ``cells`` is the number of cells in the backup for each state, such as 'done'. ``left_out`` has the name of each
+    file that is not copied, with the reason.
+    """
 
     cells: Counter[str] = field(default_factory=Counter)
     left_out: list[str] = field(default_factory=list)
@@ -43,22 +47,26 @@ class Seen:
 
 @dataclass(frozen=True)
 class Moment:
-    """Cells and sweeps of a workspace at one time: cells that are added later are not copied."""
+    """Names of the cells, and contents of the sweep files, at one time. Cells that are added later are not copied."""
 
     cells: tuple[str, ...]
     sweeps: dict[str, bytes]
 
 
 def moment(root: Path) -> Moment:
-    """Return the current cells, then the sweeps, which are always written before their cells."""
+    """Return the cells and sweeps that the workspace ``root`` has now.
+
+    Cells are listed first. A sweep file is written before its cells, so the sweep of each listed cell is in the result.
+    """
     names = tuple(cell_names(root))
     return Moment(names, sweep_files(root))
 
 
 def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
-    """Yield the files of a backup of the workspace ``root``, whose database was copied to ``database``.
+    """Yield the files of a backup of the workspace ``root``; ``database`` is the finished copy of its database.
 
-    Raises PlannerError if a file name is not Unicode.
+    ``now`` lists the cells and sweeps to copy. The selection is counted in ``seen``. Raises PlannerError if the name of
+    a file is not Unicode.
     """
     for entry in _all(root, database, now, seen):
         if not _is_text(entry.name):
@@ -82,7 +90,7 @@ def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]
 
 
 def _opened(source: bytes | IO[bytes] | Path) -> IO[bytes]:
-    """Return the content of a file of a cell or a sweep as an open file."""
+    """Return a source (path, bytes or open file) as an open binary file."""
     if isinstance(source, Path):
         return source.open("rb")
     return io.BytesIO(source) if isinstance(source, bytes) else source
@@ -99,9 +107,9 @@ def _cell(root: Path, name: str, seen: Seen) -> Iterator[Entry]:
 
 
 def _others(root: Path, seen: Seen) -> Iterator[Path]:
-    """Yield every file except the database, cells and sweeps.
+    """Yield every other file of the workspace ``root``: all except the database, the cells and the sweeps.
 
-    Links, hidden files, and files that can be made again are left out.
+    Symbolic links, hidden files, and files that can be created again are left out.
     """
     for top in sorted(root.iterdir()):
         if top.name.startswith(".") or top.name in LEFT_OUT or _NOT_OURS.fullmatch(top.name):
@@ -119,7 +127,7 @@ def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
         depth = len(Path(folder).relative_to(root).parts)
         links = [name for name in (*folders, *names) if name[0] != "." and (Path(folder) / name).is_symlink()]
         seen.left_out += [f"{(Path(folder) / name).relative_to(root).as_posix()} (a link)" for name in links]
-        # Prepared datasets are left out: a cell makes them again from the original files.
+        # Prepared datasets are left out: training creates them again from the original files.
         folders[:] = sorted(n for n in folders if n[0] != "." and n not in links and (n != PREPARED or depth < 2))
         for name in sorted(set(names) - set(links)):
             if name[0] != "." and (Path(folder) / name).is_file():
@@ -127,7 +135,7 @@ def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
 
 
 def _private_key(root: Path) -> Path | None:
-    """Return the key file that ``cluster.toml`` names; None if the settings cannot be read."""
+    """Return the path of the private key that ``cluster.toml`` names; None if it names none or cannot be read."""
     try:
         settings = read_settings(root)
     except PlannerError:
@@ -136,7 +144,7 @@ def _private_key(root: Path) -> Path | None:
 
 
 def _is_secret(place: Path) -> bool:
-    """Return whether a file is a private key, by its name or its content."""
+    """Return whether a file is a private key, judged by its suffix or its content."""
     if place.suffix.lower() in _SECRETS:
         return True
     try:

@@ -1,9 +1,9 @@
-"""Requests for a copy of a database that the app has open, made by `isoplan backup`.
+"""Requests of the command `isoplan backup` for a copy of a database that the app has open.
 
-The command writes ``.backup/<id>.ask``; the app copies the database to ``.backup/<id>.duckdb`` and answers in
-``.backup/<id>.json``. The folder is in the workspace, belongs to the app's user and is closed to others; no port is
-open, and a request contains no path. While requests wait, the app updates the heartbeat file ``beat-app`` every second,
-and the command waits as long as it changes.
+The command writes the request ``.backup/<id>.ask``. The app copies the database to ``.backup/<id>.duckdb`` and writes
+its answer to ``.backup/<id>.json``. The folder ``.backup`` is in the workspace, belongs to the user of the app, and no
+other user can access it. No port is opened, and a request contains no path. While requests wait, the app updates the
+heartbeat file ``.backup/beat-app`` every second. The command waits as long as this file changes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ from isoplan.trainers.backend.store.files import read_json, write_json
 
 FOLDER, BEAT = ".backup", "beat-app"
 LOOK = 1.0
-"""Seconds between two checks of the app for requests, and between two heartbeats."""
+"""Interval in seconds at which the app looks for requests and updates its heartbeat."""
 POLL = 0.2
-"""Seconds between two checks of the command for its answer."""
+"""Interval in seconds at which the command looks for the answer of the app."""
 STILL = 60.0
-"""Seconds without a heartbeat after which the command gives up."""
+"""Seconds without a new heartbeat after which the command stops waiting and reports an error."""
 ASKED = 3
-"""Maximum number of requests. A request that the app removed without an answer (stopped, or disk full) is repeated."""
+"""Maximum number of requests that one command writes.
+
+The command writes another request if the app removed the last one without an answer. The app does so if it stops or if
+the disk is full.
+"""
 _ID = re.compile(r"[0-9a-f]{16}")
 
 log = logging.getLogger("isoplan.backup")
@@ -43,7 +47,7 @@ log = logging.getLogger("isoplan.backup")
 
 @contextlib.contextmanager
 def answering(db: Database, root: Path) -> Iterator[None]:
-    """Answer requests for copies of ``db``, whose workspace is ``root``, until the context ends."""
+    """Answer requests for copies of ``db`` in a thread until the context ends; ``root`` is the workspace of ``db``."""
     folder, ending = root / FOLDER, threading.Event()
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -61,7 +65,7 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     finally:
         ending.set()
         thread.join()
-        with contextlib.suppress(OSError):  # waiting commands have requests here; they then copy themselves
+        with contextlib.suppress(OSError):  # waiting commands keep the folder; they then copy the database
             (folder / BEAT).unlink(missing_ok=True)
             folder.rmdir()
 
@@ -79,7 +83,7 @@ def _answer_all(db: Database, folder: Path, ending: threading.Event) -> None:
 
 
 def _answer(db: Database, place: Path) -> None:
-    """Copy the database for one request, and remove the request in any case."""
+    """Copy the database for the request ``place`` and write the answer. The request is removed in every case."""
     try:
         if (asker := _asker(place)) is not None and asker.alive:
             write_json(place.with_suffix(".json"), _copy(db, place.with_suffix(".duckdb"), asker))
@@ -88,7 +92,10 @@ def _answer(db: Database, place: Path) -> None:
 
 
 def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
-    """Copy the database and return the answer: its contents, or the reason why there is no copy."""
+    """Copy the database to ``target`` and return the answer for the process ``asker``.
+
+    The answer has the contents of the copy under 'contents', or the reason why there is no copy under 'error'.
+    """
     try:
         contents = copy_open(db, target)
     except PlannerError as error:
@@ -101,7 +108,7 @@ def _copy(db: Database, target: Path, asker: Owner) -> dict[str, object]:
 
 
 def _asker(place: Path) -> Owner | None:
-    """Return the process that wrote the request, or None."""
+    """Return the process that wrote the request ``place``; None if the file cannot be read or is not a request."""
     try:
         return Owner.model_validate_json(place.read_bytes())
     except (OSError, ValidationError):
@@ -109,13 +116,13 @@ def _asker(place: Path) -> Owner | None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether this user owns the folder, nobody else can write to it, and it is not a link."""
+    """Return whether ``folder`` is a folder and no link, belongs to this user, and cannot be written by other users."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _sweep(folder: Path) -> None:
-    """Remove files of ended processes; requests of commands that still wait are kept."""
+    """Remove the files of earlier requests. A request is kept if the command that wrote it still runs."""
     for place in folder.iterdir():
         if not _ID.fullmatch(place.stem) and place.name != BEAT:
             continue
@@ -147,10 +154,11 @@ def _beating(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
-    """Yield a copy of the database of ``root`` and its contents.
+    """Yield the path of a copy of the database of the workspace ``root``, and the contents of the copy.
 
-    It is made here in ``scratch``, or by the app that has the database open. Raises PlannerError if the database is
-    damaged, or if the process that has it open does not answer.
+    If no process has the database open, the copy is made here in the folder ``scratch``. Otherwise the app that has it
+    open makes the copy. The copy is removed when the context ends. Raises PlannerError if the database is damaged, or
+    if the process that has it open does not answer.
     """
     request = root / FOLDER / f"{secrets.token_hex(8)}.ask"
     try:
@@ -163,7 +171,12 @@ def database_copy(root: Path, scratch: Path) -> Iterator[tuple[Path, Contents]]:
 
 
 def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
-    """Copy the database once it is closed, or request a copy from the app that has it open."""
+    """Return the path of a copy of the database, and the contents of the copy.
+
+    The function repeats three attempts until it has a copy. First, it uses the copy that the app has made for
+    ``request``. Second, it copies the database to ``target`` if no process has it open. Third, it writes ``request``,
+    so that the app makes a copy. Raises PlannerError if the app does not answer.
+    """
     asked, beat, moved = 0, "", time.monotonic()
     while True:
         if (contents := _answered(request)) is not None:
@@ -174,19 +187,19 @@ def _copied(root: Path, target: Path, request: Path) -> tuple[Path, Contents]:
             refusal = str(error)
         if not request.exists() and not request.with_suffix(".json").exists():
             if asked == ASKED:
-                raise PlannerError(f"The app that has {root} open answered no request for a copy: its log says why.")
+                raise PlannerError(f"The app that has {root} open did not answer a request for a copy: see its log.")
             asked += _ask(request)
         if (seen := _text(request.with_name(BEAT))) != beat:
             beat, moved = seen, time.monotonic()
         if time.monotonic() - moved > STILL:
-            raise PlannerError(f"{refusal} It gave no copy of the database for {STILL:g} s.")
+            raise PlannerError(f"{refusal} It did not answer the request for a copy for {STILL:g} s.")
         time.sleep(POLL)
 
 
 def _ask(request: Path) -> bool:
-    """Write a request for a copy; return False if no app accepts requests.
+    """Write the request and return True; return False if there is no folder ``.backup``, so that no app can answer.
 
-    Raises PlannerError if another user's app has the database open.
+    Raises PlannerError if the request cannot be written, for example because another user started the app.
     """
     fresh = request.with_suffix(".new")
     try:
@@ -203,9 +216,9 @@ def _ask(request: Path) -> bool:
 
 
 def _answered(request: Path) -> Contents | None:
-    """Return the contents of the copy that the app made, or None if there is no answer yet.
+    """Return the contents of the copy that the app made for ``request``; None if there is no answer yet.
 
-    Raises PlannerError if the copy failed.
+    Raises PlannerError if the answer of the app is an error.
     """
     answer = read_json(request.with_suffix(".json"))
     if answer is None:

@@ -1,6 +1,6 @@
-"""A figure for sliders: it is drawn once and then changed in place.
+"""A figure that a slider changes: it is drawn once, and later drawings change it in place.
 
-``st.plotly_chart`` rebuilds a chart whenever its data change, which is slow and resets the zoom.
+``st.plotly_chart`` rebuilds the whole chart whenever its data change. That is slow and resets the zoom.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _chart = st.components.v2.component(
 
 
 def moving_chart(drawing: Drawing, key: str) -> None:
-    """Show ``drawing`` under ``key``; the next drawing with that key changes only the differences and keeps zoom."""
+    """Show ``drawing`` on the page.
+
+    If a drawing with the same ``key`` is already shown, only the differences are drawn, and the zoom is kept.
+    """
     height = int(drawing.figure.layout.height)
     _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt}, key=key, height=height)

@@ -1,4 +1,7 @@
-"""Figure downloads: SVG and PDF of a chosen width, and the data as CSV or JSON; the server needs no browser for it."""
+"""Figure downloads: SVG and PDF of a chosen width, and the data of the figure as CSV or JSON.
+
+The browser of the user makes the SVG, so the server needs no browser.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _draw_file = st.components.v2.component(
 
 
 def figure_downloads(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
-    """Show a download menu under a figure. ``redraw`` draws it for print on demand."""
+    """Show a download menu under a figure.
+
+    ``redraw`` returns the figure in a print theme. It is called only when the user downloads SVG or PDF.
+    """
     with st.popover("Download", icon=":material/download:", key=f"{key}_menu"):
         _menu(drawing, redraw, key)
 
@@ -34,7 +40,7 @@ def figure_downloads(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: 
 @st.fragment
 def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
     width = st.selectbox(
-        "Width", WIDTHS, accept_new_options=True, key=f"{key}_width", help="Choose, or type one: 120 mm, 3.4 in."
+        "Width", WIDTHS, accept_new_options=True, key=f"{key}_width", help="Choose a width or type one, such as 120 mm."
     )
     with st.container(horizontal=True):
         svg = st.button("SVG", key=f"{key}_svg")
@@ -56,12 +62,13 @@ def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> Non
 
 
 def print_theme(width: str) -> Theme:
-    """Return the theme of a figure with this ``width`` ("85 mm, one column", "3.4 in").
+    """Return the print theme of a figure that is ``width`` wide, such as "85 mm, one column" or "3.4 in".
 
-    The font size grows with the width. Raises PlannerError if the width is not a length between 40 and 500 mm.
+    The font size is 8 points up to 120 mm, 9 points up to 200 mm, and 14 points above. Raises PlannerError if ``width``
+    is not a length between 40 and 500 mm.
     """
     found = re.match(r"\s*(\d+(?:[.,]\d+)?)\s*(mm|cm|in|pt)?\b", width)
     mm = float(found[1].replace(",", ".")) * MM[found[2] or "mm"] if found else 0.0
     if not NARROWEST_MM <= mm <= WIDEST_MM:
-        raise PlannerError(f"The width {width!r} is no length from 40 to 500 mm: write it like 85 mm or 3.4 in.")
+        raise PlannerError(f"The width {width!r} is not a length from 40 to 500 mm: write it like 85 mm or 3.4 in.")
     return paper(mm, points=8 if mm <= 120 else 9 if mm <= 200 else 14)

@@ -1,1 +1,4 @@
-"""The server: routes, access, logs, the HTML around the pages, SVG to PDF. It contains no pages."""
+"""The web server: routes, access control, logs, the HTML around the pages, and conversion of SVG to PDF.
+
+The pages themselves are in ``app/views``.
+"""

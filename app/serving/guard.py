@@ -1,4 +1,4 @@
-"""Access control of the server: an ASGI middleware in front of every route, including WebSocket and upload."""
+"""Access control of the server: an ASGI middleware that checks every request, WebSocket and uploads included."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]@#?/\\:]+))(?::\d+)?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Allowed scripts are the files of this server, the inline ones of its own HTML (by hash), and blob: for page components
-# with their own code, which Streamlit loads as blobs. Styles stay 'unsafe-inline' because Streamlit's emotion and
-# plotly.js write style elements and attributes while they draw; no script runs from a style.
+# A page can run three kinds of scripts: files of this server, the inline scripts of its own HTML (listed by hash), and
+# blob: scripts, because Streamlit loads page components with their own code as blobs. Styles stay 'unsafe-inline'
+# because two libraries of the pages, emotion and plotly.js, write style elements and attributes while they draw. A
+# style cannot run a script.
 CONTENT_POLICY = (
     f"default-src 'self'; script-src 'self' {' '.join(inline_scripts())} blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
@@ -36,12 +37,12 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Guard:
-    """Middleware that accepts a request if its host, origin and token are correct.
+    """Middleware that accepts a request if its host, its origin and its token are correct.
 
-    If ``token`` is empty, only names of this machine are served. This stops a foreign page that resolves its own name
-    to 127.0.0.1. If ``token`` is set, any name is accepted, but a request needs the cookie that the first visit with
-    ``?token=`` sets. In both cases a request that changes something, and a WebSocket, must come from a page of this
-    server.
+    If ``token`` is empty, the Host header must be a name of this machine, such as localhost. This refuses requests from
+    a foreign page whose own domain name resolves to 127.0.0.1 (DNS rebinding). If ``token`` is set, any host is
+    accepted, but a request needs the cookie that the first visit with ``?token=`` sets. In both cases a WebSocket, and
+    a request that can change something, must come from a page of this server.
     """
 
     app: ASGIApp
@@ -62,7 +63,7 @@ class Guard:
             await refusal(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Return the response that refuses a request, or None if it is accepted."""
+        """Return the response that refuses the request; None if the request is accepted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if scope["path"] in OPEN_PATHS:
@@ -80,11 +81,14 @@ class Guard:
         if scope["type"] == "http" and scope["method"] == "GET" and _equal(query.get("token", ""), self.token):
             return self._without_token(scope)
         return PlainTextResponse(
-            "This Isoplan server is shared by a link: open it with the link that holds its token.", 401
+            "This Isoplan server is shared by a link: open it with the link that contains its token.", 401
         )
 
     def _without_token(self, scope: Scope) -> Response | None:
-        """Return a redirect to the same page that moves the token from the address to a cookie; None if no token."""
+        """Return a redirect to the same address without the token. The response sets the token as a cookie.
+
+        Returns None if the address has no token.
+        """
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         rest = [(key, value) for key, value in query if key != "token"]
         if len(rest) == len(query) or scope["method"] != "GET":
@@ -101,15 +105,16 @@ def _equal(given: str, expected: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header without the port; empty if the header is invalid."""
+    """Return the host name in a Host header, without the port; "" if the header is not valid."""
     found = HOST.fullmatch(host)
     return (found[1] or found[2]).lower().rstrip(".") if found else ""
 
 
 def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
-    """Return whether a request that can change something has this server, or nothing, as its origin.
+    """Return whether a request comes from a page of this server, or cannot change anything.
 
-    A shared server can be behind a proxy that adds TLS, so its pages can be https although the request is http.
+    A request without an Origin header does not come from a page of another site, so it is accepted too. If ``shared``
+    is true, a proxy in front of the server can add TLS. The origin can then be https although the request is http.
     """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return True

@@ -1,4 +1,4 @@
-"""Log file of a workspace, and a console that shows only sentences."""
+"""Log output: a log file in the workspace with all details, and a console that shows one sentence per record."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from streamlit.logger import _loggers
 LOG_BYTES = 2_000_000
 LOG_FILES = 5
 QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
-"""The query of an address. It can contain the token in any spelling, for example ``%74oken``."""
+"""Pattern of the query in an address.
 
-# Buffers records before a workspace is open; then its log file receives them.
+Whole queries are removed from the logs, because the name of the parameter 'token' can be encoded, for example as
+``%74oken``.
+"""
+
+# Keeps the records that are logged before a workspace is open. They are written to its log file later.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
 
 
 class WithoutToken(logging.Filter):
-    """Filter that removes the token of a shared address: uvicorn logs the address of a refused WebSocket."""
+    """Filter that removes queries from logged addresses, because a query can contain the token of a shared server.
+
+    For example, uvicorn logs the whole address of a refused WebSocket.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
@@ -29,14 +36,17 @@ class WithoutToken(logging.Filter):
 
 
 class Sentence(logging.Formatter):
-    """Formatter that writes one line per record; tracebacks are only in the log file."""
+    """Formatter that writes only the first line of a message. The log file has the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "isoplan: " + record.getMessage().partition("\n")[0]
 
 
 def to_console() -> None:
-    """Send Isoplan's warnings and errors to standard error, one line each; buffer all other records for the file."""
+    """Set up the log output of the server before a workspace is open.
+
+    Warnings and errors of Isoplan go to standard error, one line each. All records are also buffered for the log file.
+    """
     console = logging.StreamHandler()
     console.setLevel(logging.WARNING)
     console.setFormatter(Sentence())
@@ -50,7 +60,7 @@ def to_console() -> None:
 
 
 def to_file(workspace: Path) -> Path:
-    """Send everything, tracebacks included, to ``logs/isoplan.log`` in the workspace, and return that file."""
+    """Write all records, with tracebacks, to ``logs/isoplan.log`` in the workspace. Return the path of this file."""
     folder = workspace / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "isoplan.log"
@@ -67,9 +77,9 @@ def to_file(workspace: Path) -> Path:
 
 
 def _adopt_streamlit_loggers() -> None:
-    """Remove Streamlit's console handlers from its loggers, so that its tracebacks are only in the file.
+    """Remove the console handlers of Streamlit's loggers, so that their tracebacks are only in the log file.
 
-    Requested addresses are not logged, because a shared one contains the token.
+    The access log of uvicorn is dropped, because the address of a shared server contains the token.
     """
     for name, logger in _loggers.items():
         for handler in [*logger.handlers]:

@@ -1,4 +1,4 @@
-"""Conversion of SVG to PDF for figure downloads, and plotly.js: two routes of the server."""
+"""Two routes that figure downloads need: conversion of SVG to PDF, and the file of plotly.js."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.errors import PlannerError
 
 MAX_SVG_BYTES = 20_000_000
 SECONDS, MEGABYTES = 10, 512
-"""Limits of a conversion: time in seconds and memory in MB."""
+"""Limits of one conversion: time in seconds and memory in MB."""
 CHILD = Path(__file__).with_name("svg.py")
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
@@ -24,10 +24,10 @@ _conversions = asyncio.Semaphore(2)
 
 
 def pdf_of(svg: bytes) -> bytes:
-    """Return the drawing as a PDF page of its size, one pixel per point.
+    """Convert a drawing to a PDF page and return the PDF file. One pixel of the drawing becomes one point (1/72 inch).
 
-    Raises PlannerError if ``isoplan.app.serving.svg`` refuses the drawing, or if its check and conversion need more
-    than ``SECONDS`` or ``MEGABYTES``.
+    Raises PlannerError if ``isoplan.app.serving.svg`` refuses the drawing, or if check and conversion together need
+    more than ``SECONDS`` or ``MEGABYTES``.
     """
     if len(svg) > MAX_SVG_BYTES:
         raise PlannerError(f"The drawing has more than {MAX_SVG_BYTES // 10**6} MB: download it as SVG instead.")
@@ -61,5 +61,5 @@ async def _plotly(_request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """Return the routes of the conversion and of the library for the download menu."""
+    """Return two routes: the conversion to PDF, and plotly.js, which draws the figure that is downloaded."""
     return [Route("/api/pdf", _pdf, methods=["POST"]), Route("/vendor/plotly.min.js", _plotly)]

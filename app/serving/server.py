@@ -1,4 +1,4 @@
-"""The server: Streamlit's ASGI app, and the services that run with it."""
+"""The web server: Streamlit's ASGI app, and the services that run in the same process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS = {
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
-    "runner.postScriptGC": False,  # a full collection after every run delays it by a fifth of a second
+    "runner.postScriptGC": False,  # a full garbage collection after every run of a page takes a fifth of a second
     "server.baseUrlPath": "",
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
@@ -61,7 +61,7 @@ log = logging.getLogger("isoplan.server")
 
 @dataclass(frozen=True)
 class Start:
-    """Start options of ``isoplan app``. ``port`` None means 8501 or the next free one."""
+    """Options of ``isoplan app``. If ``port`` is None, the server uses the first free port from 8501 on."""
 
     host: str = "localhost"
     port: int | None = None
@@ -79,7 +79,7 @@ class Start:
 
 
 def serve(start: Start) -> None:
-    """Serve the pages until a signal ends the server.
+    """Serve the pages until a signal, such as Ctrl+C, stops the server.
 
     Raises PlannerError if the port or the workspace is in use, or if the workspace cannot be read.
     """
@@ -100,12 +100,15 @@ def serve(start: Start) -> None:
     try:
         with listener, suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
-    except SystemExit:  # uvicorn exits this way if the start failed
+    except SystemExit:  # uvicorn raises SystemExit if the server could not start
         raise failure[0] if failure else PlannerError("The server did not start.") from None
 
 
 def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
-    """Return the ASGI app. An error while the workspace is opened is put into ``failure`` and ends the start."""
+    """Return the ASGI app.
+
+    If the workspace cannot be opened, the error is appended to ``failure`` and the server does not start.
+    """
     port = settings.url.rsplit(":", 1)[1]
     config.get_config_files = _our_files
     bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
@@ -119,7 +122,10 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
 
 
 def _our_files(file_name: str) -> list[str]:
-    """Return Streamlit's configuration files of Isoplan; those of the user and of the working directory are ignored."""
+    """Return the path of Isoplan's own Streamlit configuration file.
+
+    It replaces Streamlit's function, so configuration files of the user or the working directory are ignored.
+    """
     return [str(MAIN.parent / ".streamlit" / file_name)]
 
 
@@ -142,7 +148,7 @@ def _lifespan(
                 raise
             log.info("workspace %s opened at %s", folder, settings.url)
             kernels.warm_up()
-            gc.freeze()  # objects of the start are permanent: collections skip them
+            gc.freeze()  # objects that exist now are permanent: garbage collections skip them
             stack.callback(gc.unfreeze)
             _announce(start, settings.url, folder)
             yield
@@ -152,10 +158,13 @@ def _lifespan(
 
 
 def _announce(start: Start, url: str, folder: Path) -> None:
-    """Print the address of the pages and open it. The socket already listens, so an early browser request waits."""
+    """Print the address of the pages and open it in the browser.
+
+    The socket is listening already, so a request of the browser waits until the server is ready.
+    """
     address = f"{url}/?token={start.token}" if start.shared else url
     lines = [f"Isoplan is at {address}", f"Workspace: {folder}", "Press Ctrl+C to stop."]
-    if start.host in WILDCARDS:  # the name of a container is unknown outside it
+    if start.host in WILDCARDS:  # outside a container its host name is unknown, so localhost is printed too
         lines.insert(1, f"and on this machine at {address.replace(url, _url('localhost', int(url.rsplit(':', 1)[1])))}")
     print("\n".join(lines), flush=True)
     if start.browser:
@@ -167,9 +176,9 @@ async def _health(_request: Request) -> Response:
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Return a listening socket on ``port`` or, if it is None, on the first free port from 8501 on.
+    """Return a socket that listens on ``port``; if ``port`` is None, on the first free port from 8501 on.
 
-    Raises PlannerError if the port is in use or not allowed, or if the host is not an address of this machine.
+    Raises PlannerError if no such port is free or allowed, or if ``host`` is not an address of this machine.
     """
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED) if port is None else [port]:
         try:
@@ -184,7 +193,8 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    # "localhost" can resolve to ::1 first where IPv6 is not routed; 127.0.0.1 always works and browsers try both.
+    # "localhost" can resolve to the IPv6 address ::1 on a machine without IPv6 routes. 127.0.0.1 always works, and
+    # browsers try both addresses.
     name = "127.0.0.1" if host == "localhost" else host
     family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family)

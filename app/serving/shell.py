@@ -1,4 +1,4 @@
-"""The HTML around the pages: Streamlit's, with the server's address, the name and the icon of Isoplan."""
+"""The HTML around the pages: the HTML of Streamlit with the server's address, and the name and icon of Isoplan."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from starlette.types import Scope
 from isoplan.app.components import script
 
 PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
-"""Addresses of pages; ``amplitude`` is an older address of Precision."""
+"""Paths of the pages in the address. ``amplitude`` is an older path of the page Precision."""
 FIGURES = ("fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
-"""Query parameter of Home that contains a requested address without a page."""
+"""Query parameter of Home: an address that a visitor requested and that is not a page. Home names it in a message."""
 SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
-"""First parts of addresses that are not pages: files and services of Streamlit and of the server."""
+"""First parts of paths that are files or services of Streamlit and of this server, not pages."""
 STATIC = Path(__file__).parents[1] / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
-# Without it the front end first looks for its server below the page of a deep link, and every first visit logs errors.
-# The colours prevent a white flash in dark mode before the theme is loaded.
+# Without this script, Streamlit's front end first looks for its server below the path of the page (/plan/...), and
+# every first visit of a page logs errors. The colours prevent a white flash in dark mode before the theme is loaded.
 HEAD = """
     <script>
       const root = new URL("./", window.location.href).href;
@@ -42,7 +42,8 @@ HEAD = """
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"
 
 
-# Figures need a library of 4.5 MB. Pages that start with a figure load it while the browser waits for the server.
+# Figures need plotly.js (4.5 MB). On pages that start with a figure, the browser loads it while it waits for the
+# server.
 EARLY = f"""
     <script>
       (() => {{
@@ -54,7 +55,7 @@ EARLY = f"""
 
 @cache
 def html(page: str = "") -> str:
-    """Return the HTML shell of a page."""
+    """Return the HTML of the page with the path ``page``, such as 'plan', as text."""
     text = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     text = re.sub(r'<link\s+rel="(?:shortcut )?icon"[^>]*>', "", text)
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
@@ -63,7 +64,7 @@ def html(page: str = "") -> str:
 
 
 def inline_scripts() -> tuple[str, ...]:
-    """Return the inline scripts of the pages as sources of a Content-Security-Policy: ``'sha256-...'``."""
+    """Return the hash of each inline script as a source of a Content-Security-Policy: ``'sha256-...'``."""
     found = (body for page in ("", *FIGURES) for body in re.findall(r"<script>(.*?)</script>", html(page), re.DOTALL))
     digests = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in found)
     return tuple(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))
@@ -78,10 +79,10 @@ async def _icon(_request: Request) -> Response:
 
 
 class _NoPage(Route):
-    """A route for addresses that a browser opens as a page but that do not exist, other than files and services."""
+    """Route for addresses that a browser opens as a page, but that are neither a page nor a file or service."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match the address of a page, by the accepted content types of the request and the start of its path."""
+        """Match if the request accepts HTML and its path does not start with the name of a service."""
         match, child = super().matches(scope)
         if match is not Match.FULL or not _is_page(Request(scope)):
             return Match.NONE, {}
@@ -94,9 +95,10 @@ def _is_page(request: Request) -> bool:
 
 
 async def _unknown(request: Request) -> Response:
-    """Redirect an unknown address to Home, which names it, or an address such as ``plan/`` to the page.
+    """Redirect an unknown address to Home, where a message names the address.
 
-    Otherwise Streamlit shows its own dialog, or a page without its scripts.
+    An address such as ``plan/`` is redirected to the page ``plan``. Without this route, Streamlit shows its own dialog
+    for an unknown address, and for ``plan/`` a page without its scripts.
     """
     address = str(request.path_params["address"])
     root, name = "../" * address.count("/") or "./", address.rstrip("/")
@@ -104,7 +106,7 @@ async def _unknown(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """Return the routes of the pages and of the icon."""
+    """Return the routes of all pages, of the icon, and of unknown addresses."""
     return [
         *(Route(f"/{page}", _page) for page in PAGES),
         Route("/icon.svg", _icon),

@@ -1,6 +1,7 @@
-"""SVG on standard input to PDF on standard output, in a separate process (``isoplan.engine.limited``).
+"""Program that reads SVG from standard input and writes PDF to standard output.
 
-Before the conversion, the drawing is checked: size, elements, and addresses outside the drawing.
+It runs in a separate process with limited time and memory (``isoplan.engine.limited``). Before the conversion, it
+checks the size, the elements and the addresses of the drawing.
 """
 
 from __future__ import annotations
@@ -13,28 +14,29 @@ import xml.etree.ElementTree as ElementTree
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.limited import limit
 
-DEEPEST = 200  # figures nest about ten deep; the converter crashes at some thousands
+DEEPEST = 200  # maximum depth of nested elements: figures have about 10, and the converter crashes at some thousands
 MOST_ELEMENTS = 100_000
 LARGEST = 20_000.0
 """Maximum width and height of a drawing, in pixels."""
 REFUSED_TAGS = frozenset(
     {"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link", "filter", "mask", "pattern"}
 )
-# A drawing can refer to its own elements and contain pixel images. Other addresses are refused, so nothing is fetched.
+# A drawing can refer to its own elements and contain pixel images. It is refused if it has other addresses, so the
+# converter never loads a file or a page.
 INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
 ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
 INSTRUCTION = re.compile(rb"<\?(?!xml[\s?])")
-"""A processing instruction other than the XML declaration, for example of a stylesheet."""
+"""Pattern of a processing instruction, for example ``<?xml-stylesheet ...?>``. The XML declaration does not match."""
 TEXT = ("data-", "aria-")
-"""Prefixes of attributes that the converter ignores."""
+"""Prefixes of attributes that contain only text: the converter ignores these attributes."""
 HIDDEN = re.compile(r"\\|/\*|@import|filter\s*:", re.IGNORECASE)
-"""CSS escapes and comments, which can hide an address, imports of style sheets, and filters."""
+"""Pattern of CSS that is refused: escapes and comments (both can hide an address), ``@import`` and filters."""
 
 
 def check(svg: bytes) -> None:
-    """Check that a file is SVG, within the limits of size and depth, and without outside addresses.
+    """Raise PlannerError if a file is not SVG or can be unsafe to convert.
 
-    Raises PlannerError otherwise.
+    The file must be within the limits of size and depth, and must not refer to addresses outside the drawing.
     """
     if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
         raise PlannerError("The drawing declares a document type: figures have none.")
@@ -70,7 +72,11 @@ def _check_attribute(name: str, value: str) -> None:
 
 
 def _tree(svg: bytes) -> ElementTree.Element:
-    """Parse the drawing incrementally and stop at the limits of depth and size, before the whole tree is built."""
+    """Parse the drawing and return its root element.
+
+    The parser stops with PlannerError as soon as a limit of depth or number of elements is exceeded, so that it never
+    builds a huge tree.
+    """
     depth, count, root = 0, 0, None
     for event, element in ElementTree.iterparse(io.BytesIO(svg), events=("start", "end")):
         root = element if root is None else root
@@ -96,7 +102,11 @@ def _local(name: str) -> str:
 
 
 def main(seconds: int, megabytes: int) -> None:
-    """Check and convert one drawing. If that fails, write one sentence to standard error and exit with status 1."""
+    """Check and convert one drawing within ``seconds`` and ``megabytes``.
+
+    If the drawing is refused or cannot be converted, the program writes one sentence to standard error and exits with
+    status 1.
+    """
     limit(seconds, megabytes)
     svg = sys.stdin.buffer.read()
     try:
@@ -108,7 +118,7 @@ def main(seconds: int, megabytes: int) -> None:
 
 
 def converted(svg: bytes) -> bytes:
-    """Convert a checked drawing to PDF. Raises PlannerError if the converter fails."""
+    """Return a checked drawing as a PDF file. Raises PlannerError if the converter fails."""
     import vl_convert
 
     try:

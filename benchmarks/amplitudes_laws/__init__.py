@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of amplitudes compared with those of the paper: writes docs/amplitudes_laws.md."""
+"""Laws of the bundled amplitude grids, compared with the laws of the paper. Writes docs/amplitudes_laws.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "amplitudes_laws.md"
 
 
 def run() -> Report:
-    """Fit the laws, draw docs/images/amplitudes_law_*.png and write the page; without a table only report that."""
+    """Fit the laws, draw docs/images/amplitudes_law_*.png, write the page, and return a report.
+
+    If no grid is trained, nothing is written and the report says so.
+    """
     if laws.trained(laws.GRIDS):
         draw(figures(laws.GRIDS))
         PAGE.write_text(write(laws.GRIDS))

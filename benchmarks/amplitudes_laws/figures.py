@@ -26,7 +26,7 @@ GAP = 0.04
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Return each figure with a trained grid, by the name of its picture."""
+    """Return the figures by the file name of their picture. A figure is left out if its grid is not trained."""
     found: dict[str, go.Figure] = {}
     fitted = [scan for scan in laws.scans(folder) if scan.law is not None]
     if fitted:
@@ -41,7 +41,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
-    """Draw losses against D with their laws; cells that are not converged have open markers."""
+    """Draw the losses and the fitted law of each process against D. Open markers: cells that are not converged."""
     lines = {
         scan.name: of_axis(one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted
@@ -66,7 +66,7 @@ def _exponents(fitted: Sequence[laws.Scan]) -> tuple[DataExponent, ...]:
 
 
 def rates(studies: dict[str, list[laws.Rates]]) -> go.Figure:
-    """Draw loss against learning rate, with a panel per study and a line per N (amplitudes, Fig. 1 left)."""
+    """Draw loss against learning rate: one panel per study, one line per N (amplitudes paper, Fig. 1 left)."""
     traces: list[Part] = []
     notes: list[Part] = []
     layout: dict[str, Any] = {**legend(PAGE)}

@@ -1,4 +1,4 @@
-"""The laws and statistics of the bundled grids of amplitudes, read from the tables in a folder."""
+"""Laws and statistics of the bundled amplitude grids. The tables of trained cells are read from a folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from isoplan.engine.planning.amplitude.precision import Kind
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"
 CLOSE = 0.3
-"""Relative difference up to which an exponent counts as close to the paper's."""
+"""Maximum relative difference at which a fitted exponent is called close to that of the paper."""
 STUDIES = {
     "rates_mup": "muP, 3 layers",
     "rates_standard": "standard, 3 layers",
@@ -42,25 +42,28 @@ Row = Mapping[str, str]
 
 
 def trained(folder: Path) -> list[Path]:
-    """Return the existing tables of cells."""
+    """Return the tables of trained cells in ``folder``, without the table of training curves."""
     return [path for path in sorted(folder.glob("amplitudes_*.csv")) if path.stem != "amplitudes_curves"]
 
 
 def rows(folder: Path, grid: str) -> list[Row]:
-    """Return the cells of a grid as text; empty if it is not trained."""
+    """Return the cells of a grid, one dict of texts per row of its table; [] if the grid is not trained."""
     path = folder / f"amplitudes_{grid}.csv"
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
 
 
 def data_cells(folder: Path) -> tuple[TrainedCell, ...]:
-    """Return the cells of all scans of D."""
+    """Return the cells of all grids that scan D."""
     grids = [path.stem.removeprefix("amplitudes_") for path in sorted(folder.glob("amplitudes_data*.csv"))]
     return tuple(cell for grid in grids for cell in read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """The scan of D for a process: its points and their law. The law is None if D limits too few of them."""
+    """Scan of D for one process: its points and the law that was fitted to them.
+
+    ``law`` is None if D limits the loss at too few points for a fit.
+    """
 
     process: str
     target: str
@@ -69,34 +72,40 @@ class Scan:
 
     @property
     def name(self) -> str:
-        """The name of the scan."""
+        """The process, with ", raw targets" if the network was trained on raw amplitudes."""
         return self.process if self.target == "log" else f"{self.process}, raw targets"
 
     @property
     def cell(self) -> TrainedCell:
-        """A cell of the scan, for the fields that all cells share."""
+        """The first cell of the scan. It is used to read fields that are equal in all cells."""
         return self.found[0].cell
 
     @property
     def slopes(self) -> tuple[tuple[float, float, float], ...]:
-        """(D, next D, exponent) between neighbouring values of D."""
+        """Tuples (D, next D, exponent of the loss between them) for neighbouring values of D."""
         return local_slopes(self.found)
 
     @property
     def left(self) -> int:
-        """The number of points that are not converged, or that have no cell with twice the compute."""
+        """Number of points that the fit leaves out: not converged, or without a cell of twice the compute."""
         return sum(not one.limited for one in self.found)
 
     @property
     def paper(self) -> PublishedLaw | None:
-        """The published law at N = 1e5; t tbar H was published with raw targets only."""
+        """The law that the paper published at N = 1e5; None if there is none.
+
+        For t tbar H the paper has only a law with raw targets.
+        """
         raw = self.target == "raw"
         asked = (self.process, "D", PAPER_N, PLAIN, raw)
         return next((p for p in published_laws() if (p.process, p.axis, p.held, p.network, p.raw) == asked), None)
 
     @property
     def relative(self) -> tuple[float, float] | None:
-        """The largest D and the RMS relative error there, sigma(log A) sqrt(MSE); None if targets are raw."""
+        """The largest D and the RMS relative error at this D; None if the targets are raw amplitudes.
+
+        The error is sigma(log A) times the square root of the mean squared error.
+        """
         spread = spread_of(self.found)
         if self.target != "log" or spread is None:
             return None
@@ -105,7 +114,7 @@ class Scan:
 
 
 def scans(folder: Path) -> list[Scan]:
-    """Return the scans of all processes by d and name, logs before raw amplitudes."""
+    """Return the scans of all processes in the order of d and name. Scans with log targets come before raw targets."""
     cells = data_cells(folder)
     kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
     found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
@@ -114,7 +123,10 @@ def scans(folder: Path) -> list[Scan]:
 
 @dataclass(frozen=True)
 class Errors:
-    """Relative errors of a process by kind at its largest ``D``, and the exponents of their squares over all D."""
+    """Relative errors of a process at its largest ``D``, and how they decrease with D, for each kind of error.
+
+    The kinds are 'rms', 'median' and '99' (percentile). ``exponents`` are those of the squared errors over all D.
+    """
 
     process: str
     D: float
@@ -123,7 +135,7 @@ class Errors:
 
 
 def errors(folder: Path) -> list[Errors]:
-    """Return the errors of each process that was trained on logs, if its cells measured all three kinds."""
+    """Return the errors of each process that was trained on log amplitudes and has all three kinds of errors."""
     cells = tuple(cell for cell in data_cells(folder) if cell.target == "log" and math.isfinite(cell.median))
     found = []
     for process in dict.fromkeys(cell.process for cell in sorted(cells, key=lambda cell: (cell.d, cell.process))):
@@ -139,13 +151,16 @@ def errors(folder: Path) -> list[Errors]:
 
 
 def _slope(means: Sequence[tuple[float, float]]) -> float:
-    """Return the exponent of a straight line through pairs of D and squared error."""
+    """Return the exponent of a power law through pairs (D, squared error): minus the slope in log-log coordinates."""
     x, y = np.log(np.array(means)).T
     return -float(np.polyfit(x, y, 1)[0])
 
 
 def verdict(scan: Scan) -> str:
-    """Return the position of the exponent relative to the bound: above, within its 68 % interval, or below."""
+    """Return the position of the fitted exponent relative to the theoretical lower bound for the dimension d.
+
+    It is 'above', 'within the interval' (the bound is inside the 68 % interval), 'below', or '-' without a law.
+    """
     if scan.law is None:
         return "-"
     bound, (_, high) = least_exponent(scan.cell.d), scan.law.interval("alpha")
@@ -153,19 +168,22 @@ def verdict(scan: Scan) -> str:
 
 
 def scan_along(folder: Path, grid: str) -> list[Along]:
-    """Return the scan of N (``size``) or C (``compute``) of Zg, one for each D."""
+    """Return the scans of the grid 'size' (along N) or 'compute' (along C) of the process Zg, one scan per D."""
     return along("N" if grid == "size" else "C", read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
-    """Return the published law of the MLP along ``axis`` at the number of points nearest to ``D``."""
+    """Return the published law of the plain MLP along ``axis`` whose fixed D is nearest to ``D``, or None."""
     own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
     return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses of one N against increasing learning rates: geometric means over seeds, and the best rate of each seed."""
+    """Study of the learning rate at one N: losses at increasing ``rates``.
+
+    ``losses`` are geometric means over the seeds. ``by_seed`` has the best rate of each seed.
+    """
 
     N: float
     rates: tuple[float, ...]
@@ -174,17 +192,17 @@ class Rates:
 
     @property
     def best(self) -> float:
-        """The rate with the lowest mean loss."""
+        """The learning rate with the lowest mean loss."""
         return self.rates[int(np.argmin(self.losses))]
 
     @property
     def at_an_end(self) -> bool:
-        """Whether the best rate is the smallest or the largest one tried."""
+        """Whether the best learning rate is the smallest or the largest rate of the study."""
         return self.best in (self.rates[0], self.rates[-1])
 
 
 def study(folder: Path, grid: str) -> list[Rates]:
-    """Return the study of learning rates in a grid, by N."""
+    """Return the study of learning rates of a grid, one item per N, in the order of N."""
     found: dict[float, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows(folder, grid):
         found[float(row["parameters"])][float(row["rate_used"])][row["seed"]] = float(row["loss"])
@@ -198,24 +216,27 @@ def _rates(N: float, losses: Mapping[float, Mapping[str, float]]) -> Rates:
 
 
 def moves(found: Sequence[Rates]) -> float:
-    """Return the largest best rate divided by the smallest."""
+    """Return the ratio of the largest to the smallest best learning rate over all N.
+
+    1: the best rate does not depend on N.
+    """
     best = [one.best for one in found]
     return max(best) / min(best)
 
 
 def mean_loss(losses: Iterable[float]) -> float:
-    """Return the geometric mean."""
+    """Return the geometric mean of losses."""
     return float(np.exp(np.mean(np.log(list(losses)))))
 
 
 def mean_of(some: Iterable[Row], column: str) -> float:
-    """Return the mean of a column over the rows with a value; NaN if there are none."""
+    """Return the mean of a column over the rows that have a value there; NaN if no row has one."""
     values = [float(row[column]) for row in some if row.get(column)]
     return float(np.mean(values)) if values else math.nan
 
 
 def grouped(some: Iterable[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
-    """Return rows grouped by their values in the columns, in numerical order."""
+    """Return the rows grouped by their values in ``columns``. The groups are in numerical order of these values."""
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in some:
         found[tuple(row[column] for column in columns)].append(row)
@@ -230,6 +251,9 @@ def _order(text: str) -> tuple[float, str]:
 
 
 def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
-    """Return (D, next D, exponent) of neighbouring places, from the geometric means of the losses in all states."""
+    """Return tuples (D, next D, exponent of the loss between them) for neighbouring values of D.
+
+    The loss at each D is the geometric mean over all of its cells, converged or not.
+    """
     means = [(D, mean_of_points(own)) for D, own in by_points(found).items()]
     return tuple((D, E, math.log(low / high) / math.log(E / D)) for (D, low), (E, high) in pairwise(means))

@@ -1,4 +1,4 @@
-"""Text of docs/amplitudes_laws.md from the bundled grids that are trained."""
+"""Text of docs/amplitudes_laws.md, made from the bundled amplitude grids."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ law where that is worse.
 
 
 def write(folder: Path) -> str:
-    """Return the page; sections without a table are left out."""
+    """Return the text of the page. A section is left out if its grid is not trained."""
     parts = [*points(folder), *_rates(folder), *_size(folder), *_compute(folder), *_dimension(folder), *_pulls(folder)]
     return "\n".join([HEAD, *parts]) + "\n"
 
 
 def report(folder: Path) -> Report:
-    """Return the exponents of D compared with the paper's, for docs/benchmarks.md."""
+    """Return a report for docs/benchmarks.md: the fitted exponents of D next to those of the paper."""
     found = [scan for scan in laws.scans(folder) if scan.law is not None]
     said = "" if found else " No scan is trained yet: make grid-amplitudes does."
     return Report(

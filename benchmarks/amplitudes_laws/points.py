@@ -1,4 +1,7 @@
-"""The section on training points of docs/amplitudes_laws.md: losses, laws with and without a floor, slopes, medians."""
+"""Section of docs/amplitudes_laws.md on the number of training points D.
+
+It has the losses, the laws with and without a floor, the local slopes, and the median errors.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ MARKS = {"converged": "", "falls": "↓", "rises": "↑", "not doubled": "?"}
 
 
 def points(folder: Path) -> Iterator[str]:
-    """Yield the lines of the section; none without a scan of points."""
+    """Yield the lines of the section; no lines if no scan of D is trained."""
     scans = laws.scans(folder)
     if not scans:
         return

@@ -1,4 +1,4 @@
-"""Laws of the bundled sweeps of recommender cells compared with the paper: docs/behavior_laws*.md and figures."""
+"""Laws of the bundled recommender sweeps, compared with the paper. Writes docs/behavior_laws*.md and their figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ PAGES = dict(zip(trained.LOGS, ("behavior_laws", "behavior_laws_games"), strict=
 
 
 def run() -> Report:
-    """Read the tables, draw docs/images/behavior_laws*.png and write a page per log; without a table report that."""
+    """Read the tables, draw docs/images/behavior_laws*.png, write one page per event log, and return a report.
+
+    If no sweep is trained, the report says so.
+    """
     for log, folder in trained.LOGS.items():
         stem = PAGES[log]
         if any(trained.rows(folder, sweep) for sweep in trained.SWEEPS.values()):

@@ -1,4 +1,4 @@
-"""Agreement of metrics: the section of docs/behavior_laws.md on rank correlations."""
+"""Section of docs/behavior_laws.md on the agreement of metrics: rank correlations between cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRINTED = {"loss": "val_loss", "entropy": "val_entropy"}
 
 
 def agreeing(folder: Path) -> Iterator[str]:
-    """Yield the lines of the section for the stages with trained sweeps."""
+    """Yield the lines of the section, for the stages of the paper whose sweeps are trained."""
     found: dict[Stage, tuple[Agreement, ...]] = {}
     stages: tuple[Stage, ...] = (1, 2)
     for stage in stages:
@@ -49,7 +49,10 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
 
 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """Compare each batch-local metric with its full-catalogue version (behavioural, Sec. 7 (d))."""
+    """Yield the rank correlations of each batch-local metric with full-catalogue metrics (behavioural paper, Sec.
+
+    7 (d)).
+    """
     other = OTHER[stage]
     local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
     yield f"\n### Stage {stage}: batch-local against the full catalogue\n"
@@ -67,7 +70,7 @@ def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 
 
 def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
-    """Compare the loss with each metric, as in Tables 16 and 17, and with the paper's range over budgets."""
+    """Yield the rank correlations of the loss with each metric, next to the range over budgets in Tables 16 and 17."""
     paper = [a for a in published_agreement() if a.name.startswith(KINDS[stage])]
     yield f"\n### Stage {stage}: the loss against each metric, {KINDS[stage]}\n"
     yield from table(
@@ -80,9 +83,9 @@ def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
 
 
 def _training(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
-    """Compare the training loss with the served metrics, as in Table 15.
+    """Yield the rank correlations of the training loss with the served metrics, next to Table 15 of the paper.
 
-    Stage 1 has medians; stage 2 uses all cells together.
+    For stage 1 the value is the median over the budgets. Stage 2 has this median and the value over all cells together.
     """
     paper = {row["metric"]: row for row in records("papers/behavior/table15_surrogacy.csv")}
     yield """
@@ -105,7 +108,10 @@ together, where compute moves everything, and as the median over the budgets:
 
 
 def _histories(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
-    """Yield lines on whether events with short and long histories rank cells alike (Sec. 7 (e), Fig. 22)."""
+    """Yield the lines on history lengths (behavioural paper, Sec. 7 (e), Fig. 22).
+
+    They show whether a metric ranks the cells in the same order for events with short and with long histories.
+    """
     lines = []
     for stage, parts in found.items():
         for metric in HISTORIED:

@@ -1,4 +1,4 @@
-"""The figures of docs/behavior_laws*.md: the figures of the app for the bundled sweeps that are trained."""
+"""Figures of docs/behavior_laws*.md: the figures of the app, drawn for the bundled sweeps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOCATED, COUNTED = "val_loss", "recall@10"
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
-    """Return each figure with a trained sweep, by the name of its picture."""
+    """Return the figures by the file name of their picture. A figure is left out if its sweep is not trained."""
     found = {
         name(setting, metric): _swept(folder, setting, metric)
         for setting, metric in SWEPT
@@ -37,12 +37,12 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def there(folder: Path, setting: Setting, metric: str) -> bool:
-    """Return whether the sweep of ``setting`` determines anything for ``metric``."""
+    """Return whether the sweep of ``setting`` is trained and determines an optimum or a law for ``metric``."""
     return setting not in trained.evidence(folder, metric).missing
 
 
 def name(setting: Setting, metric: str) -> str:
-    """Return the file name of the figure of a swept setting for one metric, such as ``negatives_recall``."""
+    """Return the file name of a figure, such as ``negatives_recall``: the swept setting and the metric."""
     return f"{trained.SWEEPS[setting]}_{metric.partition('@')[0].removeprefix('val_')}"
 
 

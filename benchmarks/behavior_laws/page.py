@@ -1,4 +1,4 @@
-"""Text of docs/behavior_laws.md and of the pages of other logs, from the bundled sweeps."""
+"""Text of docs/behavior_laws.md and of the pages for other event logs, made from the bundled sweeps."""
 
 from __future__ import annotations
 
@@ -64,14 +64,20 @@ OFFERED = {"s": "Table 2", "K": "Table 6"}
 
 
 def write(folder: Path, log: str, stem: str) -> str:
-    """Return the page of a ``log`` from the trained sweeps of ``folder``; names of its pictures begin with ``stem``."""
+    """Return the text of the page for an event log; ``folder`` has its sweeps.
+
+    ``log`` is the name of the event log. The file names of the pictures begin with ``stem``.
+    """
     parts = (_trained(folder), _share(folder), _batch(folder), _allocation(folder), _negatives(folder))
     text = "\n".join([HEAD.format(log=log), *(line for part in parts for line in part), *agreeing(folder)]) + "\n"
     return re.sub("\n{3,}", "\n\n", text).replace("](images/", f"](images/{stem}_")
 
 
 def report(logs: Mapping[str, Path]) -> Report:
-    """Return the results of the sweeps on each log for each metric at the largest budget, for docs/benchmarks.md."""
+    """Return a report for docs/benchmarks.md.
+
+    It has the recommended settings at the largest budget, one row per event log and metric.
+    """
     title = "The laws of our recommender cells"
     lines = [(log, *line) for log, folder in logs.items() for line in _recipes(folder)]
     if not lines:
@@ -82,7 +88,7 @@ def report(logs: Mapping[str, Path]) -> Report:
 
 
 def _recipes(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Yield budget, metric and the choice of each setting, one tuple per metric."""
+    """Yield one table row per metric: the budget, the metric, and the recommended value of each setting."""
     C = trained.budget(folder)
     if C is None:
         return
@@ -103,7 +109,7 @@ def _chosen(choice: Choice) -> str:
 
 
 def _shown(setting: str, x: float) -> str:
-    """Return a value of a setting as readable text."""
+    """Return the value ``x`` of a setting as text."""
     if setting == "s":
         return f"{100 * x:.2g} %"
     return f"{x:,.0f}" if setting in ("B", "K") and x < 1e5 else count(x, 3)
@@ -130,7 +136,7 @@ def _trained(folder: Path) -> Iterator[str]:
 
 
 def _passes(found: Sequence[dict[str, str]]) -> str:
-    """Return how often the cells saw the training events: D over the number of events."""
+    """Return the range of D divided by the number of training events, as text: how often a cell saw each event."""
     passes = trained.numbers(found, "D") / trained.numbers(found, "U")
     if np.isnan(passes).all():
         return ""
@@ -143,14 +149,17 @@ def _untrained(found: Sequence[dict[str, str]]) -> str:
 
 
 def _counts(folder: Path) -> Iterator[str]:
-    """Yield the scores of predictions from counts compared with the cells, batch-locally and over the catalogue."""
+    """Yield a table that compares the cells with predictions from event counts, in both kinds of evaluation."""
     if lines := trained.counting(folder):
         yield COUNTING
         yield from table(("sweep", *COUNTED_HEAD), lines)
 
 
 def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
-    """Return how many cells kept the largest of their learning rates, as text; empty if they tried one."""
+    """Return how many cells selected the largest of their learning rates, such as '3 of 12'.
+
+    Returns "" if each cell had a single learning rate.
+    """
     asked = tomllib.loads((folder / f"behavior_{sweep}.toml").read_text("utf-8"))["cell"]
     rates = {name: asked[name] for name in ("rate", "rates") if name in asked}
     tried = [BehaviorCell(batch=int(row["batch"]), **rates).tried_rates for row in found]
@@ -184,7 +193,10 @@ def _negatives(folder: Path) -> Iterator[str]:
 
 
 def _swept(folder: Path, setting: Setting, title: str, how: str) -> Iterator[str]:
-    """Yield the optima of a sweep by metric and budget, or the side on which they are outside it."""
+    """Yield a table with the optimum of each metric and budget in a sweep.
+
+    If the optimum is outside the sweep, the entry names the end of the sweep beyond which it lies.
+    """
     metrics = [metric for metric in trained.COLUMNS if there(folder, setting, metric)]
     if not metrics:
         return
@@ -219,7 +231,7 @@ def _optima(folder: Path, setting: Setting, metric: str) -> tuple[Optimum, ...]:
 
 
 def _optimum(setting: Setting, one: Optimum) -> str:
-    """Return an optimum with its interval as text; outside the sweep, the end beyond which it lies."""
+    """Return an optimum with its interval as text; for an optimum outside the sweep, the end beyond which it lies."""
     if one.inside and one.x.value is not None:
         ends = one.x.ci68
         sure = "no interval" if ends is None else f"{_shown(setting, ends[0])} to {_shown(setting, ends[1])}"
@@ -232,7 +244,7 @@ def _optimum(setting: Setting, one: Optimum) -> str:
 
 
 def _paper(setting: Setting) -> dict[str, str]:
-    """Return the range of the paper's optima over its budgets, and the number outside its sweep."""
+    """Return, for each metric, the range of the paper's optima over its budgets, and how many are outside its sweep."""
     file, column, scale = {
         "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
     }[setting]  # fmt: skip
@@ -328,9 +340,10 @@ formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED
 
 
 def _frontier(folder: Path, metric: str, C: float) -> tuple[str, str, str, str]:
-    """Return the exponent of N*, N* and D* at ``C`` FLOPs, and the budgets with extrapolated optima.
+    """Return four texts: the exponent of N*, the values of N* and D* at ``C`` FLOPs, and the extrapolated budgets.
 
-    Raises PlannerError if the law of N cannot be fitted.
+    An extrapolated budget is one whose optimum is outside its sweep. Raises PlannerError if the law of N cannot be
+    fitted.
     """
     evidence = trained.evidence(folder, metric)
     if "N" in evidence.missing:

@@ -1,8 +1,9 @@
-"""Rank agreement of metrics over recommender cells trained by Isoplan, in both kinds of evaluation.
+"""Rank correlations between metrics over the recommender cells, for both kinds of evaluation.
 
-The metrics are batch-local, on the full catalogue, and the training loss. Behavioural, sec. 7 and Tables 15 to 17: the
-paper evaluates the cells of stage 1, which differ in their architecture, batch-locally, and those of stage 2, which
-differ in their negatives, on the full catalogue. Here every cell is evaluated both ways.
+The metrics are computed within a batch ('local') and on the full catalogue ('full'); the training loss is one of them.
+The paper (behavioural, Sec. 7 and Tables 15 to 17) evaluates the cells of stage 1, which differ in their architecture,
+within a batch. It evaluates those of stage 2, which differ in the number of negatives, on the full catalogue. Here
+every cell is evaluated in both ways.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from isoplan.engine.schema import Direction, Metric, Roles, Runs
 
 Stage = Literal[1, 2]
 SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negatives",)}
-"""Sweeps with the cells of a stage. The sweep of batches is left out: it has its own budget and does not vary the
-architecture.
+"""Names of the sweeps whose cells belong to a stage of the paper.
+
+The sweep of batch sizes is in no stage: it has its own budget, and the architecture does not vary.
 """
 OTHER: dict[Stage, str] = {1: "full", 2: "local"}
-"""Prefix of the columns for the other kind of candidates."""
+"""Prefix of the metrics from the evaluation that the paper does not use in this stage."""
 TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
-"""Training loss that is comparable between all cells of a stage, for any number of negatives."""
+"""Column of the training loss that can be compared between all cells of a stage, whatever their number of negatives."""
 JUDGED: dict[str, Direction] = {
     "loss": "min",
     "entropy": "min",
@@ -40,19 +42,21 @@ JUDGED: dict[str, Direction] = {
 
 
 def judged(folder: Path, stage: Stage) -> Runs:
-    """Return the cells of a stage, each once, with every metric both ways and their training loss; NaN if missing.
+    """Return the cells of a stage with each metric from both evaluations, and with their training loss.
 
-    Raises PlannerError if no sweep of the stage is trained.
+    A cell that is in several sweeps appears once. A missing value is NaN. Raises PlannerError if no sweep of the stage
+    is trained.
     """
     other = {f"{OTHER[stage]}_{name}": way for name, way in JUDGED.items()}
     return _cells(folder, stage, {**JUDGED, **other, TRAIN[stage]: "min"})
 
 
 def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
-    """Return the lowest rank correlation of ``metric`` between events of any two history lengths, or all, by budget.
+    """Return, for each budget, the lowest rank correlation of ``metric`` between two groups of events.
 
-    Behavioural, sec. 7 (e) and Fig. 22. A length counts if every cell has events of it. The result is empty if fewer
-    than two lengths count, and NaN for too few cells. Raises PlannerError if no sweep of the stage is trained.
+    A group is all events, or all events with one history length (behavioural paper, Sec. 7 (e), Fig. 22). A length is
+    used if every cell has events of this length. The result is {} if fewer than two lengths are used. A value is NaN if
+    a budget has too few cells. Raises PlannerError if no sweep of the stage is trained.
     """
     columns = {name for sweep in SWEEPS[stage] for row in rows(folder, sweep)[:1] for name in row}
     slices = (metric, *sorted(name for name in columns if name.startswith(f"{metric}/ctx_")))
@@ -76,12 +80,16 @@ def _cells(folder: Path, stage: Stage, ways: Mapping[str, Direction]) -> Runs:
 
 
 def by_budget(folder: Path, stage: Stage) -> tuple[Agreement, ...]:
-    """Compute the rank correlations of all pairs of metrics over the cells of each budget, 1 if both rank them
-    alike.
+    """Return the rank correlations of all pairs of metrics, one matrix for the cells of each budget.
+
+    1 means that both metrics rank the cells in the same order.
     """
     return agreement(judged(folder, stage), "budget")
 
 
 def pooled(folder: Path, stage: Stage) -> Agreement:
-    """Compute the rank correlations over all budgets together, where compute changes every metric."""
+    """Return the rank correlations of all pairs of metrics over the cells of all budgets together.
+
+    The budgets differ in compute, which changes every metric and therefore contributes to these correlations.
+    """
     return agreement(judged(folder, stage))[0]

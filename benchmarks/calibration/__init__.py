@@ -1,6 +1,7 @@
-"""Calibration of the planner's probabilities: plans from tables of known surfaces; writes docs/calibration.md.
+"""Calibration of the planner's probabilities, tested on simulated tables with known laws. Writes docs/calibration.md.
 
-A later run continues: blocks of 100 tables are stored in build/calibration, and all cases grow together.
+Results are stored in build/calibration, in blocks of 100 tables. A later run computes only the missing blocks. All
+cases get their first block before any case gets its second one.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from isoplan.engine.fitting.solver import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 TABLES, OTHERS, REFITS = 2000, 1000, 200
-"""Number of tables of each surface, of tables of each other case, and of refits of a table."""
+"""Number of simulated tables of each surface, number of tables of each other case, and number of refits per table."""
 
 
 def run() -> Report:
-    """Simulate the missing blocks, then write the page."""
+    """Simulate the missing blocks, write the page, and return the report."""
     kernels.load()
     for block in range(TABLES // BLOCK):
         for case in CASES.values():

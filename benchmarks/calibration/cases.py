@@ -1,4 +1,4 @@
-"""Cases of the simulation: a design with a noise, and a target that is reachable for some of the drawn floors."""
+"""Cases of the simulation: a table design, a noise, and a target loss that only some true floors make reachable."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from isoplan.engine.schema import Metric, Runs
 
 Kind = Literal["free", "unique", "metric"]
 UNIQUE = 3e7
-"""Number of unique samples of the cases with a limit."""
+"""Maximum number of unique samples in the cases that have this limit."""
 MAP = {"A": 5000.0, "B": -6.0, "C": 5.0}
-"""The metric R = A e^(B L) + C of a run with loss L, measured with a noise of ``MAP_NOISE``."""
+"""Constants of the metric map R = A e^(B L) + C, where L is the loss of a run.
+
+R has a relative noise of ``MAP_NOISE``.
+"""
 MAP_NOISE = 0.02
 METRIC = "R"
 WIDTH = 3.0
-"""The true floor is drawn uniformly within this number of standard errors of the target."""
+"""Half width of the uniform distribution of the true floor around the target, in standard errors."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A design with a noise. ``error`` is the rounded standard error of the lowest reachable loss in its fits."""
+    """A table design with a noise and a kind of question.
+
+    ``error`` is the standard error of the lowest reachable loss (the floor, or the loss with all unique samples) in
+    fits of this design, rounded.
+    """
 
     design: Design
     noise: str
@@ -35,26 +42,26 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Design, noise, and the addition to the question."""
+        """Design and noise, and, if there is one, the limit or the metric map."""
         more = {"free": "", "unique": f", {UNIQUE:.0e} unique samples", "metric": ", through a metric map"}
         return f"{self.design.name}, {self.noise}{more[self.kind]}"
 
     @property
     def plain(self) -> bool:
-        """Whether the case is a surface, without limit and map."""
+        """Whether the case is a loss surface in N and D, without a limit and without a metric map."""
         return self.kind == "free" and self.design.law == "chinchilla"
 
     @property
     def limits(self) -> dict[LimitName, float]:
-        """The limits of the questions."""
+        """The limits of the plan by name; {} if there are none."""
         return {"unique": UNIQUE} if self.kind == "unique" else {}
 
     def floor(self, random: np.random.Generator) -> float:
-        """Draw the true floor of a table uniformly around the floor of the design, which is the target."""
+        """Draw the true floor of one table: uniform around the floor of the design, which is the target."""
         return float(self.design.truth["E"] + WIDTH * self.error * random.uniform(-1, 1))
 
     def truth(self, floor: float) -> Design:
-        """Return the design with this floor, otherwise unchanged."""
+        """Return the same design with another true ``floor``."""
         d, t = self.design, self.design.truth
         if d.law == "isoflop":
             rest = (t["C_L"] / d.size) ** t["gamma"]
@@ -62,14 +69,18 @@ class Case:
         return replace(d, truth={**t, "E": floor}, loss=d.loss + floor - t["E"])
 
     def near(self) -> float:
-        """Return the target, as a loss, that is reachable if the true floor is below that of the design."""
+        """Return the near target, as a loss: the lowest loss that the design itself can reach.
+
+        A table can reach it if its true floor is below that of the design.
+        """
         t = self.design.truth
         return float(t["E"] + (t["B"] * UNIQUE ** -t["beta"] if self.kind == "unique" else 0.0))
 
     def far(self, truth: Design) -> float:
-        """Return a target that every table reaches: the true loss at ten times the largest size on the frontier.
+        """Return the far target, a loss that every table can reach.
 
-        With unique samples it is that of ten times the largest model trained on all of them.
+        It is the true loss on the compute-optimal frontier at ten times the largest compute of the table. With a limit
+        of unique samples it is the true loss of ten times the largest model, trained on all unique samples.
         """
         if self.kind == "unique":
             N = 10 * float(truth.columns["N"].max())
@@ -79,13 +90,13 @@ class Case:
         return float(solve(truth.find_law(), values, Task(RULE, {}), {"budget": top}, None).loss)
 
     def least(self, truth: Design, target: float) -> float:
-        """Return the true least compute that reaches the loss ``target``; inf if no compute does."""
+        """Return the true minimum compute in FLOPs for the loss ``target``; inf if no compute is sufficient."""
         goal = Goal(np.asarray(target), np.asarray(target))
         values = {name: np.asarray(x) for name, x in truth.truth.items()}
         return float(solve(truth.find_law(), values, Task(RULE, self.limits, goal), self.limits, goal.best).C)
 
     def runs(self, truth: Design, seed: int) -> Runs:
-        """Return a table with noise, and with the metric if the question has one."""
+        """Return a simulated table with noise. If the question is about a metric, the table has a column for it."""
         runs = truth.runs(self.noise, seed)
         if self.kind != "metric":
             return runs
@@ -95,8 +106,9 @@ class Case:
         return replace(runs, values=values, roles=runs.roles.model_copy(update={"metrics": metrics}))
 
     def another(self, truth: Design, N: float, D: float, seed: int) -> float:
-        """Return the measured result of one more run at ``N`` and ``D``, with the noise of the largest run of the
-        table.
+        """Return the simulated result of one more run at ``N`` and ``D``, as a loss or a metric.
+
+        Its noise is that of the largest run of the table.
         """
         random = np.random.default_rng([seed, 11, NOISES.index(self.noise)])
         sd = truth.sigma
@@ -111,7 +123,7 @@ class Case:
 
 
 def loss(design: Design, N: Floats, D: Floats) -> Floats:
-    """Return the true loss of a run."""
+    """Return the true loss, without noise, of runs at ``N`` and ``D``."""
     t = design.truth
     if design.law == "isoflop":
         C = RULE.flops(N, D)
@@ -121,7 +133,7 @@ def loss(design: Design, N: Floats, D: Floats) -> Floats:
 
 
 def metric(loss: Floats) -> Floats:
-    """Return the true metric of a run with this ``loss``."""
+    """Return the true metric, without noise, of runs with this ``loss``."""
     return np.asarray(MAP["A"] * np.exp(MAP["B"] * loss) + MAP["C"], float)
 
 

@@ -1,4 +1,4 @@
-"""Text of docs/calibration.md from the simulated tables."""
+"""Text of docs/calibration.md, made from the simulated tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.arrays import Floats
 
 ALL = "all surfaces"
 COVERS = 0.04
-"""Allowed deviation of the coverage of the 68 % interval."""
+"""Maximum deviation of the measured coverage of the 68 % interval from 0.68."""
 HEAD = """# Calibration of the planner
 
 Simulated tables with known laws, each fitted by `huber-log` with {refits} refits and the default interval (`auto`),
@@ -49,7 +49,7 @@ to the true floor a correct probability is uniform; floors.md gives the shares b
 
 
 def write(refits: int) -> str:
-    """Return the page for the tables simulated so far."""
+    """Return the text of the page from all tables that are simulated so far."""
     head = HEAD.format(refits=refits, unique=f"{UNIQUE:.0e}", noise=MAP_NOISE, **MAP)
     found = _found(refits)
     parts = [
@@ -68,7 +68,7 @@ def write(refits: int) -> str:
 
 
 def report(refits: int) -> Report:
-    """Return one line per case for docs/benchmarks.md."""
+    """Return a report for docs/benchmarks.md with one row per case."""
     rows = []
     for name, tables in _found(refits).items():
         far = 100 * np.mean(tables[:, COLUMNS.index("far 68")])
@@ -84,19 +84,24 @@ def report(refits: int) -> Report:
 
 
 def _found(refits: int) -> dict[str, Floats]:
-    """Return the tables simulated so far by case, with those of all surfaces together first."""
+    """Return the results of the simulated tables by case. The first entry has the tables of all surfaces together."""
     found = {case: load(case.name, refits) for case in CASES.values()}
     plain = [tables for case, tables in found.items() if case.plain]
     return {ALL: np.concatenate(plain)} | {case.name: tables for case, tables in found.items() if len(tables)}
 
 
 def _spread(name: str) -> str:
-    """Return the largest distance of true floors from the target."""
+    """Return the maximum distance of a true floor from the target, as text in units of the loss."""
     return f"± {WIDTH * CASES[name].error:.2g}" if name in CASES else ""
 
 
 def _shares(tables: Floats, strict: bool) -> tuple[str, ...]:
-    """Return coverages: far target, reachable near target, one more run, and that run by the law alone."""
+    """Return four coverages as text, each at 68 % and 95 %.
+
+    They are: cost of the far target, cost of the near target if it is reachable, one more run in its prediction
+    interval, and this run in the interval of the law. If ``strict`` is false, two standard errors are added to the
+    tolerance.
+    """
     reachable = tables[tables[:, 0] == 1]
     far, near, run, law = (
         [100 * float(np.mean(t[:, COLUMNS.index(f"{what} {level}")])) for level in (68, 95)]

@@ -1,4 +1,4 @@
-"""Simulated tables with fits and plans: stated and true values, stored in blocks."""
+"""Simulated tables: fit and plan each table, compare with the truth, and store the results in blocks."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ from isoplan.engine.planning.scenario.limits import Limits
 
 FOLDER = Path(__file__).parents[2] / "build" / "calibration"
 BLOCK = 100
-"""Tables per block."""
+"""Number of tables in a block."""
 APART = 100_000
-"""Distance between the seeds of two cases."""
+"""Difference between the first seeds of two cases, so that no two tables have the same seed."""
 COLUMNS = ("reached", "stated", "far 68", "far 95", "near 68", "near 95", "run 68", "run 95", "law 68", "law 95")
-"""For each table: whether its true law reaches the near target and the probability that the plan states; whether the
-intervals of the compute for the far and the near target contain the truth; whether one more run is in its prediction
-interval, and in the interval of the law alone.
+"""Numbers that are stored for each table.
+
+'reached' is 1 if the true law reaches the near target; 'stated' is the probability of it that the plan states. 'far'
+and 'near' are 1 if the interval of the compute for this target contains the true value. 'run' is 1 if one more run is
+in its prediction interval, and 'law' is 1 if this run is in the interval of the law, without scatter.
 """
 
 
 def path(case: str, refits: int, block: int) -> Path:
-    """Return the file of a block of tables."""
+    """Return the path of the file that stores one block of tables."""
     return FOLDER / f"{case}-{refits}-{block}.npy".replace(" ", "_").replace(",", "")
 
 
 def work(case: str, refits: int, block: int) -> Path:
-    """Simulate one block of tables and store the results."""
+    """Simulate one block of tables, store the results, and return the path of their file."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     first = APART * list(CASES).index(case) + block * BLOCK
     found = np.array([table(CASES[case], refits, first + i) for i in range(BLOCK)])
@@ -49,14 +51,14 @@ def work(case: str, refits: int, block: int) -> Path:
 
 
 def load(case: str, refits: int) -> Floats:
-    """Return the tables (t, 10) of a case simulated so far."""
+    """Return the stored results of a case, one row of ``COLUMNS`` per simulated table, shape (t, 10)."""
     name = path(case, refits, 0).name.replace("-0.npy", "-[0-9]*.npy")
     blocks = [np.load(b) for b in sorted(FOLDER.glob(name)) if ".half" not in b.name]
     return np.concatenate(blocks) if blocks else np.empty((0, len(COLUMNS)))
 
 
 def table(case: Case, refits: int, seed: int) -> list[float]:
-    """Simulate one table and return the numbers named in ``COLUMNS``."""
+    """Simulate one table, fit and plan it, and return the numbers that ``COLUMNS`` names."""
     truth = case.truth(case.floor(np.random.default_rng([seed, 3])))
     runs = case.runs(truth, seed)
     made = fit(FitSpec(law=case.design.law, bootstrap=refits, seed=seed), runs)
@@ -76,7 +78,7 @@ def table(case: Case, refits: int, seed: int) -> list[float]:
 
 
 def _plan(case: Case, made: Fit, target: float, map: Through | None) -> Plan | None:
-    """Return the plan for a target; None if no resample reaches it."""
+    """Return the plan for a target loss; None if no plan is possible, because no resample reaches the target."""
     limits = Limits(unique=case.limits.get("unique"))
     goal = target if map is None else float(metric(np.asarray(target)))
     try:
@@ -90,7 +92,7 @@ def _stated(plan: Plan | None) -> float:
 
 
 def _held(plan: Plan | None, truth: float) -> tuple[float, float]:
-    """Return whether the intervals of C contain the truth; a target without a plan has infinite cost."""
+    """Return, as 1 or 0, whether the 68 % and 95 % intervals of C contain ``truth``. Without a plan, C is infinite."""
     if plan is None:
         return (float(np.isinf(truth)),) * 2
     C = plan.allocation["C"]
@@ -105,7 +107,10 @@ def _within(ends: Interval | None, x: float) -> float:
 
 
 def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
-    """Return whether one more run, at the optimum of ten times the largest run, is in the 68 % and 95 % intervals."""
+    """Simulate one more run at the planned optimum of ten times the largest compute of the table.
+
+    Return, as 1 or 0, whether its result is in the 68 % and 95 % prediction intervals, and in those of the law.
+    """
     plan = plan_budget(made, 10 * float(truth.size.max()))
     N, D = (float(plan.allocation[name].value or np.nan) for name in ("N", "D"))
     measured = Actual(case.another(truth, N, D, seed), metric=METRIC if map else "")

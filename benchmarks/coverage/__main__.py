@@ -1,6 +1,7 @@
-"""``python -m benchmarks.coverage``: simulate, fit, count, and write docs/coverage.md; a later run continues.
+"""``python -m benchmarks.coverage``: simulate tables, fit them, count, and write docs/coverage.md.
 
-Blocks of 100 tables are stored in build/coverage; all cells grow together, so the page can be written at any time.
+Results are stored in build/coverage, in blocks of 100 tables. A later run computes only the missing blocks. All designs
+get their first block before any design gets its second one, so the page can be written at any time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
 
 
 def jobs(tables: int, others: int, refits: int) -> Iterator[tuple[str, str, str, int, int]]:
-    """Yield all blocks in order of their number."""
+    """Yield the arguments of ``work`` for each block. The first block of each design comes before any second block."""
     for block in range(-(-tables // BLOCK)):
         methods = ("auto", *(METHODS if block < -(-others // BLOCK) else ()))
         for method in methods:

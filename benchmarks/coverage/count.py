@@ -1,4 +1,4 @@
-"""Coverages, widths and verdicts from the stored blocks."""
+"""Coverages and relative widths of intervals, computed from the stored blocks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
 from isoplan.engine.arrays import Floats
 
 MARGIN = 0.03
-"""Allowed distance of a coverage from its nominal value, in addition to three standard errors."""
+"""Maximum deviation of a coverage from its nominal value. Three standard errors are added to it."""
 
 
 SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
-"""Parameters whose widths are those of their logarithms, as for the cost of a target."""
+"""Parameters whose interval widths are computed on the logarithm. The cost of a target is treated in the same way."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A quantity of a design with a noise and a method: its coverage at 68 % and 95 % over ``tables``.
+    """Coverage of one quantity, for one design, noise and interval method.
 
-    ``width`` is the median width of the interval over the width of the same central share of the estimates themselves,
-    which an oracle with the sampling distribution would give.
+    ``coverage`` is the measured coverage at 68 % and 95 % over ``tables`` simulated tables. ``width`` is the median
+    width of the interval, divided by the width of the same central share of the estimates in all tables. This divisor
+    is the interval that one would state if the sampling distribution were known.
     """
 
     design: Design
@@ -38,11 +39,14 @@ class Cell:
     one_sided: bool
 
     def error(self, level: float) -> float:
-        """Return three binomial standard errors at ``level``."""
+        """Return three binomial standard errors of a coverage whose true value is ``level``."""
         return 3 * math.sqrt(level * (1 - level) / self.tables)
 
     def passes(self) -> bool:
-        """Return whether both coverages are within the margin; one-sided cells and few runs may cover too much."""
+        """Return whether both coverages are close enough to their nominal values.
+
+        A coverage that is too high is accepted if the interval is one-sided or the design has few runs.
+        """
         off = [c - level for c, level in zip(self.coverage, LEVELS, strict=True)]
         slack = [MARGIN + self.error(level) for level in LEVELS]
         lenient = self.one_sided or self.design.few
@@ -50,7 +54,7 @@ class Cell:
 
 
 def cells(method: str, refits: int) -> Iterator[Cell]:
-    """Yield the cells of one method simulated so far, by design and noise."""
+    """Yield the coverage of each design, noise and quantity that is simulated so far with ``method``."""
     for design in DESIGNS.values():
         for noise in NOISES:
             numbers = load(design, noise, method, refits)
@@ -60,13 +64,16 @@ def cells(method: str, refits: int) -> Iterator[Cell]:
 
 
 def load(design: Design, noise: str, method: str, refits: int) -> Floats | None:
-    """Return value, ends and share of draws below it, of each quantity over tables (t, q, 6); None without blocks."""
+    """Return the stored numbers of t simulated tables and q quantities, shape (t, q, 6); None if nothing is stored.
+
+    The last axis has the value, the ends of the 68 % and 95 % intervals, and the share of draws below the value.
+    """
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return np.concatenate([np.load(b)["numbers"] for b in blocks]) if blocks else None
 
 
 def codes(design: Design, noise: str, method: str, refits: int) -> list[set[str]]:
-    """Return the codes of the warnings of each table."""
+    """Return, for each simulated table, the set of the codes of its warnings."""
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return [set(str(text).split()) for b in blocks for text in np.load(b)["codes"]]
 

@@ -1,4 +1,4 @@
-"""Designs with known truth, and the noise added to them."""
+"""Table designs with known true parameters, and the noise that is added to their losses."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from isoplan.engine.schema import Roles, Runs
 
 NOISES = ("log-normal", "outliers", "heteroscedastic")
 OUTLIERS, FARTHER = 0.02, 10.0
-"""Share of the runs with larger noise, and the factor by which it is larger."""
+"""Share of the runs that are outliers, and the factor by which their noise is larger."""
 UNEQUAL = 3.0
-"""Noise of the smallest run over that of the largest, geometric in between."""
+"""Ratio of the noise of the smallest run to that of the largest run. It decreases as a power of the size."""
 RULE = ComputeRule()
 Quantity = Callable[[Values], Floats]
-"""A function of the parameters; arrays of shape (...) as argument and result."""
+"""Function of the parameters of a law. Its arguments and its result are arrays of shape (...)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A table without noise: columns by role, the law and its true parameters, the spread of log loss.
+    """A table of runs without noise: the columns, the true law and its parameters, and the noise to add.
 
-    ``size`` orders the runs from small to large for the unequal noise. ``few``: the runs are so few, or the floor is
-    zero, that an interval may cover too much but not too little; ``floorless``: the true floor is zero.
+    ``sigma`` is the standard deviation of log loss. ``size`` orders the runs from small to large for the noise
+    'heteroscedastic'. ``floorless``: the true floor is zero. ``few``: an interval may cover too much, but not too
+    little, because the runs are few or the true floor is zero. ``tuned``: the rules of the default interval were tuned
+    on this design.
     """
 
     name: str
@@ -50,17 +52,21 @@ class Design:
     tuned: bool = True
 
     def find_law(self) -> Law:
-        """Return the law itself."""
+        """Return the true law of the design, without its parameters."""
         return get_law(self.law, self.axis)
 
     def covered_elsewhere(self) -> tuple[str, ...]:
-        """Return the methods that are the default of this design, and those that its law does not support."""
+        """Return the interval methods that are not simulated under their own name.
+
+        They are the method that is the default of this design ('auto' simulates it), and those that its law does not
+        support.
+        """
         if self.law == "isoflop":
             return "residual", "profile"
         return (choose("auto", len(self.loss), len(self.truth)),)
 
     def runs(self, noise: str, seed: int) -> Runs:
-        """Return a table with noise; the same seed gives the same table."""
+        """Return a table with ``noise``. The same ``seed`` gives the same table."""
         random = np.random.default_rng([seed, NOISES.index(noise)])
         sd = np.full(len(self.loss), self.sigma)
         if noise == "heteroscedastic":
@@ -74,7 +80,10 @@ class Design:
         return Runs(np.arange(len(sd)), values, Roles(loss="loss"), {}, self.name)
 
     def quantities(self) -> dict[str, tuple[float, Quantity]]:
-        """Return name -> true value and the function of parameters of shape (...), for quantities to be covered."""
+        """Return the true value and the function of each quantity, by the name of the quantity.
+
+        The coverage of these quantities is measured. The function computes the quantity from the parameters.
+        """
         law = self.find_law()
         true = {name: np.asarray(value) for name, value in self.truth.items()}
         found: dict[str, Quantity] = {name: itemgetter(name) for name in law.names}
@@ -109,7 +118,7 @@ def _surface(name: str, text: str, truth: Mapping[str, float], N: Floats, D: Flo
 
 
 def _epoch() -> Design:
-    """Return 240 runs whose sizes and tokens per parameter fill their ranges evenly (additive recurrence)."""
+    """Return 240 runs that fill the ranges of N and of tokens per parameter evenly (an additive recurrence)."""
     i = np.arange(240)
     u, v = (0.5 + i * 0.7548776662466927) % 1, (0.5 + i * 0.5698402909980532) % 1
     N = np.asarray(10 ** (7.7 + 2.5 * u), float)
@@ -132,7 +141,10 @@ def _isoflop() -> Design:
 
 
 def _minima() -> Design:
-    """Return the same sizes around curves that are exact parabolas of log loss in log N."""
+    """Return runs at five budgets, like ``_isoflop``.
+
+    The loss of each budget is an exact parabola of log loss in log N.
+    """
     C = np.repeat(np.geomspace(1e18, 1e20, 5), 9)
     offset = np.tile(np.linspace(-np.log(6), np.log(6), 9), 5)
     t = MINIMA
@@ -156,14 +168,14 @@ def _scan(name: str, floor: float, text: str) -> Design:
 
 
 def _untuned(name: str, surface: Surface) -> Design:
-    """Return a design that was not used to tune rules; with fewer than 4 runs a parameter intervals may be too wide."""
+    """Return a design on which no rule was tuned. It has few runs if there are fewer than 4 runs per parameter."""
     few, floorless = len(surface.N) < 4 * len(surface.law), surface.law["E"] == 0
     made = _surface(name, surface.text, surface.law, surface.N, surface.D, surface.sigma)
     return replace(made, few=few or floorless, floorless=floorless, tuned=False)
 
 
 HELD_OUT_SEED, HELD_OUT = 20261124, 4
-"""Seed and number of the designs that were drawn after the rules of the default were frozen."""
+"""Seed and number of the random designs, which were drawn after the rules of the default interval were fixed."""
 DESIGNS = {
     d.name: d
     for d in (

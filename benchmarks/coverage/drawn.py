@@ -1,4 +1,4 @@
-"""Surfaces E + A/N^alpha + B/D^beta with irregular runs, and surfaces drawn at random from a seed."""
+"""Surfaces E + A/N^alpha + B/D^beta with irregular positions of the runs, and random surfaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOFFMANN = {"E": 1.82, "A": 482.0, "B": 2085.0, "alpha": 0.348, "beta": 0.366}
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Runs at ``N`` and ``D`` (n,) of a surface with parameters ``law``; ``sigma`` is the scatter of log loss."""
+    """Runs at ``N`` and ``D`` (n,) on a surface with the parameters ``law``. ``sigma`` is the noise of log loss."""
 
     N: Floats
     D: Floats
@@ -23,12 +23,15 @@ class Surface:
 
     @property
     def text(self) -> str:
-        """A summary such as ``12 runs at 2.2 %, E = 0.65``."""
+        """Summary of the surface, such as ``12 runs at 2.2 %, E = 0.65``."""
         return f"{len(self.N)} runs at {100 * self.sigma:.1f} %, E = {self.law['E']:.2g}"
 
 
 def irregular() -> Surface:
-    """Return 12 runs at 3 %: N over 2.5 decades, 2 to 160 samples a parameter, positions by an additive recurrence."""
+    """Return 12 runs with a noise of 3 %: N over 2.5 decades, and 2 to 160 samples per parameter.
+
+    The positions follow an additive recurrence, so nobody has chosen them.
+    """
     i = np.arange(12.0)
     u, v = (np.mod(0.5 + i * step, 1) for step in (0.7548776662466927, 0.5698402909980532))
     N = 10 ** (7.0 + 2.5 * u)
@@ -36,7 +39,10 @@ def irregular() -> Surface:
 
 
 def drawn(seed: int, total: int) -> Iterator[Surface]:
-    """Yield ``total`` surfaces with random laws, sizes, numbers of runs and noise; every third has no floor."""
+    """Yield ``total`` random surfaces.
+
+    Parameters, sizes, numbers of runs and noise are drawn; each third floor is zero.
+    """
     random = np.random.default_rng(seed)
     for i in range(total):
         n, sigma = int(random.integers(10, 61)), float(np.exp(random.uniform(np.log(0.005), np.log(0.04))))
@@ -44,7 +50,7 @@ def drawn(seed: int, total: int) -> Iterator[Surface]:
         N = 10 ** (low + random.uniform(1.5, 3) * random.random(n))
         D = N * 10 ** (tokens + random.uniform(1, 2.5) * random.random(n))
         alpha, beta = random.uniform(0.2, 0.6, 2)
-        parts = random.uniform(0.3, 2.0, 2)  # values of the two terms at the smallest run
+        parts = random.uniform(0.3, 2.0, 2)  # A/N^alpha and B/D^beta at the smallest N and D
         floor = 0.0 if i % 3 == 2 else float(random.uniform(0.2, 2.0))
         A, B = parts[0] * N.min() ** alpha, parts[1] * D.min() ** beta
         law = {"E": floor, "A": float(A), "B": float(B), "alpha": float(alpha), "beta": float(beta)}

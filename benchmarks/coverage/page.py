@@ -1,4 +1,4 @@
-"""Text of docs/coverage.md from the cells."""
+"""Text of docs/coverage.md, made from the measured coverages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TITLES = {
 
 
 def write(refits: int) -> str:
-    """Return the page for the cells simulated so far."""
+    """Return the text of the page from all tables that are simulated so far."""
     designs = "\n".join(f"- {d.name} (law {d.law}{', tuned' if d.tuned else ''}): {d.text}." for d in DESIGNS.values())
     parts = [HEAD.format(refits=f"{refits:,}", designs=designs, seed=HELD_OUT_SEED)]
     for method in TITLES:
@@ -69,7 +69,7 @@ def _verdict(found: list[Cell], refits: int) -> str:
 
 
 def _warned(refits: int) -> str:
-    """Return how often a fit warns of an unresolved floor and of a scale that is not monotone, by design."""
+    """Return the share of tables with two warnings, by design: unresolved floor, and a scale that is not monotone."""
     return "\n".join(
         (
             f"- Tables whose fit says that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",
@@ -89,7 +89,7 @@ def _said(refits: int, *code: str) -> str:
 
 
 def _tables(found: list[Cell]) -> Iterator[str]:
-    """Yield one table per design: a row per quantity, a column per noise."""
+    """Yield one Markdown table per design, with a row per quantity and a column per noise."""
     for design in DESIGNS.values():
         own = [c for c in found if c.design is design]
         if not own:
@@ -105,7 +105,7 @@ def _tables(found: list[Cell]) -> Iterator[str]:
 
 
 def _entry(c: Cell) -> str:
-    """Return both coverages and the widths as text: ``67.8 / 94.9, 1.02 / 1.05``."""
+    """Return both coverages in percent and both relative widths as text: ``67.8 / 94.9, 1.02 / 1.05``."""
     held = f"{100 * c.coverage[0]:.1f} / {100 * c.coverage[1]:.1f}"
     width = " / ".join("-" if math.isnan(w) else f"{w:.2f}" for w in c.width)
     return f"{held if c.passes() else f'**{held}**'}, {width}"

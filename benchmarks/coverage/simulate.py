@@ -1,4 +1,7 @@
-"""Fits of simulated tables: the value and the ends of each interval, stored in blocks so that a run can continue."""
+"""Simulated tables: fit each table and store the value and the intervals of each quantity.
+
+Results are stored in blocks, so that a later run can continue.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,20 @@ from isoplan.engine.planning.answer.quantity import measure
 
 FOLDER = Path(__file__).parents[2] / "build" / "coverage"
 BLOCK = 100
-"""Tables per block."""
+"""Number of tables in a block."""
 LEVELS = (0.68, 0.95)
 
 
 def path(design: str, noise: str, method: str, refits: int, block: int) -> Path:
-    """Return the file of a block of tables."""
+    """Return the path of the file that stores one block of tables."""
     return FOLDER / f"{design}-{noise}-{method}-{refits}-{block}.npz".replace(" ", "_").replace(",", "")
 
 
 def work(job: tuple[str, str, str, int, int]) -> Path:
-    """Fit one block of tables and store the results; ``job`` is design, noise, method, refits, block.
+    """Simulate and fit one block of tables, store the results, and return the path of their file.
 
-    If runs are resampled, the plain percentiles of the same refits are stored as the method ``percentile``.
+    ``job`` is (design, noise, method, refits, block). If the method resamples the runs, a second file is stored: the
+    plain percentiles of the same refits, as the method ``percentile``.
     """
     design, noise, method, refits, block = job
     kernels.load()
@@ -50,10 +54,11 @@ def _keep(out: Path, numbers: Floats, codes: NDArray[np.str_]) -> None:
 
 
 def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[list[Floats], str]:
-    """Fit one table and return arrays (q, 6), one row per quantity, and the codes of the warnings.
+    """Simulate and fit one table; return arrays of shape (q, 6) and the codes of the warnings as text.
 
-    A row has value, low 68, high 68, low 95, high 95 and the share of draws below the value; NaN if there is no
-    interval. The list has the array of the method, and that of plain percentiles if runs were resampled.
+    There is one row per quantity. A row has the value, the low and high ends at 68 %, those at 95 %, and the share of
+    draws below the value. An end is NaN if there is no interval. The first array is that of ``method``. If runs were
+    resampled, a second array has the plain percentiles of the same refits.
     """
     spec = FitSpec(law=design.law, axis=design.axis, interval=method, bootstrap=refits, seed=seed)  # type: ignore[arg-type]
     made = fit(spec, design.runs(noise, seed))
@@ -79,5 +84,5 @@ def _numbers(design: Design, made: Fit) -> Floats:
 
 
 def floor_name(design: Design) -> str:
-    """Return the name of the floor in a design's law."""
+    """Return the name of the parameter that is the floor in the law of ``design``."""
     return next(t.amplitude for t in design.find_law().terms if isinstance(t, Const))

@@ -1,6 +1,7 @@
-"""Check of statements about a floor: tables with known floors, none pooled; writes docs/floors.md.
+"""Test of the planner's statements about floors, on simulated tables with known floors. Writes docs/floors.md.
 
-A later run continues: blocks of 50 tables are stored in build/floors, and all designs grow together.
+Results are reported for each design separately. They are stored in build/floors, in blocks of 50 tables. A later run
+computes only the missing blocks. All designs get their first block before any design gets its second one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TABLES, PROCESSES = 500, 2
 
 
 def run() -> Report:
-    """Simulate the missing blocks, then write the page."""
+    """Simulate the missing blocks, write the page, and return the report."""
     waiting = [(d.name, block) for block in range(TABLES // BLOCK) for d in DESIGNS if not path(d.name, block).exists()]
     with ProcessPoolExecutor(PROCESSES) as pool:
         for done in pool.map(work, *zip(*waiting, strict=True)) if waiting else ():

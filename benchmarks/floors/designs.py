@@ -1,4 +1,4 @@
-"""Designs with a known floor: the bundled table of jets, few irregular runs, and designs not used to tune rules."""
+"""Table designs with a known floor: the bundled jets table, and designs on which no rule was tuned."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from isoplan.engine.store.files.table_files import read_runs
 Kind = Literal["tuned", "untuned", "held out"]
 JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)
 HELD_OUT_SEED, HELD_OUT = 20261123, 6
-"""Seed and number of the designs that were drawn after the rules were frozen."""
+"""Seed and number of the random designs, which were drawn after the rules were fixed."""
 OUTLIERS, WIDER = 0.05, 5.0
-"""Share of the runs with larger scatter in a design with outliers, and the factor by which it is larger."""
+"""Share of outliers among the runs of a design with outliers, and the factor by which their noise is larger."""
 
 
 @dataclass(frozen=True, eq=False)
 class FloorDesign:
-    """Runs at ``N`` and ``D`` (n,) with true losses ``loss`` (n,), floor ``floor`` and scatter ``sigma``.
+    """Runs at ``N`` and ``D`` (n,) with the true losses ``loss`` (n,), the true floor ``floor``, and their noise.
 
-    ``sigma`` is that of log loss. ``error`` is the smallest standard error of an unbiased estimate of the floor
-    (Cramer-Rao).
+    ``sigma`` is the standard deviation of the noise of log loss. The share ``outliers`` of the runs has ``WIDER`` times
+    this noise. ``error`` is the smallest possible standard error of an unbiased estimate of the floor (Cramer-Rao
+    bound).
 
-    ``kind`` is "tuned" if the rules were tuned on it, "held out" if it was drawn after they were frozen, else
-    "untuned". ``outliers`` is the share of runs that scatter ``WIDER`` times as much.
+    ``kind`` is "tuned" if rules were tuned on the design, "held out" if it was drawn after the rules were fixed, and
+    "untuned" otherwise.
     """
 
     name: str
@@ -47,7 +48,7 @@ class FloorDesign:
     outliers: float = 0.0
 
     def runs(self, seed: int) -> Runs:
-        """Return a table with log-normal noise; the same seed gives the same table."""
+        """Return a table with log-normal noise. The same ``seed`` gives the same table."""
         random = np.random.default_rng([seed, 17])
         noise = random.normal(size=len(self.loss)) * self.sigma
         noise *= np.where(random.random(len(self.loss)) < self.outliers, WIDER, 1.0)
@@ -56,7 +57,7 @@ class FloorDesign:
 
 
 def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float], sigma: float) -> FloorDesign:
-    """Return the design of a surface with parameters ``law``."""
+    """Return the design of a surface with the parameters ``law``; its ``error`` is computed here."""
     E, A, B, alpha, beta = (law[name] for name in ("E", "A", "B", "alpha", "beta"))
     u, v = A * N**-alpha, B * D**-beta
     loss = np.asarray(E + u + v, float)
@@ -66,7 +67,11 @@ def _design(name: str, kind: Kind, N: Floats, D: Floats, law: Mapping[str, float
 
 
 def _jets() -> Iterator[FloorDesign]:
-    """Yield the bundled table of one-pass jets: its N and D, the law refitted for each fixed floor, and its scatter."""
+    """Yield the designs from the bundled table of one-pass jets, one design per floor.
+
+    A design has the N and D of the table, and the law that was refitted with this fixed floor. ``sigma`` is the scatter
+    of the table around the refitted law.
+    """
     runs = read_runs(Path(str(path("grids/jets_one_pass.csv"))))
     for floor in JETS_FLOORS:
         made = fit(FitSpec(objective="ols-log", fixed={"E": floor}, bootstrap=0), runs)
@@ -77,7 +82,7 @@ def _jets() -> Iterator[FloorDesign]:
 
 
 def _recurrence() -> FloorDesign:
-    """Yield the irregular runs of the coverage designs, whose positions were not chosen."""
+    """Return the design of the 12 irregular runs, whose positions follow an additive recurrence."""
     return _of("12 irregular runs, E = 1.7", "untuned", irregular())
 
 
@@ -86,20 +91,20 @@ def _of(name: str, kind: Kind, surface: Surface) -> FloorDesign:
 
 
 def _covered() -> Iterator[FloorDesign]:
-    """Yield surfaces of docs/coverage.md with resolved floors."""
+    """Yield the surfaces of docs/coverage.md whose floors are resolved."""
     for name in ("Jets 9 x 6", "Iso-FLOP 5 x 9", "Epoch-like"):
         d = COVERED[name]
         yield _design(name, "untuned", d.columns["N"], d.columns["D"], d.truth, d.sigma)
 
 
 def _held_out() -> Iterator[FloorDesign]:
-    """Yield random laws, sizes, numbers of runs and noise, from one seed."""
+    """Yield the random surfaces: laws, sizes, numbers of runs and noise are drawn with ``HELD_OUT_SEED``."""
     for i, surface in enumerate(drawn(HELD_OUT_SEED, HELD_OUT)):
         yield _of(f"held out {i + 1}: {surface.text}", "held out", surface)
 
 
 def _with_outliers(designs: Iterable[FloorDesign]) -> Iterator[FloorDesign]:
-    """Yield the same surfaces with one run in twenty scattering five times as much."""
+    """Yield the same designs with outliers: one run in twenty has five times the noise."""
     for d in designs:
         yield replace(d, name=f"{d.name}, outliers", kind="untuned", outliers=OUTLIERS)
 

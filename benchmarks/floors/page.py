@@ -1,4 +1,4 @@
-"""Text of docs/floors.md from the simulated tables."""
+"""Text of docs/floors.md, made from the simulated tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ much; the curve assumes normal noise, and these rows show what that costs. A sha
 
 
 def write() -> str:
-    """Return the page for the tables simulated so far."""
+    """Return the text of the page from all tables that are simulated so far."""
     head = HEAD.format(
         within=100 * WITHIN, sure=SURE, other=1 - SURE, wrong=WRONG, errors=ERRORS, enough=ENOUGH, seed=HELD_OUT_SEED
     )
@@ -54,7 +54,7 @@ def write() -> str:
 
 
 def report() -> Report:
-    """Return the first and last columns of the table for docs/benchmarks.md."""
+    """Return a report for docs/benchmarks.md with four columns of the table in docs/floors.md."""
     some = tuple((r[0], r[2], r[4], r[6]) for r in rows())
     return Report(
         "Statements about floors",
@@ -66,13 +66,13 @@ def report() -> Report:
 
 
 def rows() -> tuple[tuple[str, ...], ...]:
-    """Return one row per design simulated so far."""
+    """Return one row of the table for each design that is simulated so far."""
     found = ((d, *load(d)) for d in DESIGNS)
     return tuple(_row(d, numbers, curves) for d, numbers, curves in found if len(numbers))
 
 
 def load(d: FloorDesign) -> tuple[Floats, Floats]:
-    """Return the numbers (t, 7) and curves (t, places) of a design simulated so far."""
+    """Return the stored results of a design: numbers (t, 7) and confidence curves (t, ``len(PLACES)``) of t tables."""
     names = FOLDER.glob(path(d.name, 0).name.replace("-0.npz", "-[0-9]*.npz"))
     blocks = [np.load(name) for name in sorted(names) if ".half" not in name.name]
     if not blocks:

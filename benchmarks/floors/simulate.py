@@ -1,4 +1,4 @@
-"""Simulated tables of each design: the confidence curve at the true floor and at targets around it."""
+"""Simulated tables of each design: the confidence curve of the floor, at its true value and at targets around it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from isoplan.engine.fitting.solver import kernels
 
 FOLDER = Path(__file__).parents[2] / "build" / "floors"
 BLOCK = 50
-"""Tables per block."""
+"""Number of tables in a block."""
 LIMITS = (0.68, 0.84, 0.95)
 COLUMNS = ("p at floor", "p at zero", "resolved", "middle", *(f"limit {level}" for level in LIMITS))
-"""For each table: the confidence that the floor is below its true value and below zero, whether it is resolved, the
-floor at which the confidence is one half, and upper limits.
+"""Numbers that are stored for each table.
+
+They are the confidence that the floor is below its true value, the confidence that it is below zero, and 1 if the floor
+is resolved. Then come the value at which the confidence is 0.5, and the upper limits at ``LIMITS``.
 """
 
 
 def path(design: str, block: int) -> Path:
-    """Return the file of the curves of a block of tables."""
+    """Return the path of the file that stores one block of tables."""
     name = "".join(c if c.isalnum() else "_" for c in design)
     return FOLDER / f"{name}-{block}.npz"
 
 
 def work(design: str, block: int) -> str:
-    """Simulate one block of tables and store the results."""
+    """Simulate one block of tables, store the results, and return the name of their file."""
     kernels.load()
     FOLDER.mkdir(parents=True, exist_ok=True)
     d = next(d for d in DESIGNS if d.name == design)
@@ -43,11 +45,11 @@ def work(design: str, block: int) -> str:
 
 
 PLACES = np.linspace(-8, 8, 161)
-"""Distances from the true floor, in standard errors, at which curves are stored."""
+"""Distances from the true floor, in units of ``error``, at which the confidence curves are stored."""
 
 
 def table(d: FloorDesign, seed: int) -> tuple[list[float], Floats]:
-    """Simulate one table; return the numbers named in ``COLUMNS`` and the confidence of targets at ``PLACES``."""
+    """Simulate one table; return the numbers that ``COLUMNS`` names, and the confidence curve at ``PLACES``."""
     s = sample(FitSpec(seed=seed), d.runs(seed))
     found = floor_confidence(s, 0)
     assert found is not None

@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of jets compared with the jet paper: writes docs/jets_laws.md and its figures."""
+"""Laws of the bundled jets grids, compared with the jets paper. Writes docs/jets_laws.md and its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "jets_laws.md"
 
 
 def run() -> Report:
-    """Fit the laws, draw docs/images/jets_law_*.png, write the page, and return how the largest cells are predicted."""
+    """Fit the laws, draw docs/images/jets_law_*.png, and write the page.
+
+    Return a report on how well the laws predict the largest cells.
+    """
     draw(figures())
     PAGE.write_text(write())
     return report()

@@ -1,4 +1,4 @@
-"""Checks of the laws of the jets grids: widths, failed cells, hold-outs, chi squared, kappa."""
+"""Checks of the laws of the jets grids: dependence on the width, failed cells, hold-outs, and kappa."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16
-"""Width above which the size of a model hardly changes its loss in this grid."""
+"""Width above which a larger model hardly changes the loss in this grid."""
 LARGEST_D = 1e5
-"""Largest number of jets in the fit of the hold-out by D."""
+"""Maximum number of jets of the cells that are fitted in the hold-out by D."""
 ABOVE = 1.1
-"""A cell has failed if its loss is this many times that of the same width on fewer jets."""
+"""A cell has failed if its loss is more than this factor times the loss of the same width on fewer jets."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Mean relative errors on held-out cells.
+    """Mean relative errors on held-out cells: of the fitted law, and of two simple predictions.
 
-    ``wide`` and ``power`` are over the held-out cells of width 16 and more: the law, and B / D^beta fitted by least
-    squares of logs to the remaining cells of these widths. ``neighbour`` is the loss of the fitted cell with the same D
-    and the nearest N; None if no fitted cell has that D.
+    ``law`` is the error on all held-out cells. ``wide`` is the error of the same law on held-out cells of width 16 and
+    more. ``power`` is the error on these wide cells of B / D^beta, fitted to the wide cells that are not held out
+    (least squares of logarithms). ``neighbour`` is the error if the loss of a held-out cell is predicted by the fitted
+    cell with the same D and the nearest N. It is None if a held-out D has no fitted cell.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Held:
 
 
 def hold_outs() -> tuple[Held, Held]:
-    """Hold out the largest fifth of compute, and all cells of more than 100 k jets, separately."""
+    """Return two tests: hold out the fifth of the cells with the most compute, or all cells with more than 1e5 jets."""
     runs = laws.one_pass()[1]
     by_compute = runs["C"] > np.quantile(runs["C"], laws.LARGEST)
     return _held("compute", runs, by_compute), _held("D", runs, runs["D"] > LARGEST_D)
@@ -67,7 +68,7 @@ def _held(name: str, runs: Runs, out: np.ndarray) -> Held:
 
 
 def _nearest(known: Runs, n: float, d: float) -> float:
-    """Return the loss of the cell with the same D and the nearest N; NaN if there is none."""
+    """Return the loss of the cell in ``known`` with the same D and the nearest N; NaN if no cell has this D."""
     same = known["D"] == d
     away = np.abs(np.log(known["N"][same] / n))
     return float(known["loss"][same][np.argmin(away)]) if same.any() else np.nan
@@ -78,25 +79,25 @@ def _error(predicted: Floats, runs: Runs) -> float:
 
 
 def smallest(width: int) -> float:
-    """Return the smallest N of the cells of ``width``."""
+    """Return the smallest N of the one-pass cells of ``width``."""
     return min(float(row["N"]) for row in laws.rows("one_pass") if int(row["width"]) == width)
 
 
 def alpha_by_width() -> dict[int, float]:
-    """Return alpha of the law without its smallest widths, by the smallest width that remains."""
+    """Return alpha of the law when cells below a width are left out, by this width, for the three smallest widths."""
     runs = laws.one_pass()[1]
     widths = sorted({int(row["width"]) for row in laws.rows("one_pass")})[:3]
     return {d: float(fit(FitSpec(bootstrap=0), runs.take(runs["N"] >= smallest(d))).values["alpha"]) for d in widths}
 
 
 def seeds() -> int:
-    """Return the maximum number of seeds of a one-pass cell."""
+    """Return the maximum number of seeds that a one-pass cell was trained with."""
     cells = [(row["width"], row["U"]) for row in laws.rows("one_pass")]
     return max(cells.count(cell) for cell in set(cells))
 
 
 def failed() -> Iterator[tuple[str, str, float, float]]:
-    """Yield width, jets and loss of the failed cells, and the least loss of the same width on fewer jets."""
+    """Yield the width, D and loss of each failed cell, and the lowest loss of the same width on fewer jets."""
     rows = laws.rows("one_pass")
     for row in rows:
         fewer = [float(r["loss"]) for r in rows if r["width"] == row["width"] and float(r["D"]) < float(row["D"])]
@@ -106,6 +107,9 @@ def failed() -> Iterator[tuple[str, str, float, float]]:
 
 @cache
 def kappa(smoothing: float) -> Factor:
-    """Return the compute of repeated training over that of one pass at equal loss, from the repeated curves."""
+    """Return kappa: the compute of repeated training divided by that of one-pass training at the same loss.
+
+    It is computed from the training curves of the repeated cells.
+    """
     runs = laws.read("repeated", laws.REPEATED)
     return fit_factor(laws.one_pass()[0], read_curves(laws.GRIDS / "jets_curves.csv", runs), smoothing=smoothing)

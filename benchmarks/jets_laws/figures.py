@@ -1,4 +1,4 @@
-"""The figures of docs/jets_laws.md: the figures of the app for the bundled grids."""
+"""Figures of docs/jets_laws.md: the figures of the app, drawn for the bundled jets grids."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from isoplan.trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
 REJECTIONS = (4, 4000)
-"""Range of the rejections in the figure."""
+"""Ends of the axis of the QCD rejection in its figure."""
 AROUND = 1.1
-"""Factor by which compared laws are drawn beyond their runs."""
+"""Factor by which the drawn range of a law extends beyond its runs on both sides."""
 
 
 def figures() -> dict[str, go.Figure]:
-    """Return each figure with a trained grid, by the name of its picture."""
+    """Return the figures by the file name of their picture. A figure is left out if its grid is not trained."""
     once, runs = laws.one_pass()
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
@@ -38,14 +38,15 @@ def figures() -> dict[str, go.Figure]:
         )
     if laws.there("rejection"):
         found["jets_law_rejection"] = _beside({metric: laws.rejection(metric) for metric in laws.metrics()})
-        # Bands extend below zero, where the axis would be linear and all signals but one near zero.
+        # The 68 % bands extend below zero, so the axis would be linear by default, and all signals but one would be
+        # near zero.
         span = [float(np.log10(end)) for end in REJECTIONS]
         found["jets_law_rejection"].update_yaxes(title_text="QCD rejection <i>R</i>", type="log", range=span)
     return found
 
 
 def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
-    """Draw laws on one axis around their runs, with the runs and 68 % bands."""
+    """Draw several laws on one axis, each in the range of its runs, with the runs and the 68 % bands."""
     return slices.draw_overlay({name: _near(fit, runs) for name, (fit, runs) in fits.items()}, PAGE).figure
 
 

@@ -1,4 +1,4 @@
-"""The laws of the bundled grids of jets, fitted as by `isoplan fit`, and their comparisons."""
+"""Laws of the bundled jets grids, fitted as by `isoplan fit`, and how well they predict."""
 
 from __future__ import annotations
 
@@ -29,50 +29,59 @@ SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
 REPEATED = {**SIZES, "D": "", "U": "U", "metric": "overfits"}
 TRAINED = "untrained = 0"
 LARGEST = 0.8
-"""Quantile of C above which cells are the fifth with the largest compute."""
+"""Quantile of C. Cells above it are the fifth with the largest compute."""
 LEVEL = 0.95
 
 
 def there(grid: str) -> bool:
-    """Return whether a grid has been trained."""
+    """Return whether the grid is trained, which means that its table exists."""
     return (GRIDS / f"jets_{grid}.csv").exists()
 
 
 def asked(grid: str) -> int:
-    """Return the number of cells in the definition of a grid."""
+    """Return the number of cells that the definition of a grid has, trained or not."""
     fields = tomllib.loads((GRIDS / f"jets_{grid}.toml").read_text())["cell"].values()
     return math.prod(len(value) for value in fields if isinstance(value, list))
 
 
 def rows(grid: str) -> list[dict[str, str]]:
-    """Return the cells of a grid as text."""
+    """Return the cells of a grid, one dict of texts per row of its table."""
     return records(f"grids/jets_{grid}.csv")
 
 
 def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
-    """Return the cells of a grid with ``where`` true, in the roles of ``mapping``; compute is 6 n_p N D."""
+    """Return the cells of a grid for which the SQL condition ``where`` is true.
+
+    ``mapping`` has the roles of the columns. The compute rule is 6 n_p N D.
+    """
     return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where, theory())
 
 
 @cache
 def one_pass() -> tuple[Fit, Runs]:
-    """Fit the loss surface of cells that see each jet once (jets, eq. 1)."""
+    """Fit the loss surface of the cells that see each jet once (jets paper, eq. 1); return the fit and its runs."""
     runs = read("one_pass", SIZES, TRAINED)
     return fit(FitSpec(), runs), runs
 
 
 @cache
 def threshold() -> tuple[Fit, Runs]:
-    """Fit the line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
+    """Fit the boundary between repeated cells that level off and those that overfit (jets paper, Fig. 3).
+
+    Returns the fit and its runs.
+    """
     runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
     return fit(FitSpec(law="threshold", y="overfits"), runs), runs
 
 
 @cache
 def repeated() -> tuple[Fit, Runs]:
-    """Fit the early-stopped loss of repeated cells against their jets, for models that mostly overfit (jets, eq. 4)."""
+    """Fit the loss of repeated cells with early stopping against their number of unique jets U (jets paper, eq. 4).
+
+    Only models that overfit in most of their cells are fitted. Returns the fit and its runs.
+    """
     runs = read("repeated", REPEATED)
-    # The other models are too small to use all information in the jets.
+    # Models that rarely overfit are left out: they are too small to use all information in the jets.
     share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
     large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
     return fit(FitSpec(law="repetition", axis="U"), large), large
@@ -80,39 +89,49 @@ def repeated() -> tuple[Fit, Runs]:
 
 @cache
 def of_inputs(inputs: str) -> tuple[Fit, Runs]:
-    """Fit the same law for one input configuration, at a width that overfits."""
+    """Fit the law of ``repeated`` to cells of one input configuration; return the fit and its runs.
+
+    These cells have a width that overfits.
+    """
     runs = read("inputs", REPEATED, f"inputs = '{inputs}'")
     return fit(FitSpec(law="repetition", axis="U"), runs), runs
 
 
 @cache
 def rejection(metric: str) -> tuple[Fit, Runs]:
-    """Fit R(L) of one signal, weighted by the errors of R (jets, sec. 4); rejections out of range are left out."""
+    """Fit the rejection R of one signal as a function of the loss L (jets paper, Sec. 4); return the fit and its runs.
+
+    Each run is weighted by the relative error of its R. Cells without a value of R are left out.
+    """
     runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f'"{metric}" is not null')
     spec = FitSpec(law="metric-map", axis="loss", y=metric, objective="ols-log", relative_error=f"{metric}_error")
     return fit(spec, runs), runs
 
 
 def metrics() -> tuple[str, ...]:
-    """Return the names of the rejections, one per signal."""
+    """Return the names of the rejection columns, one per signal."""
     return tuple(kind.metric for kind in KINDS if kind.metric)
 
 
 @cache
 def theory() -> ComputeRule:
-    """Return the rule 6 n_p N D with the particles of our jets, the mean over the one-pass cells."""
+    """Return the compute rule 6 n_p N D, where n_p is the mean number of particles of the one-pass cells."""
     return ComputeRule(rule="6npND", n_p=float(np.mean([float(row["n_p"]) for row in rows("one_pass")])))
 
 
 def counted() -> MeasuredRule:
-    """Fit powers of N and D to the counted C of the one-pass cells."""
+    """Fit powers of N and D to the counted C of the one-pass cells, and return the rule."""
     runs = one_pass()[1]
     return fit_powers(runs["N"], runs["D"], runs["C"])
 
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Relative errors of the law and of baselines on the largest-compute fifth, and results with their intervals."""
+    """Test of the law on the fifth of the cells with the largest compute.
+
+    ``law`` and ``baselines`` are mean relative errors on these cells. ``outcomes`` compares each of them with its
+    prediction. ``decades`` is how far their compute extends beyond the fitted cells, in decades.
+    """
 
     fitted: int
     law: float
@@ -122,18 +141,18 @@ class HoldOut:
 
     @property
     def inside(self) -> int:
-        """The number of cells inside their 95 % prediction interval."""
+        """Number of held-out cells whose loss is in its 95 % prediction interval."""
         return sum(one.inside(LEVEL) is True for one in self.outcomes)
 
     @property
     def best(self) -> str:
-        """The baseline with the smallest error."""
+        """Name of the baseline with the smallest error."""
         return min(self.baselines, key=lambda name: self.baselines[name])
 
 
 @cache
 def hold_out() -> HoldOut:
-    """Compare the law of the one-pass cells without their largest-compute fifth with that fifth."""
+    """Fit the one-pass law to the cells with less compute, and compare it with the fifth with the largest compute."""
     whole, runs = one_pass()
     held = runs["C"] > np.quantile(runs["C"], LARGEST)
     known, new = runs.take(~held), runs.take(held)
@@ -157,7 +176,7 @@ def _error(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses of one width and number of jets against the learning rates that were tried, in increasing order."""
+    """Losses at one width and one number of jets, for each learning rate that was tried, in increasing order."""
 
     width: int
     jets: int
@@ -166,16 +185,16 @@ class Rates:
 
     @property
     def best(self) -> float:
-        """The rate with the lowest loss."""
+        """The learning rate with the lowest loss."""
         return self.rates[int(np.argmin(self.losses))]
 
     @property
     def ends(self) -> bool:
-        """Whether the best rate is the largest one tried, so that a larger one may be better."""
+        """Whether the best rate is the largest rate that was tried. Then a larger rate may be better."""
         return self.best == self.rates[-1]
 
     def costs(self, rate: float) -> float:
-        """Return the relative excess of the loss at ``rate`` over the lowest loss."""
+        """Return how much higher the loss is at ``rate`` than at the best rate, relative to the lowest loss."""
         return self.loss(rate) / min(self.losses) - 1
 
     def loss(self, rate: float) -> float:
@@ -184,7 +203,7 @@ class Rates:
 
 
 def study() -> list[Rates]:
-    """Return the transfer study, one line for each width and number of jets."""
+    """Return the study of learning rates, one item for each width and number of jets."""
     found: dict[tuple[int, int], dict[float, float]] = {}
     for row in rows("rates"):
         found.setdefault((int(row["width"]), int(row["U"])), {})[float(row["rate_used"])] = float(row["loss"])
@@ -192,6 +211,6 @@ def study() -> list[Rates]:
 
 
 def interval(made: Fit, name: str) -> tuple[float, Interval | None]:
-    """Return a parameter or a derived number, and its 68 % interval."""
+    """Return the value of a parameter or of a derived number of a fit, and its 68 % interval."""
     found = next(p for p in (*made.parameters, *made.derived) if p.name == name)
     return found.value, found.ci68

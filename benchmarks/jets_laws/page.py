@@ -1,4 +1,4 @@
-"""Text of docs/jets_laws.md from the bundled grids."""
+"""Text of docs/jets_laws.md, made from the bundled jets grids."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ INPUTS = ("3x40", "21x10", "21x40", "21x128")
 
 
 def write() -> str:
-    """Return the page for the grids that are trained."""
+    """Return the text of the page. A section is left out if its grid is not trained."""
     return "\n".join([HEAD, *_surface(), *repetition(), *_inputs(), *_study(), *_rate(), *_rejection()]) + "\n"
 
 
 def report() -> Report:
-    """Return the hold-out for docs/benchmarks.md."""
+    """Return a report for docs/benchmarks.md: how well the law predicts the held-out cells."""
     found = laws.hold_out()
     lines = [
         ("law chinchilla", f"{found.law:.2%}"),
@@ -92,7 +92,7 @@ def _paper_a(paper: dict[str, dict[str, str]]) -> float:
 
 
 def _support() -> Iterator[str]:
-    """Yield the text on the evidence of the exponents."""
+    """Yield the lines of the section on the evidence for the exponents."""
     alpha, failed = checks.alpha_by_width(), list(checks.failed())
     smallest, *rest = alpha
     without = "; ".join(f"{alpha[d]:.2f} from width {d} on" for d in rest)

@@ -1,4 +1,4 @@
-"""The part of docs/jets_laws.md on repeated jets."""
+"""Section of docs/jets_laws.md on training that repeats the jets."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ L_inf + B_rep/D^β_rep, beside the same of JetClass:
 
 
 def _joint(both: Laws) -> dict[str, tuple[float, Interval | None]]:
-    """Return the parameters of the repeated law in the joint fit, with their 68 % intervals."""
+    """Return the parameters of the repeated law in the joint fit of both laws, by name, each with its 68 % interval."""
     names = ("L_inf", "B_rep", "beta_rep")
     found = {n: (float(both.best[n]), both.how.interval(float(both.best[n]), both.draws[n], 0.68)) for n in names}
     return found | ({"L_inf": (both.floor.value, both.floor.ci68)} if both.floor else {})
 
 
 def _omega(both: Laws, largest: float) -> Iterator[str]:
-    """Yield the text on omega(D) of the joint fit and of the paper."""
+    """Yield the lines on omega(D), from the joint fit and from the paper."""
     why = f" ({both.apart})" if both.apart else ""
     fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
     yield wrapped(
@@ -90,7 +90,7 @@ every D, because its β_rep and β are equal. Ours is larger, and it grows with 
 
 
 def _around(value: float, ends: Interval | None) -> str:
-    """Return a number and an interval that contains it as text."""
+    """Return a number and its interval as text. The interval is widened if it does not contain the number."""
     return pair(value, ends and (min(ends[0], value), max(ends[1], value)))
 
 
@@ -104,7 +104,7 @@ def _card(name: str) -> Fit:
 
 
 def _kappa(once: Fit) -> Iterator[str]:
-    """Yield the text on kappa, computed as in the command."""
+    """Yield the lines on kappa, which is computed in the same way as by the command."""
     smooth, raw = checks.kappa(0.6), checks.kappa(0.0)
     ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
     yield "\n" + wrapped(

@@ -1,4 +1,4 @@
-"""Phrases of docs/jets_laws.md."""
+"""Phrases and number formats of docs/jets_laws.md."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from isoplan.engine.quantities import count
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines of the page's width; ``indent`` starts each line but the first."""
+    """Return a paragraph wrapped to the line width of the page. ``indent`` is put before each line except the first."""
     return textwrap.fill(" ".join(text.split()), 120, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
-    """Return the number of values of a column, and the first and the last of them, as text."""
+    """Return the number of different values in a column, with the smallest and the largest value, as text."""
     values = sorted({float(row[column]) for row in every})
     return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
 
 
 def still_open(cells: int) -> str:
-    """Return the sentence on cells of a grid that are not trained yet."""
+    """Return a sentence with the number of cells of a grid that are not trained yet."""
     return f" {cells} larger of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
 
 
 def symbol(name: str) -> str:
-    """Return the symbol of a parameter on the page."""
+    """Return the symbol that the page uses for a parameter."""
     return {"alpha": "α", "beta": "β", "gamma": "γ", "beta_rep": "β_rep"}.get(name, name)
 
 
 def printed(row: dict[str, str]) -> str:
-    """Return a number of the paper with its interval as text."""
+    """Return a number that the paper prints, with its interval, as text."""
     return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"

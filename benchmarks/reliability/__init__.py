@@ -1,1 +1,1 @@
-"""Reliability measures: hostile input, kills, faults of the machine, many users at once."""
+"""Benchmarks of reliability: hostile input, killed processes, faults of the disk and the clock, many users at once."""

@@ -1,4 +1,7 @@
-"""Backups while rows are written and cells train: each copy is compared, and delays of writers are measured."""
+"""Backups while rows are written and cells train.
+
+Each copy is compared with the original, and the delays of other writers are measured.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,18 @@ ROWS, COPIES = 1_000_000, 10
 CELLS, BACKUPS = 12, 8
 FAMILY, WIDTH, SAMPLES = "teacher-student", 16, 3_500_000
 EVERY = (2.0, 8.0)
-"""Range of the seconds between two backups, drawn uniformly."""
+"""Range of the time between two backups in seconds. The time is drawn uniformly."""
 PAUSE = 0.01
 """Seconds between two transactions of the writer."""
 
 
 @dataclass(frozen=True)
 class Copied:
-    """Results of ``COPIES`` copies of a large table: seconds of writes without and with copies, of copies; faults."""
+    """Results of ``COPIES`` copies of a large table.
+
+    ``alone`` and ``meanwhile`` are the seconds of each write without and during copies. ``seconds`` are those of each
+    copy. ``different`` is the number of copies that differ from the original.
+    """
 
     alone: list[float]
     meanwhile: list[float]
@@ -48,7 +55,12 @@ class Copied:
 
 @dataclass(frozen=True)
 class Trained:
-    """Results of ``BACKUPS`` backups of training cells: seconds, faults, and the cells of the original and the copy."""
+    """Results of ``BACKUPS`` backups of a workspace in which cells train.
+
+    ``seconds`` are those of each backup. ``missing``, ``doubled`` and ``states`` count three kinds of faults over all
+    copies: missing cells, wrong rows, and cells that are neither done nor queued. ``original`` and ``copy`` have the
+    trained cells.
+    """
 
     seconds: list[float]
     missing: int
@@ -59,7 +71,7 @@ class Trained:
 
 
 def run() -> Report:
-    """Copy a table of a million rows during writes, and back up a workspace with training cells."""
+    """Copy a table of a million rows while rows are written, and back up a workspace while its cells train."""
     with tempfile.TemporaryDirectory() as name:
         copied, trained = _copied(Path(name) / "rows"), _trained(Path(name))
     losses = [(_loss(trained.original[key]), _loss(trained.copy[key])) for key in trained.original]
@@ -115,7 +127,7 @@ def _copied(root: Path) -> Copied:
 
 @contextmanager
 def _writing(db: Database) -> Iterator[list[float]]:
-    """Run a writer during the block, and yield the seconds of each of its transactions."""
+    """Write rows in a thread during the block. Yield a list that gets the seconds of each transaction."""
     over, took = threading.Event(), []
 
     def change(cursor: Cursor) -> None:
@@ -178,7 +190,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 
 def _unlike(root: Path, found: dict[str, Record]) -> int:
-    """Count rows of a copy that are there twice, or whose cell has not finished."""
+    """Return the number of wrong rows in a copy: the same row twice, or a row whose cell has not finished."""
     key = cell_index.table_of(FAMILY)
     with open_workspace(root) as db:
         if key not in {table.id for table in tables.all(db)}:
@@ -188,7 +200,7 @@ def _unlike(root: Path, found: dict[str, Record]) -> int:
 
 
 def _wait(root: Path, number: int) -> None:
-    """Wait until ``number`` cells are done."""
+    """Wait until ``number`` cells of the workspace are done."""
     queue = Queue(root)
     while sum(record.state == "done" for record in queue.scan().values()) < number:
         time.sleep(0.2)

@@ -1,5 +1,6 @@
-"""Values that would escape a shell or an argument list, as fields of a program's cell and as arguments of its command;
-and the environment variables that a program gets.
+"""Values that would break out of a shell command or a list of arguments, and environment variables of programs.
+
+Each value is used as a field of a cell, and as an argument of the command of a program.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from isoplan.trainers.backend.worker.attempt_process import run_cell
 from isoplan.trainers.families import find_family, read_cell
 
 MARK = "escaped"
-"""The file that is created if a value is executed."""
+"""Name of the file that is created if a value is executed as a command."""
 TOUCH = f"touch {MARK}"
 VALUES: tuple[str, ...] = (
-    # Shells.
+    # Values that attack a shell.
     *(f"; {TOUCH}", f"& {TOUCH} &", f"&& {TOUCH}", f"|| {TOUCH}", f"| {TOUCH}", f"$({TOUCH})", f"`{TOUCH}`"),
     *(f"' ; {TOUCH} ; '", f'" ; {TOUCH} ; "', f"\n{TOUCH}\n", f"\r\n{TOUCH}\r\n", f"x > {MARK}", f"<({TOUCH})"),
     *(f"$'\\x3b {TOUCH}'", f"${{IFS}}{TOUCH}", f"() {{ :; }}; {TOUCH}", f"\\\n; {TOUCH}", f"# comment\n{TOUCH}"),
     *("$HOME", "~root", "*", "/etc/*", "[a-z]*", "{a,b}", "!!", "%PATH%", f"^& {TOUCH}"),
-    # Lists of arguments.
+    # Values that attack a list of arguments.
     *("", " ", "--help", "-c", f"-c import os; os.system('{TOUCH}')", "--", "-", "@/etc/passwd", "=1", "a b\tc"),
-    # JSON, paths, formats, and characters that look like others.
+    # Values that attack JSON, paths or format strings, and characters that look like other characters.
     *('"}\n{"cell": {"seed": 9}}', '{"result": {"loss": 0}}', "\\u0022}", "../../../etc/passwd", "/dev/stdin"),
     *("%s%n%x", "\\", "'\"\\", "\x1b]0;title\x07", "\u202etxt.exe", "\u2028", "ﬁ¼😀 Å", "x" * 200_000),
 )
 REFUSED = ("a\x00b", "\ud800")
-"""Values that JSON can contain but that cannot be an argument of a program, or are not valid text."""
+"""Values that JSON can contain but a program cannot get: a NUL character, and a text that is not valid Unicode."""
 PROGRAM = """
 import json, os, sys
 given = json.loads(sys.stdin.readline())
@@ -54,14 +55,14 @@ SECRETS = {
     "PYTHONSTARTUP": "x.py",
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": "key.pem",
 }
-"""Variables that a server may have and that programs must not get."""
+"""Environment variables that a server may have, and that the programs of cells must not get."""
 
 
 def workspace(root: Path, arguments: Mapping[str, str], more: str = "") -> Path:
     """Create a workspace with the program ``echo`` and one program per entry of ``arguments``; return its path.
 
-    The value of the entry is the last argument of the program's command. ``more`` are further lines of each
-    description.
+    The key of an entry is the name of the program. Its value is the last argument of the command of the program.
+    ``more`` has lines that are added to each description of a program.
     """
     root.mkdir(parents=True, exist_ok=True)
     program = root / "echo.py"
@@ -76,12 +77,15 @@ def workspace(root: Path, arguments: Mapping[str, str], more: str = "") -> Path:
 
 
 def as_toml(text: str) -> str:
-    """Return a string of TOML."""
+    """Return ``text`` as a quoted string in the syntax of TOML."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def once(root: Path, family: str, text: str) -> tuple[Record, dict[str, Any]]:
-    """Run one attempt of a cell with ``text``; return its record and the input of its program (empty if not run)."""
+    """Run one attempt of a cell whose field has the value ``text``. Return its record and the input of its program.
+
+    The input is {} if the program was not run.
+    """
     found, queue = find_family(family, root), Queue(root)
     (name,) = queue.add(found, [read_cell(found, {"text": text})])
     run_cell(str(queue.folder(name)), queue.lease(name, "test"))
@@ -90,7 +94,10 @@ def once(root: Path, family: str, text: str) -> tuple[Record, dict[str, Any]]:
 
 
 def as_field(root: Path, value: str) -> str:
-    """Return the result for a value of a field: it arrives unchanged, or there is one sentence."""
+    """Return what happens to ``value`` as a field of a cell: 'arrived' if the program gets it unchanged.
+
+    Otherwise the text names the fault, or the message with which the value is refused.
+    """
     try:
         record, seen = once(root, "echo", value)
     except PlannerError as error:
@@ -105,7 +112,7 @@ def as_field(root: Path, value: str) -> str:
 
 
 def as_argument(root: Path, family: str, value: str) -> str:
-    """Return the same for an argument in the description ``family`` of a program."""
+    """Return what happens to ``value`` as an argument of the program ``family``, in the words of ``as_field``."""
     record, seen = once(root, family, "")
     if record.state != "done":
         return f"failed: {(record.result or {}).get('why')}"
@@ -115,13 +122,13 @@ def as_argument(root: Path, family: str, value: str) -> str:
 
 
 def escaped(root: Path) -> bool:
-    """Return whether a value has created its file in any possible place."""
+    """Return whether a value was executed, so that the file ``MARK`` exists in the workspace or the current folder."""
     return any(root.rglob(MARK)) or Path(MARK).exists()
 
 
 @contextmanager
 def variables(**given: str) -> Iterator[None]:
-    """Set further environment variables of this process within the context."""
+    """Add environment variables to this process until the context ends."""
     before = dict(os.environ)
     os.environ.update(given)
     try:
@@ -132,7 +139,7 @@ def variables(**given: str) -> Iterator[None]:
 
 
 def run() -> Report:
-    """Pass each value to a program as a field and as an argument, and check its environment with secrets present."""
+    """Pass each value to a program as a field and as an argument. Check that the program gets no secret variable."""
     arguments = {f"argument-{k}": value for k, value in enumerate(VALUES)}
     with tempfile.TemporaryDirectory() as name, variables(**SECRETS):
         root = workspace(Path(name) / "space", arguments)

@@ -1,7 +1,7 @@
-"""A hundred random kills and pauses of app, runner, workers and training programs while forty cells train.
+"""A hundred random kills and pauses of the app, the runner, the workers and the programs while forty cells train.
 
-Each kill or pause is due at a given progress of all cells, not at a given time. A slow machine takes longer and runs
-the same measure.
+Each kill or pause is due at a given progress of all cells, not at a given time. So a slow computer takes longer, but
+has the same kills.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from tests import progress
 KILLS, SEED = 100, 20_261_124
 WHO = ("the app", "the runner", "a worker", "a training program")
 PAUSED = 0.3
-"""Fraction of the targets that are paused instead of killed."""
+"""Fraction of the disturbances that are pauses. The others are kills."""
 PAUSE = (0.5, 6.0)
-"""Range of the duration of a pause in seconds, drawn uniformly."""
+"""Range of the duration of a pause in seconds. The duration is drawn uniformly."""
 APART = 0.5
 """Minimum time between two kills or pauses, in seconds."""
 GRIDS: dict[str, list[dict[str, Any]]] = {
@@ -49,16 +49,16 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 }
 CELLS = sum(map(len, GRIDS.values()))
 LAST = 0.93
-"""Fraction of all steps at which the last kill is due at the latest, so that cells still train then."""
+"""Progress of all cells, as a fraction, at which the last kill is due at the latest. Some cells still train then."""
 
 
 @dataclass(eq=False)
 class Trial:
-    """State of the measure.
+    """State of the trial.
 
-    ``done`` counts the kills and pauses by target. ``stopped`` lists the paused processes with the end of each pause
-    (monotonic clock, s). ``retried`` counts retries of failed cells. ``far`` is the largest progress of all cells
-    together so far, in cells.
+    ``done`` counts the kills and pauses by kind of process. ``stopped`` lists the paused processes, each with the end
+    of its pause (monotonic clock, in seconds). ``retried`` counts retries of failed cells. ``far`` is the largest sum
+    so far of the progress of all cells; a finished cell adds 1.
     """
 
     root: Path
@@ -71,7 +71,10 @@ class Trial:
 
 
 def run() -> Report:
-    """Kill and pause at random, start the app again after each kill, and compare with undisturbed cells."""
+    """Kill and pause processes at random, start the app again after each of its kills, and report.
+
+    The losses are compared with those of undisturbed cells.
+    """
     rng = np.random.default_rng(SEED)
     with tempfile.TemporaryDirectory(prefix="isoplan-") as name:
         root, alone = workspace(Path(name) / "space"), workspace(Path(name) / "alone")
@@ -113,7 +116,7 @@ def _add(root: Path) -> list[str]:
 
 
 def _run_with_kills(root: Path, rng: np.random.Generator) -> Trial:
-    """Run the cells to their end. Kill or pause a process each time the next one is due."""
+    """Run all cells to their end. Whenever a kill or a pause is due, disturb a process."""
     due = sorted(rng.uniform(0, LAST * CELLS, KILLS))
     plan = [(WHO[rng.integers(len(WHO))], rng.uniform() < PAUSED, rng.uniform(*PAUSE)) for _ in due]
     trial, clock, hit = Trial(root, _app(root), Queue(root)), progress.Clock((root,)), 0.0
@@ -141,7 +144,7 @@ def _run_with_kills(root: Path, rng: np.random.Generator) -> Trial:
 
 
 def _resume(trial: Trial) -> None:
-    """Continue the processes whose pause is over."""
+    """Continue the paused processes whose pause is over."""
     now = time.monotonic()
     for process, until in trial.stopped:
         if until <= now:
@@ -150,7 +153,10 @@ def _resume(trial: Trial) -> None:
 
 
 def _retry(trial: Trial, records: dict[str, Record]) -> None:
-    """Retry cells that died too often. Raise RuntimeError for a cell that failed for another reason."""
+    """Retry cells that failed because they were killed too often.
+
+    Raises RuntimeError if a cell failed for another reason.
+    """
     for record in records.values():
         if record.state == "failed":
             why = str((record.result or {}).get("why", ""))
@@ -161,7 +167,7 @@ def _retry(trial: Trial, records: dict[str, Record]) -> None:
 
 
 def _progress_of(root: Path, record: Record) -> float:
-    """Return the progress of a cell, 0 to 1."""
+    """Return the progress of a cell, from 0 to 1."""
     if record.state == "done":
         return 1.0
     point = last(root / "cells" / record.name, record.number)
@@ -169,7 +175,10 @@ def _progress_of(root: Path, record: Record) -> float:
 
 
 def _disturb(trial: Trial, who: str, pauses: bool, seconds: float, rng: np.random.Generator) -> bool:
-    """Kill a process of the kind ``who``, or pause it for ``seconds``. Return False if no such process runs."""
+    """Kill a process of the kind ``who``, or pause it for ``seconds`` if ``pauses``.
+
+    Returns False if no such process runs.
+    """
     alive = [process for process in _find_targets(trial, who) if process not in [one for one, _ in trial.stopped]]
     if not alive:
         return False
@@ -234,7 +243,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 
 def _rows(root: Path) -> list[str]:
-    """Return the cell of each row of the run tables, after a last ingest."""
+    """Add the last finished cells as rows, and return the cell of each row of the run tables."""
     ingest_if_free(root)
     with open_workspace(root) as db:
         return [str(name) for family in GRIDS for name in tables.frame(db, cell_index.table_of(family))["run"]]

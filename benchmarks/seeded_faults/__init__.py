@@ -1,7 +1,7 @@
-"""Rate at which the tests find one-line faults: forty, with a fixed seed, from fits, plans, store and backend.
+"""Share of one-line faults that the tests detect: forty random faults in fits, plans, store and backend.
 
-The tests of these parts run once under coverage, which records the lines that each test reaches, including those in
-child processes. Each fault is then put into a copy of the sources, where the tests that reach its line run until one
+The seed is fixed. The tests of these parts run once under coverage, which records the lines that each test reaches,
+also in child processes. Then each fault is put into a copy of the sources. The tests that reach its line run until one
 fails.
 """
 
@@ -35,25 +35,25 @@ GROUPS = (
     ("trainers/backend",),
 )
 TESTS = ("tests/engine", "tests/trainers/backend", "tests/trainers/command")
-"""The tests of these parts. Those of pages and of the terminal are left out: they could only find more faults."""
+"""Tests that are run. Tests of the pages and of the terminal are left out, so the true share is at least as large."""
 PARTS = ("app", "engine", "trainers", "data", "isoplan")
 SKIPPED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".*_cache")
 FOLDER = Path(tempfile.gettempdir()) / "isoplan-seeded-faults"
-"""The folder of the recorded coverage. Delete it to record again."""
+"""Folder of the recorded coverage. Delete it to record the coverage again."""
 COMPILED = "engine/fitting/solver/kernels/"
-"""The folder of compiled functions, in which coverage records no lines: tests that call any of them are used."""
+"""Folder of compiled functions. Coverage records no lines there, so all tests that call any of them are run."""
 SOURCES = FOLDER / "sources"
-"""Copy of the sources that were recorded. Faults are drawn from it and put into copies of it."""
+"""Copy of the recorded sources. Faults are drawn from it, and put into further copies."""
 APPEND = "--import-mode=append"
-"""Option of pytest: without it the folder of the tests hides the package that PYTHONPATH names."""
+"""Option of pytest. Without it, pytest imports the package of the tests' folder, not the one that PYTHONPATH names."""
 LIMIT = 3600.0
-"""Seconds after which the tests of a fault are stopped: a fault that makes a test hang counts as found."""
+"""Maximum time in seconds for the tests of one fault. A fault that makes a test hang counts as detected."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result for a fault: the number of tests that reach its line, and the first that failed (empty if all passed)."""
+    """Result for one fault: the number of tests that reach its line, and the first failed test ("" if none failed)."""
 
     fault: Fault
     tests: int
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def run() -> Report:
-    """Record the tests if necessary, then run for each fault the tests that reach its line."""
+    """Record the coverage if it is missing, test each fault, and return the report."""
     if not (FOLDER / "done").exists():
         _record()
     data, seconds = coverage.CoverageData(str(FOLDER / "coverage")), json.loads((FOLDER / "times.json").read_text())
@@ -81,7 +81,7 @@ def run() -> Report:
 
 
 def _copy(source: Path, folder: Path) -> dict[str, str]:
-    """Copy the sources to ``folder`` and return the environment in which they are the package ``isoplan``."""
+    """Copy the sources to ``folder``; return environment variables that make Python import ``isoplan`` from there."""
     shutil.copytree(source, folder, ignore=SKIPPED)
     links = folder / "build" / "types" / "isoplan"
     links.mkdir(parents=True)
@@ -93,7 +93,7 @@ def _copy(source: Path, folder: Path) -> dict[str, str]:
 
 
 def _record() -> None:
-    """Run the tests under coverage. Failed tests do not stop it; they only find no fault."""
+    """Run the tests under coverage and record it. A failed test does not stop the run; it only detects no fault."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     env = _copy(ROOT, SOURCES)
     (FOLDER / "settings").write_text(SETTINGS)
@@ -108,13 +108,13 @@ def _record() -> None:
 
 
 def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach the line of a fault, the shortest first.
+    """Return the tests that reach the line of a fault, the fastest test first.
 
-    They are all tests that reach the file if its line runs only when the module is imported.
+    If the line runs only when its module is imported, these are all tests that reach the file.
     """
     compiled = fault.file.startswith(COMPILED)
     lines = data.contexts_by_lineno(str(SOURCES / (f"{COMPILED}bindings.py" if compiled else fault.file)))
-    first = max((line for line in lines if line <= fault.line), default=0)  # of a statement of several lines
+    first = max((line for line in lines if line <= fault.line), default=0)  # the first line of its statement
     tests = set(lines.get(first, ())) & seconds.keys()
     if compiled or not tests:
         tests = {one for tests in lines.values() for one in tests} & seconds.keys()
@@ -122,7 +122,7 @@ def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, f
 
 
 def _try(fault: Fault, tests: list[str]) -> Outcome:
-    """Run ``tests`` on sources with ``fault`` until one fails."""
+    """Run ``tests`` on a copy of the sources that has ``fault``, until one fails, and return the result."""
     if not tests:
         return Outcome(fault, 0, "")
     with tempfile.TemporaryDirectory(prefix="isoplan-fault-") as name:

@@ -1,4 +1,4 @@
-"""One-line faults: a source file with one operator, constant or condition replaced by another."""
+"""One-line faults: one operator, constant or condition in a source file is replaced by another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ JOINED: dict[type[ast.boolop], tuple[str, str]] = {ast.And: ("and", "or"), ast.O
 
 @dataclass(frozen=True)
 class Fault:
-    """A replacement of ``old`` by ``new`` at ``line`` (from 1) and ``column`` (from 0, in characters) of ``file``."""
+    """A fault: ``old`` is replaced by ``new`` in ``file``.
+
+    It is at ``line`` (from 1) and ``column`` (from 0, in characters).
+    """
 
     file: str
     line: int
@@ -45,7 +48,7 @@ class Fault:
         return f"{self.file}:{self.line}: {self.old} -> {self.new}"
 
     def apply(self, source: str) -> str:
-        """Return ``source`` with the fault. Raises ValueError if ``old`` is not at this place."""
+        """Return ``source`` with the fault. Raises ValueError if ``old`` is not at the line and column of the fault."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         if not text.startswith(self.old, self.column):
@@ -55,10 +58,12 @@ class Fault:
 
 
 def draw_faults(root: Path, folders: Sequence[Sequence[str]], each: int, seed: int) -> list[Fault]:
-    """Draw ``each`` faults from each group of ``folders`` below ``root``, the same ones for the same ``seed``.
+    """Draw ``each`` faults at random from each group of ``folders`` below ``root``.
 
-    A file is drawn with its number of possible faults as weight. A later folder of a group that begins with ``-`` is
-    left out of the group.
+    The same ``seed`` gives the same faults.
+
+    The probability of a file is proportional to its number of possible faults. A folder of a group that begins with
+    ``-`` is excluded from the group.
     """
     draw = random.Random(seed)
     drawn: list[Fault] = []
@@ -77,7 +82,7 @@ def draw_faults(root: Path, folders: Sequence[Sequence[str]], each: int, seed: i
 
 
 def faults_of(file: str, source: str) -> Iterator[Fault]:
-    """Return the possible faults of a module, in the order of its syntax tree, type annotations left out."""
+    """Yield all possible faults of a module, in the order of its syntax tree. Type annotations have none."""
     lines = source.splitlines()
     for node in _nodes(ast.parse(source)):
         for line, column, old, new in _changes(node, lines):
@@ -85,7 +90,7 @@ def faults_of(file: str, source: str) -> Iterator[Fault]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes below ``node`` except annotations, decorators, and code that only a type checker reads."""
+    """Yield all nodes below ``node``, without annotations, decorators, and code that only a type checker reads."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or _unused_at_run_time(node):
@@ -121,7 +126,7 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[tuple[int, int, st
 def _between(
     left: ast.expr, right: ast.expr, names: tuple[str, str], lines: Sequence[str]
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the operator between two operands if both are in one line."""
+    """Yield the line, the column, the old and the new text of the operator between two operands on the same line."""
     if left.end_lineno != right.lineno or left.end_col_offset is None:
         return
     start, end = (_column(lines, right.lineno, offset) for offset in (left.end_col_offset, right.col_offset))
@@ -131,5 +136,5 @@ def _between(
 
 
 def _column(lines: Sequence[str], line: int, offset: int) -> int:
-    """Return the column in characters of an offset in bytes."""
+    """Convert the ``offset`` in a line from bytes to characters."""
     return len(lines[line - 1].encode()[:offset].decode())

@@ -1,4 +1,4 @@
-"""A pytest plugin that names the running test in the recorded coverage, also for child processes."""
+"""A pytest plugin that adds the name of the running test to the recorded coverage, also in child processes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import coverage
 import pytest
 
 VARIABLE = "ISOPLAN_TEST"
-"""The environment variable with the name of the test that started this child process."""
+"""Environment variable that tells a child process the name of the test that started it."""
 TIMES = "ISOPLAN_TEST_TIMES"
-"""The environment variable with the file for the seconds of each test."""
+"""Environment variable with the path of the file to which the seconds of each test are written."""
 SETTINGS = f"""
 [run]
 parallel = true
@@ -30,7 +30,7 @@ _seconds: defaultdict[str, float] = defaultdict(float)
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Record all lines that run until the end of ``item`` under its name."""
+    """Record all lines that run until the end of the test ``item`` under the name of this test."""
     recorder = coverage.Coverage.current()
     os.environ[VARIABLE] = item.nodeid
     if recorder is not None:
@@ -39,11 +39,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the seconds of a test, including its fixtures."""
+    """Add the seconds of one phase (set-up, call or tear-down) to the time of its test."""
     _seconds[report.nodeid] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the seconds of all tests, in the process that owns the terminal."""
+    """Write the seconds of all tests to the file. Only the main process of the test run does this."""
     if TIMES in os.environ and not hasattr(session.config, "workerinput"):
         Path(os.environ[TIMES]).write_text(json.dumps(_seconds))

@@ -154,7 +154,7 @@ def test_an_app_that_does_not_answer_is_named(
     with pytest.raises(PlannerError) as error, database_copy(root, tmp_path):
         pass
     assert f"is open in another Isoplan at http://localhost:8501 (process {os.getpid()}" in str(error.value)
-    assert str(error.value).endswith("It gave no copy of the database for 0.3 s.")
+    assert str(error.value).endswith("It did not answer the request for a copy for 0.3 s.")
     (root / FOLDER).write_text("")
     with (
         pytest.raises(
@@ -187,7 +187,7 @@ def test_why_the_app_has_no_copy_is_said(
         with pytest.raises(PlannerError, match=why), database_copy(root, tmp_path):
             pass
         monkeypatch.setattr(requests, "write_json", breaks)
-        why = "answered no request for a copy: its log says why"
+        why = "did not answer a request for a copy: see its log"
         with pytest.raises(PlannerError, match=why), database_copy(root, tmp_path):
             pass
     assert not (root / FOLDER).exists()

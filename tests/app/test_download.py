@@ -33,5 +33,5 @@ def test_the_type_grows_with_the_format() -> None:
 
 @pytest.mark.parametrize("text", ["", "wide", "10 mm", "501 mm", "100 in", "-85 mm", "nan", "1e3 mm"])
 def test_what_is_no_width_is_named(text: str) -> None:
-    with pytest.raises(PlannerError, match="is no length from 40 to 500 mm: write it like 85 mm"):
+    with pytest.raises(PlannerError, match="is not a length from 40 to 500 mm: write it like 85 mm"):
         print_theme(text)

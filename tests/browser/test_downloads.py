@@ -68,7 +68,7 @@ def test_the_width_can_be_typed_and_a_wrong_one_is_named(server: Server, page: P
         page.wait_for_timeout(300)
         if text == "wide":
             page.get_by_role("button", name="SVG", exact=True).click()
-            page.get_by_text("is no length from 40 to 500 mm").wait_for()
+            page.get_by_text("is not a length from 40 to 500 mm").wait_for()
         else:
             svg = saved(page, "SVG", tmp_path).read_text()
             assert float(svg.split('width="')[1].split("mm")[0]) == pytest.approx(86.36, abs=0.3)

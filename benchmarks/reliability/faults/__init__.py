@@ -1,4 +1,7 @@
-"""Faults of the machine and of files. Each trial reports an action, the expected outcome and the outcome."""
+"""Faults of processes, disks, clocks and files.
+
+Each trial reports an action, the expected outcome and the real outcome.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from benchmarks.report import Report
 
 
 def run() -> Report:
-    """Run all trials. The trials of full disks run only as root."""
+    """Run all trials and report them. The trials of full and read-only disks run only for the user root."""
     from benchmarks.reliability.faults import checkpoints, clock, damage, disk, moments, named, places
     from benchmarks.reliability.faults.trial import rows
 

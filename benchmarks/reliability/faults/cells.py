@@ -1,4 +1,4 @@
-"""Cells for trials: a light program with an exactly known loss, stopped early or run to its end."""
+"""Cells for trials: a fast program whose exact loss is known, stopped early or run to its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests import progress
 
 FAMILY, STEPS = "sum", 12
 PAUSE = "program.py.pause"
-"""While this file is in the workspace, programs wait after their first step."""
+"""While a file of this name is in the workspace, programs wait after their first step."""
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import json, os, signal, sys, time
@@ -62,7 +62,10 @@ default = 0.01
 
 
 def workspace(root: Path) -> Path:
-    """Create a workspace with a program that computes a sum step by step and continues from its checkpoint."""
+    """Create a workspace with a program that adds up a sum in steps, and return its path.
+
+    The program continues from its checkpoint.
+    """
     from benchmarks.reliability.commands import as_toml
 
     root.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,7 @@ def workspace(root: Path) -> Path:
 
 
 def loss(seed: int, steps: int = STEPS) -> float:
-    """Return the exact loss of an undisturbed cell."""
+    """Return the exact loss of a cell that is not disturbed."""
     total = 0.0
     for step in range(1, steps + 1):
         total += (1 + seed) / step**2
@@ -81,13 +84,13 @@ def loss(seed: int, steps: int = STEPS) -> float:
 
 
 def add(root: Path, cells: Sequence[Mapping[str, Any]], family: str = FAMILY) -> list[str]:
-    """Queue cells and return their names."""
+    """Add cells to the queue and return their names."""
     found = find_family(family, root)
     return Queue(root).add(found, [read_cell(found, dict(cell)) for cell in cells])
 
 
 def stop_early(root: Path, name: str) -> Record:
-    """Run one attempt of a cell and stop it after its first step, so that all of its files exist."""
+    """Run one attempt of a cell and stop it after the first step, so that all of its files exist. Return its record."""
     queue, pause = Queue(root), root / PAUSE
     number, checkpoint = queue.lease(name, "test"), queue.folder(name) / CHECKPOINT
 
@@ -105,14 +108,14 @@ def stop_early(root: Path, name: str) -> Record:
 
 
 def finish(root: Path, name: str) -> Record:
-    """Run one attempt of a cell to its end in this process."""
+    """Run one attempt of a cell to its end in this process, and return its record."""
     queue = Queue(root)
     run_cell(str(queue.folder(name)), queue.lease(name, "test"))
     return queue.find(name)
 
 
 def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) -> subprocess.Popen[bytes]:
-    """Start a runner, with ``more`` environment variables, that ends a second after the last cell."""
+    """Start a runner that ends one second after its last cell. ``more`` are additional environment variables."""
     command = [
         sys.executable,
         "-P",
@@ -136,7 +139,7 @@ def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) ->
 
 
 def run_all(root: Path, more: Mapping[str, str] | None = None) -> dict[str, Record]:
-    """Run all cells with a runner until it ends by itself; its exit code must be 0."""
+    """Start a runner, wait until it ends by itself with exit code 0, and return the records of all cells."""
     process = runner(root, more)
     try:
         code = progress.end(process, root)
@@ -149,7 +152,10 @@ def run_all(root: Path, more: Mapping[str, str] | None = None) -> dict[str, Reco
 
 
 def outcome(record: Record) -> str:
-    """Return the result of a cell: done, with the right loss or not, continued or restarted; or why it failed."""
+    """Return the result of a cell as text: whether its loss is right, and whether it continued or started again.
+
+    For a failed cell, the text is the reason.
+    """
     if record.state != "done":
         why = f": {record.result['why']}" if record.result and "why" in record.result else ""
         return f"{record.state}{why}"

@@ -1,4 +1,4 @@
-"""Damaged checkpoints of the bundled families: the cell starts again and gives the undisturbed result."""
+"""Damaged checkpoints of the bundled families. The cell must start again and give the loss of an undisturbed cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CELLS: dict[str, dict[str, Any]] = {
 
 
 def poison_torch(place: Path) -> None:
-    """Replace the file by one of PyTorch with an object that runs a command when it is unpickled."""
+    """Replace a checkpoint by a PyTorch file that runs a command when it is unpickled."""
     import torch
 
     with place.open("wb") as file:
@@ -40,7 +40,7 @@ FEW = ("random bytes", "a hostile pickle", "a hostile PyTorch file")
 
 
 def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
-    """Return a cell after an attempt that was stopped during training, with its checkpoint."""
+    """Return a cell that was stopped during training and has a checkpoint."""
     (name,) = add(root, [cell], family)
     queue = Queue(root)
     number = queue.lease(name, "test")
@@ -62,7 +62,10 @@ def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
 
 
 def after(root: Path, family: str, cell: Mapping[str, Any], damage: Callable[[Path], None], expected: float) -> str:
-    """Return the result of a cell with a damaged checkpoint, compared with the ``expected`` loss."""
+    """Damage the checkpoint of a stopped cell, run the cell again, and return its result as text.
+
+    Its loss is compared with ``expected``.
+    """
     workspace(root)
     name = stopped(root, family, cell).name
     folder = Queue(root).folder(name)
@@ -78,14 +81,14 @@ def after(root: Path, family: str, cell: Mapping[str, Any], damage: Callable[[Pa
 
 
 def undisturbed(root: Path, family: str) -> float:
-    """Return the loss of an undisturbed cell of a family."""
+    """Return the loss of a cell of this family that is not disturbed."""
     (name,) = add(workspace(root), [CELLS[family]], family)
     record = finish(root, name)
     return float((record.result or {})["metrics"]["loss"])
 
 
 def trials(place: Path) -> list[Trial]:
-    """Run all kinds of damage for the two fastest families, and a few kinds for the others."""
+    """Run all kinds of damage for the two fastest families, and a few kinds for the other families."""
     found = []
     for family, cell in CELLS.items():
         expected = undisturbed(place / family, family)

@@ -1,7 +1,7 @@
-"""A clock that jumps by a day, forwards and back, while cells train; the machine's own clock is not changed.
+"""A clock that jumps forward or back by a day while cells train. The clock of the computer itself is not changed.
 
-Processes of a trial read the time through a module that Python imports at its start (``sitecustomize``): it adds the
-number of seconds in a file.
+The processes of a trial import the module ``sitecustomize`` when they start. It adds an offset in seconds to the time,
+which it reads from a file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ CELLS = 6
 
 @contextmanager
 def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
-    """Yield a function that sets the clock offset in seconds and returns the environment with that clock."""
+    """Yield a function that sets the offset of the clock in seconds.
+
+    It returns the environment variables with which a process sees that clock.
+    """
     place.mkdir(parents=True)
     (place / "sitecustomize.py").write_text(SHIFTED)
     clock = place / "offset"
@@ -64,7 +67,7 @@ def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
 
 
 def runner_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
-    """Train cells of a sweep with a cap by a runner while the clock jumps."""
+    """Train the cells of a sweep with a cap, by a runner, while the clock jumps."""
     root = workspace(place / "space")
     family = find_family("sum", root)
     launch(root, make_grid(family, {"seed": list(range(CELLS))}), family, cap=Cap(hours=1.0))
@@ -75,7 +78,7 @@ def runner_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
             for seconds in jumps[1:]:
                 progress.wait(lambda: _training(root) >= 2, root)
                 set_to(seconds)
-                time.sleep(1.5)  # the interval of heartbeats and of checks by the runner
+                time.sleep(1.5)  # the runner writes and checks heartbeats meanwhile
             (root / PAUSE).unlink()
             code = progress.end(process, root)
         finally:
@@ -100,7 +103,10 @@ def _told(records: list[Record], code: int, hours: float) -> str:
 
 
 def app_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
-    """Run an app with its runner, without browser, while the clock jumps: cells are trained and become rows."""
+    """Run the app with its runner, without a browser, while the clock jumps.
+
+    The cells must be trained and become rows.
+    """
     root = workspace(place / "space")
     with shifted(place / "clock") as set_to, server.running(root, env=set_to(jumps[0])) as app:
         for k, seconds in enumerate(jumps):
@@ -119,12 +125,12 @@ def app_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
 
 
 def became(root: Path) -> int:
-    """Return the number of cells that became rows, from the log of the app."""
+    """Return the number of cells that became rows, read from the log of the app."""
     place = root / "logs" / "isoplan.log"
     return sum(map(int, re.findall(r"(\d+) cells? became", place.read_text()))) if place.exists() else 0
 
 
 def trials(place: Path) -> list[Trial]:
-    """Run each jump with a runner and with the app."""
+    """Run each jump of the clock twice: with a runner, and with the app."""
     found = [runner_trial(place / f"runner{k}", *jump) for k, jump in enumerate(JUMPS.items())]
     return found + [app_trial(place / f"app{k}", *jump) for k, jump in enumerate(JUMPS.items())]

@@ -1,8 +1,9 @@
-"""A process that dies at the k-th moment of an operation, for all k: before file changes, around commits.
+"""Operations on a workspace that are killed at each possible moment: at each change of a file, and around each commit.
 
 ``python -m benchmarks.reliability.faults.crash FOLDER OPERATION...`` copies the workspace ``FOLDER/OPERATION/before``
-to ``FOLDER/OPERATION/1``, starts the operation there in a fork and kills it at its first moment, then in
-``FOLDER/OPERATION/2`` at its second, and so on until one ends by itself. ``k.txt`` contains the name of the moment.
+to ``FOLDER/OPERATION/1``, starts the operation there in a forked process, and kills it at its first moment. It does the
+same in ``FOLDER/OPERATION/2`` at the second moment, and so on, until the operation ends without a kill. The file
+``k.txt`` has the name of the k-th moment.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ SIZES = [3, 5]
 
 
 class Moments:
-    """A hook that counts the moments of this process and kills it (as by kill -9) at number ``last``.
+    """Hook that counts the moments of this process and kills the process at moment number ``last``, as kill -9 does.
 
-    The name of that moment is written to the file ``note``.
+    A moment is a change of a file below ``folder``, or a call of ``pass_by``. The name of the last moment is written to
+    the file ``note``.
     """
 
     def __init__(self, folder: Path, last: int, note: Path) -> None:
@@ -47,7 +49,7 @@ class Moments:
         sys.addaudithook(self._heard)
 
     def pass_by(self, what: str) -> None:
-        """Count the moment ``what``, and kill the process if it is the last one."""
+        """Count the moment ``what``. Kill the process if this is moment number ``last``."""
         if self.ending:
             return
         self.count += 1
@@ -67,12 +69,12 @@ class Moments:
 
 
 def _text(place: object) -> str:
-    """Return a path as text; empty for an open file."""
+    """Return a path as text; "" for an open file."""
     return os.fsdecode(place) if isinstance(place, str | bytes | os.PathLike) else ""
 
 
 def _named(place: str) -> str:
-    """Return the name of a file without its random parts."""
+    """Return a name for the file that does not depend on random parts of its real name."""
     name = Path(place).name
     parts = [part for part in re.split(r"[-.]", name) if re.fullmatch(r"[a-z]+", part)]
     if name.startswith(".tmp-"):
@@ -83,32 +85,32 @@ def _named(place: str) -> str:
 
 
 def launch(root: Path) -> None:
-    """Launch a grid of cells."""
+    """Launch a grid of two cells in the workspace ``root``."""
     family = find_family(FAMILY, root)
     sweep.launch(root, make_grid(family, {"steps": SIZES}, "Asked for"), family)
 
 
 def import_table(root: Path) -> None:
-    """Import a table."""
+    """Import a table into the workspace ``root``."""
     with open_workspace(root) as db:
         tables.add(db, RUNS, "runs.csv")
 
 
 def save_answer(root: Path) -> None:
-    """Save an answer of the planner."""
+    """Save an answer of the planner in the workspace ``root``."""
     with open_workspace(root) as db:
         results.save_answer(db, "repeat", {"value": 1.5}, "A sentence.", {}, "kept")
 
 
 def save_fit(root: Path) -> None:
-    """Save the fit of ``fit.json``, which is next to the database."""
+    """Save the fit in the file ``fit.json`` in the database of the workspace ``root``."""
     fit = fitting.read_fit(json.loads((root / "fit.json").read_bytes()))
     with open_workspace(root) as db:
         results.save_fit(db, fit, name="kept")
 
 
 def migrate(root: Path) -> None:
-    """Open a workspace of an older layout."""
+    """Open the workspace ``root``, whose database has an older layout, so that it is migrated."""
     with open_workspace(root):
         pass
 
@@ -142,7 +144,10 @@ OPERATIONS: dict[str, Callable[[Path], object]] = {
 
 
 def everywhere(folder: Path, operations: Sequence[str]) -> dict[str, list[str]]:
-    """Kill ``operations`` at each of their moments in copies of the workspaces in ``folder``; return the moments."""
+    """Kill each operation at each of its moments, in copies of its workspace, and return the names of the moments.
+
+    ``folder`` has a workspace ``OPERATION/before`` for each operation.
+    """
     command = [sys.executable, "-m", "benchmarks.reliability.faults.crash", str(folder), *operations]
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths})
@@ -153,7 +158,7 @@ def everywhere(folder: Path, operations: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _watch_commits(moments: Moments) -> None:
-    """Count moments inside the database: before and after each commit and each migration."""
+    """Count moments in the database too: before and after each commit and each migration."""
     write, change_layout = Database.write, migration.migrate
 
     def written(self: Database, change: Callable[[Any], Any]) -> Any:
@@ -176,7 +181,10 @@ def _watch_commits(moments: Moments) -> None:
 
 
 def killed(place: Path, operation: Callable[[Path], object]) -> int:
-    """Kill ``operation`` at each of its moments in copies of ``place/before``; return their number."""
+    """Kill ``operation`` at each of its moments, each time in a new copy of ``place/before``.
+
+    Returns the number of moments.
+    """
     k = 0
     while True:
         k += 1
@@ -206,7 +214,7 @@ def _run(operation: Callable[[Path], object], folder: Path, moments: Moments) ->
 
 
 def main() -> None:
-    """Print the number of moments of each operation."""
+    """Kill the operations named on the command line at each moment, and print the numbers of moments as JSON."""
     folder, operations = Path(sys.argv[1]), sys.argv[2:]
     print(json.dumps({name: killed(folder / name, OPERATIONS[name]) for name in operations}))
 

@@ -1,6 +1,6 @@
-"""Damage to each file of a cell's folder: truncated, empty, random bytes, a hostile pickle, removed.
+"""Damage to each file in the folder of a cell: cut, emptied, overwritten, replaced by a hostile pickle, or removed.
 
-The cells either wait between two attempts or are done; a runner runs them afterwards.
+The damaged cells either wait between two attempts or are done. A runner runs them afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WENT_ON, BEGAN_AGAIN = "done, loss right, went on", "done, loss right, began aga
 
 
 class Hostile:
-    """An object that creates the file ``mark`` when it is read as a pickle."""
+    """An object that creates the file ``mark`` when Python unpickles it."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -43,24 +43,24 @@ class Hostile:
 
 
 def truncate(place: Path) -> None:
-    """Keep the first half."""
+    """Cut the second half of a file."""
     data = place.read_bytes()
     place.write_bytes(data[: len(data) // 2])
 
 
 def empty(place: Path) -> None:
-    """Remove all content."""
+    """Make a file empty."""
     place.write_bytes(b"")
 
 
 def scramble(place: Path) -> None:
-    """Replace the content by random bytes of at least the same length."""
+    """Overwrite a file with random bytes. The new file is at least as long as the old one."""
     size = max(place.stat().st_size, 64)
     place.write_bytes(np.random.default_rng(SEED).bytes(size))
 
 
 def poison(place: Path) -> None:
-    """Replace the file by a pickle that runs a command when it is read."""
+    """Replace a file by a pickle that runs a command when Python unpickles it."""
     place.write_bytes(pickle.dumps(Hostile(place.parent / MARK)))
 
 
@@ -75,7 +75,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A file, its damage, and the expected result of its cell."""
+    """A file of a cell, the damage to it, and the expected result of the cell."""
 
     file: str
     damage: str
@@ -83,7 +83,7 @@ class Case:
 
 
 def waiting_cases() -> list[Case]:
-    """Return each file of a cell between two attempts, with each kind of damage."""
+    """Return one case per file and kind of damage, for a cell between two attempts."""
     return [Case(file, damage, _expected(file, damage)) for file in WAITING for damage in DAMAGES]
 
 
@@ -96,7 +96,7 @@ def _expected(file: str, damage: str) -> str:
 
 
 def wait(root: Path, cases: list[Case]) -> list[str]:
-    """Return the results of cells that were stopped, damaged and then run by a runner; one cell per case."""
+    """Stop one cell per case, damage it, run it with a runner, and return the results as text."""
     workspace(root)
     names = add(root, [{"seed": k} for k in range(len(cases))])
     for name in names:
@@ -106,7 +106,10 @@ def wait(root: Path, cases: list[Case]) -> list[str]:
 
 
 def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
-    """Damage the cells, run them with a runner, follow the messages of failed ones, and run them again."""
+    """Damage the cells and run them with a runner.
+
+    Retry the failed ones as their message says, and return the results.
+    """
     queue = Queue(root)
     for case, name in zip(cases, names, strict=True):
         DAMAGES[case.damage](queue.folder(name) / case.file)
@@ -128,7 +131,7 @@ def _damaged(root: Path, cases: list[Case], names: list[str]) -> list[str]:
 
 
 def done_cases() -> list[Case]:
-    """Return each file of a finished cell, with each kind of damage; its row was made before."""
+    """Return one case per file and kind of damage, for a finished cell that already has a row."""
     return [Case(file, damage, _expected_done(file)) for file in DONE for damage in DAMAGES]
 
 
@@ -139,7 +142,7 @@ def _expected_done(file: str) -> str:
 
 
 def end(root: Path, cases: list[Case]) -> list[str]:
-    """Return the results of cells that were finished, had a row, and were then damaged."""
+    """Finish one cell per case, add its row, damage the cell, and return the results as text."""
     workspace(root)
     names = add(root, [{"seed": k} for k in range(len(cases))])
     for name in names:
@@ -153,7 +156,7 @@ def end(root: Path, cases: list[Case]) -> list[str]:
 
 
 def runs(root: Path, family: str = FAMILY) -> list[str]:
-    """Return the names of the cells with rows, once for each row."""
+    """Return the names of the cells in the run table, one name per row."""
     with open_workspace(root) as db:
         return [str(name) for name in tables.frame(db, cell_index.table_of(family))["run"]]
 
@@ -163,7 +166,7 @@ def _attempts(record: Record) -> str:
 
 
 def trials(root: Path) -> list[Trial]:
-    """Run all trials of this module in workspaces below ``root``."""
+    """Run all trials of this module. Their workspaces are below ``root``."""
     waiting, done = waiting_cases(), done_cases()
     happened = [
         *zip(waiting, wait(root / "waiting", waiting), ["waits after an attempt"] * len(waiting), strict=True),

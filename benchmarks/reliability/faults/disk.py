@@ -1,4 +1,4 @@
-"""A full disk and a read-only disk, on a small tmpfs, which requires root."""
+"""A full disk and a read-only disk. A small tmpfs is mounted, so the user must be root."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from tests import progress, server
 
 SIZE = "96m"
 MANY = b"N,D,loss\n" + b"".join(b"%d,%d,%.6f\n" % (k, 3 * k, 4 - 1e-5 * k) for k in range(1, 25_000))
-"""A table of 0.5 MB, which is larger in the database."""
+"""A CSV table of 0.5 MB. In the database it is larger."""
 FULL = "The disk of WORKSPACE is full: free some of it and try again."
 
 
 @contextmanager
 def small_disk(place: Path) -> Iterator[Path]:
-    """Mount a disk of 96 MB at ``place`` within the context. Raises PermissionError for users other than root."""
+    """Mount a disk of 96 MB at ``place`` until the context ends. Raises PermissionError if the user is not root."""
     place.mkdir(parents=True)
     asked = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True).returncode != 0:
@@ -55,7 +55,7 @@ def small_disk(place: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled(root: Path, leave: int = 0) -> Iterator[None]:
-    """Fill the disk of ``root`` except for ``leave`` bytes within the context."""
+    """Fill the disk of ``root`` until the context ends. ``leave`` bytes stay free."""
     ballast = root.parent / "ballast"
     fill(ballast, leave)
     try:
@@ -65,7 +65,7 @@ def filled(root: Path, leave: int = 0) -> Iterator[None]:
 
 
 def fill(ballast: Path, leave: int = 0) -> None:
-    """Fill the disk with a file, except for ``leave`` bytes."""
+    """Fill a disk by the file ``ballast``. ``leave`` bytes stay free."""
     with ballast.open("wb", buffering=0) as file:
         free = os.statvfs(ballast.parent)
         left = free.f_bavail * free.f_frsize - leave
@@ -78,7 +78,7 @@ def fill(ballast: Path, leave: int = 0) -> None:
 
 @contextmanager
 def read_only(place: Path) -> Iterator[None]:
-    """Make the disk mounted at ``place`` read-only within the context."""
+    """Make the disk at ``place`` read-only until the context ends."""
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
     try:
         yield
@@ -87,7 +87,7 @@ def read_only(place: Path) -> Iterator[None]:
 
 
 def sentence(act: Callable[[], object], root: Path) -> str:
-    """Return the error message of ``act``, with WORKSPACE instead of the path, or "it works"."""
+    """Call ``act`` and return its error message, or "it works". The path ``root`` is replaced by WORKSPACE."""
     try:
         act()
     except PlannerError as error:
@@ -98,7 +98,7 @@ def sentence(act: Callable[[], object], root: Path) -> str:
 
 
 def terminal(root: Path, *arguments: str) -> str:
-    """Return the end of a terminal command: its exit code, and its message if the code is not 0."""
+    """Run a terminal command and return its exit code as text, with its message if the code is not 0."""
     isoplan = str(Path(sys.executable).with_name("isoplan"))
     ended = progress.run([isoplan, *arguments, "--workspace", str(root)], stdin=subprocess.DEVNULL)
     if ended.returncode == 0:
@@ -109,7 +109,7 @@ def terminal(root: Path, *arguments: str) -> str:
 
 
 def full_store(root: Path) -> list[Trial]:
-    """Import, fit, save and ingest on a full disk, and in the same process after space is free again."""
+    """Import, fit, save and add rows on a full disk. Then do the same in the same process with free space."""
     stored(root)
     for name in add(root, [{"seed": k} for k in range(2)]):
         finish(root, name)
@@ -133,7 +133,7 @@ def full_store(root: Path) -> list[Trial]:
 
 
 def said_full(name: str) -> str:
-    """Return the message for an action that is not possible."""
+    """Return the expected message for the action ``name`` on a full disk."""
     rows = "The disk of WORKSPACE is full: free some of it, and finished cells become rows."
     return rows if name == "make rows of cells" else FULL
 
@@ -145,7 +145,7 @@ def _contents(root: Path) -> str:
 
 
 def full_cells(root: Path) -> list[Trial]:
-    """Fill the disk while programs and a runner train: checkpoints, results, leases."""
+    """Fill the disk while programs and a runner train: checkpoints, results and leases cannot be written."""
     names = add(workspace(root), [{"seed": k} for k in range(4)])
     queue = Queue(root)
     (root / PAUSE).touch()
@@ -167,7 +167,7 @@ def full_cells(root: Path) -> list[Trial]:
 
 
 def programs(root: Path) -> list[int]:
-    """Return the pids of programs that train cells of a workspace."""
+    """Return the process ids of the programs that train cells of the workspace ``root``."""
     found = []
     for one in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -181,7 +181,7 @@ def _ended(right: int, code: int, deaths: int) -> str:
 
 
 def full_terminal(root: Path, grid: Path) -> list[Trial]:
-    """Run commands and start the app on a full disk."""
+    """Run terminal commands, and start the app, on a full disk."""
     launch(workspace(root))
     with filled(root):
         found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
@@ -189,7 +189,7 @@ def full_terminal(root: Path, grid: Path) -> list[Trial]:
 
 
 def full_answer(root: Path) -> Trial:
-    """Run a fit whose output is redirected to a file on a full disk."""
+    """Run ``isoplan fit`` with its output redirected to a file on a full disk."""
     root.mkdir()
     command = [str(Path(sys.executable).with_name("isoplan")), "fit", str(path("demo/jets_grid.csv"))]
     with filled(root), (root / "fit.json").open("w") as target:
@@ -200,19 +200,19 @@ def full_answer(root: Path) -> Trial:
 
 
 def _refused(name: str, said: str) -> str:
-    """Return the expected end of a command: commands that write fail, one that only reads works."""
+    """Return the expected result of the command ``name``: a message if it writes, success if it only reads."""
     return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
 
 
 def full_app(root: Path) -> list[Trial]:
-    """Fill the disk of a running app while cells finish."""
+    """Fill the disk of a running app while its cells finish."""
     names = add(workspace(root), [{"seed": k} for k in range(3)])
     with server.running(root) as app:
         progress.wait(lambda: all(r.state == "done" for r in Queue(root).scan().values()), root)
         names += add(root, [{"seed": 3}])
         finish(root, names[-1])
         with filled(root):
-            time.sleep(3)  # the app reads the folder every second
+            time.sleep(3)  # the app reads the folder of cells every second
             answers_meanwhile = _answers(app.url)
         progress.wait(lambda: became(root) == len(names), root)
         answers_later = _answers(app.url)
@@ -232,7 +232,7 @@ def _answers(url: str) -> str:
 
 
 def commands(grid: Path) -> dict[str, tuple[str, ...]]:
-    """Return commands that write and one that reads."""
+    """Return terminal commands by name: all write to the workspace except one, which only reads."""
     return {
         "isoplan cells list": ("cells", "list"),
         "isoplan cells hold": ("cells", "hold", "Asked for"),
@@ -266,7 +266,7 @@ def _runner(root: Path) -> str:
 
 
 def trials(place: Path) -> list[Trial]:
-    """Run all trials of this module, or none if this user may not mount a disk."""
+    """Run all trials of this module. Returns [] if this user is not allowed to mount a disk."""
     place.mkdir(parents=True)
     grid = place / "grid.toml"
     grid.write_text('family = "sum"\n[cell]\nseed = [8, 9]\n')

@@ -1,7 +1,7 @@
-"""A crash at each moment of each change to a workspace: file changes, and both sides of commits and renames.
+"""A crash at each moment of each operation on a workspace: at each change of a file, and around commits and renames.
 
-Afterwards the workspace must be as before or as after the operation, and the same operation must then give the
-undisturbed result.
+After a crash, each item of the workspace must be as before or as after the operation. When the operation is then
+repeated, the result must be that of an operation without a crash.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ State = Mapping[str, Any]
 
 
 def fresh(root: Path) -> None:
-    """Make a workspace without cells."""
+    """Create a workspace without cells."""
     workspace(root)
 
 
 def launched(root: Path) -> None:
-    """Make a workspace with a grid of two cells."""
+    """Create a workspace with a launched grid of two cells."""
     launch(workspace(root))
 
 
 def leased(root: Path) -> None:
-    """Make a workspace whose first cell has a lease."""
+    """Create a workspace whose first cell has a lease."""
     launched(root)
     OPERATIONS["lease a cell"](root)
 
 
 def held(root: Path) -> None:
-    """Make a workspace whose first cell is held."""
+    """Create a workspace whose first cell is on hold."""
     launched(root)
     OPERATIONS["hold a cell"](root)
 
 
 def done(root: Path) -> None:
-    """Make a workspace whose cells are done and have no rows yet."""
+    """Create a workspace whose cells are done but have no rows yet."""
     launched(root)
     for name in Queue(root).scan():
         finish(root, name)
 
 
 def with_rows(root: Path) -> None:
-    """Make a workspace whose cells have rows."""
+    """Create a workspace whose cells are done and have rows."""
     done(root)
     ingest_if_free(root)
 
 
 def stored(root: Path) -> None:
-    """Make a workspace with a table in its database and a fit in a file."""
+    """Create a workspace with a table in its database, and with a fit in the file ``fit.json``."""
     workspace(root)
     with open_workspace(root) as db:
         tables.add(db, b"N,D,loss\n1e3,1e4,3.5\n1e4,1e5,3.2\n", "before.csv")
@@ -82,11 +82,11 @@ OLDER = {
     3: "DROP TABLE actuals",
     2: "ALTER TABLE fits DROP COLUMN note",
 }
-"""Layout -> SQL that changes a database of the next layout back to it."""
+"""SQL that changes a database of layout n + 1 back to layout n, by n."""
 
 
 def older(root: Path, layout: int = 2) -> None:
-    """Make a workspace of an older layout."""
+    """Create a workspace whose database has an older ``layout``."""
     stored(root)
     with duckdb.connect(str(root / FILE)) as connection:
         for number in sorted(OLDER, reverse=True):
@@ -96,14 +96,14 @@ def older(root: Path, layout: int = 2) -> None:
 
 
 def queue_state(root: Path) -> State:
-    """Return the state of cells and sweeps as they are read."""
+    """Return the state of each cell and each sweep of a workspace."""
     records = Queue(root).scan().values()
     found = {r.name: (r.state, r.number, r.order.held, r.order.cancelled, r.damage) for r in records}
     return found | {s.key: (s.waits, len(s.cells)) for s in read_sweeps(root)}
 
 
 def store_state(root: Path) -> State:
-    """Return tables, their numbers of rows, fits and answers."""
+    """Return the numbers of rows of the tables, the fits and the answers of a workspace, by name."""
     with open_workspace(root) as db:
         found: dict[str, Any] = {t.name: len(tables.frame(db, t.id)) for t in tables.all(db)}
         found |= {f.name: to_json(results.fit(db, f.hash))["parameters"] for f in results.fits(db)}
@@ -111,7 +111,7 @@ def store_state(root: Path) -> State:
 
 
 def both_states(root: Path) -> State:
-    """Return the rows of cells, withdrawn rows separately, and the cells."""
+    """Return the rows of cells, the number of withdrawn rows, and the state of each cell and sweep."""
     with open_workspace(root) as db:
         if not any(t.id == cell_index.table_of(FAMILY) for t in tables.all(db)):
             return {"rows": 0, **queue_state(root)}
@@ -138,12 +138,15 @@ CASES: dict[str, tuple[Callable[[Path], None], Callable[[Path], State]]] = {
     "open an older workspace": (older, store_state),
 }
 ONCE = ("lease a cell", "retry a cell")
-"""Operations that give a different state if they are repeated: a repetition must still work."""
+"""Operations whose repetition gives another state than the first time.
+
+After a crash, the repetition must still work.
+"""
 EXPECTED = "all is as before or as after; done again: as undisturbed"
 
 
 def trials(place: Path, operations: Sequence[str] = tuple(CASES)) -> list[Trial]:
-    """Run one trial for each moment of each operation, in workspaces below ``place``."""
+    """Kill each operation at each of its moments, and return one trial per moment. Workspaces are below ``place``."""
     for name in operations:
         CASES[name][0](place / name / "before")
     moments = everywhere(place, operations)
@@ -167,7 +170,7 @@ def _happened(operation: str, root: Path, before: State, after: State) -> str:
     whole = kept and all(before.get(key) == value or after.get(key) == value for key, value in found.items())
     first = "all is as before or as after" if whole else f"neither as before nor as after: {found}"
     if operation not in ONCE or found == before:
-        with contextlib.suppress(IndexError, Deleted):  # the deleted item no longer exists
+        with contextlib.suppress(IndexError, Deleted):  # the item can be deleted already
             OPERATIONS[operation](root)
     again = look(root)
     return f"{first}; done again: {'as undisturbed' if again == after else again}"

@@ -1,4 +1,7 @@
-"""Kills of a runner, of its workers and of the ingest of finished cells, each at a named moment."""
+"""Kills at a named point of the code.
+
+Killed are a runner, its workers, and the process that adds finished cells as rows.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ CODE = (
 
 
 def trials(place: Path) -> list[Trial]:
-    """Run one trial for each named moment."""
+    """Run one trial for each named point."""
     results = [_runner(place / point, point) for point in RUNNER]
     results += [_cancel(place / "cancel"), *(_checkpoint(place / point, point) for point in CHECKPOINT)]
     return results + [_ingest(place / point, point) for point in INGEST]
@@ -40,7 +43,7 @@ def _trial(point: str, expected: str, happened: str) -> Trial:
 
 
 def _runner(root: Path, point: str) -> Trial:
-    """Train four cells, kill the first process at ``point``, and start runners until all cells are done."""
+    """Train four cells and kill the first process that reaches ``point``. Start runners until all cells are done."""
     add(workspace(root), [{"seed": k} for k in range(4)])
     for _ in range(3):
         process = runner(root, _kill_at(root, point))
@@ -67,7 +70,7 @@ def _count_right(root: Path) -> str:
 
 
 def _cancel(root: Path) -> Trial:
-    """Cancel a running cell. Its worker is killed when it reads the order."""
+    """Cancel a running cell. Its worker is killed at the moment when it reads the order."""
     (name,) = add(workspace(root), [{"steps": 400, "wait": 0.05}])
     process = runner(root, _kill_at(root, "during-cancel"))
     try:
@@ -81,7 +84,7 @@ def _cancel(root: Path) -> Trial:
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """Hold a cell that trains inside its worker. The worker is killed during or after the checkpoint of the hold."""
+    """Hold a cell that trains inside its worker. The worker is killed during or after its checkpoint for the hold."""
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
     process = runner(root, _kill_at(root, point))
@@ -103,7 +106,7 @@ def _checkpoint(root: Path, point: str) -> Trial:
 
 
 def _ingest(root: Path, point: str) -> Trial:
-    """Kill a process that adds rows for finished cells, and run it again."""
+    """Kill a process that adds finished cells as rows, and run it again."""
     for name in add(workspace(root), [{"seed": k} for k in range(3)]):
         finish(root, name)
     command = [sys.executable, "-c", CODE, str(root)]

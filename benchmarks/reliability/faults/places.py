@@ -1,4 +1,4 @@
-"""Workspaces on unusual paths, workspaces that several processes use at once, and workspaces of other layouts."""
+"""Workspaces on paths with unusual names, workspaces that several processes use, and workspaces of other layouts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL = "app trained 2 cells, terminal 2 more, 4 rows, a table of 5 rows, no comma
 
 
 def odd_path(place: Path, name: str) -> Trial:
-    """Train cells with the app and with `isoplan train`, and import a table, in a folder called ``name``."""
+    """Train cells with the app and with `isoplan train`, and import a table in a workspace called ``name``."""
     root = workspace(place / name / name)
     grid = root / f"{name}.toml"
     grid.write_text(GRID, encoding="utf-8")
@@ -58,7 +58,7 @@ def odd_path(place: Path, name: str) -> Trial:
 
 
 def two_servers(place: Path) -> Trial:
-    """Start a second app on the workspace of a running app."""
+    """Start a second app on a workspace that an app has open."""
     root = workspace(place / "space")
     with server.running(root) as first:
         message = terminal(root, "app", "--no-browser", "--port", str(server.free_port()))
@@ -73,7 +73,7 @@ def two_servers(place: Path) -> Trial:
 
 
 def two_runners(place: Path) -> Trial:
-    """Start a second runner on the workspace of a running runner."""
+    """Start a second runner on a workspace in which a runner works."""
     root = workspace(place / "space")
     add(root, [{"seed": k} for k in range(4)])
     (root / PAUSE).touch()
@@ -96,14 +96,14 @@ def two_runners(place: Path) -> Trial:
 
 
 def right_of(root: Path) -> str:
-    """Count the cells that are done with the right loss, and their attempts."""
+    """Return how many cells are done with the right loss, and how many attempts they needed, as text."""
     records = list(Queue(root).scan().values())
     right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(r.cell["seed"]) for r in records)
     return f"{right} of {len(records)} cells with the right loss in {sum(r.number for r in records)} attempts"
 
 
 def server_and_train(place: Path) -> Trial:
-    """Run two `isoplan train` in the workspace of an app. The app and both commands request overlapping cells."""
+    """Run `isoplan train` twice at once in the workspace of a running app. All three request some of the same cells."""
     root = workspace(place / "space")
     grid = place / "grid.toml"
     grid.write_text(GRID)

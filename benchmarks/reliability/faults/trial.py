@@ -1,4 +1,4 @@
-"""One trial: the action, the expected and the actual outcome."""
+"""One trial of a fault: the action, and its expected and real outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of the action ``done`` on ``what``; ``expected`` and ``happened`` are equal if it is correct."""
+    """A trial: the thing ``what``, the action ``done`` on it, and two outcomes.
+
+    The trial is passed if the outcomes ``expected`` and ``happened`` are equal.
+    """
 
     what: str
     done: str
@@ -18,12 +21,12 @@ class Trial:
 
     @property
     def held(self) -> bool:
-        """Whether the outcome is the expected one."""
+        """Whether the real outcome is the expected one."""
         return self.expected == self.happened
 
 
 def rows(trials: Iterable[Trial]) -> tuple[tuple[str, str, str, str], ...]:
-    """Return a table row for each ``what``, expected and happened; actions with equal values share a row."""
+    """Return table rows. Trials that differ only in their action share a row, which lists the actions."""
     lines: dict[tuple[str, str, str], list[str]] = {}
     for trial in trials:
         happened = "as expected" if trial.held else f"**{trial.happened}**"
@@ -32,10 +35,10 @@ def rows(trials: Iterable[Trial]) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def told(error: BaseException) -> str:
-    """Return the message of an error, first line only."""
+    """Return the type and the message of an error, only the first line."""
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
 def same(losses: Sequence[float], expected: float) -> bool:
-    """Return whether all losses equal the expected one exactly."""
+    """Return whether all losses are exactly equal to ``expected`` and finite."""
     return all(loss == expected for loss in losses) and math.isfinite(expected)

@@ -1,4 +1,4 @@
-"""Files from users and from attackers, imported in the terminal and on the page."""
+"""Strange files from users and from attackers, imported in the terminal and on the page Data."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ SEED = 20_261_124
 GENERATORS = (layout, spelling, naming, objects, columnar, sheets, oversized, databases, others, long)
 WAYS: tuple[Way, ...] = ("terminal", "page")
 SECONDS, MEGABYTES = 10.0, 1000.0
-"""Maximum processor seconds and memory of an import."""
+"""Maximum of an import: processor time in seconds, and memory in MB."""
 AT_ONCE = 2
-"""Imports that run at the same time."""
+"""Number of imports that run at the same time."""
 
 
 def all_cases(seed: int = SEED) -> Iterator[Case]:
-    """Yield all files in the order of their format; the files of a module do not depend on other modules."""
+    """Yield all files, module by module. A file does not depend on the files of other modules."""
     for place, module in enumerate(GENERATORS):
         yield from module.cases(np.random.default_rng([seed, place]))
 
 
 def run() -> Report:
-    """Import each file in both ways, each in a separate process."""
+    """Import each file in the terminal and on the page, each time in a separate process, and report the outcomes."""
     cases, results = enumerate(all_cases()), list[Result]()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        # Import in batches: the bytes of all files together do not fit in memory.
+        # Files are imported in batches, because the bytes of all files together do not fit in memory.
         while batch := list(islice(cases, 20 * AT_ONCE)):
             pairs = pool.map(lambda one: _both(Path(folder) / str(one[0]), one[1]), batch)
             results += [replace(result, case=_empty(result.case)) for pair in pairs for result in pair]
@@ -56,7 +56,7 @@ def run() -> Report:
 
 
 def _empty(case: Case) -> Case:
-    """Return the case without the bytes of its file."""
+    """Return the case with an empty file, so that its bytes are freed."""
     return replace(case, write=Path.touch)
 
 
@@ -71,7 +71,7 @@ def _both(folder: Path, case: Case) -> list[Result]:
 
 
 def report(results: Sequence[Result]) -> Report:
-    """Return the report with a row for each format; its sentence names files that differ."""
+    """Return the report: one row per format, and a sentence that names the files with an unexpected outcome."""
     ordered = sorted(results, key=lambda r: r.case.kind)
     rows = [_row(kind, list(some)) for kind, some in groupby(ordered, key=lambda r: r.case.kind)]
     files = len(results) // len(WAYS)
@@ -101,7 +101,7 @@ def _row(kind: str, results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _named(results: Sequence[Result]) -> str:
-    """Return the names of files that differ or broke, and of those beyond the limits."""
+    """Return sentences that name three kinds of files: unexpected outcome or traceback, too slow, too much memory."""
     wrong = [f"{r.case.name} ({r.way}: {r.verdict.why})" for r in results if r.verdict.kind in ("differs", "broke")]
     slow = [f"{r.case.name} ({r.way}, {r.cost.importing:.0f} s)" for r in results if r.cost.importing > SECONDS]
     heavy = [f"{r.case.name} ({r.way}, {r.cost.megabytes:,.0f} MB)" for r in results if r.cost.megabytes > MEGABYTES]

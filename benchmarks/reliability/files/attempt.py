@@ -1,4 +1,4 @@
-"""One import of one file in this process, as in the terminal and on the Data page."""
+"""Import of one file in this process: by ``isoplan fit``, or on the page Data."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ MAIN = Path(app.__file__).with_name("main.py")
 SECONDS = 600.0
 SHOWN = ("Columns", "Runs", "Rows")
 MOST_ROWS = 10_000
-"""Maximum number of runs that are listed in full in the JSON of a fit."""
+"""Maximum number of runs that the JSON of a fit lists in full."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Result of one import.
 
-    ``rows`` are the runs that were read, or None; of many runs only the first and the last are given, with their number
-    ``n``. ``said`` contains all messages, ``asked`` is true if a role is open or a part has to be chosen, ``refused``
-    is true if nothing was read, and ``broke`` is the last line of a traceback.
+    ``rows`` are the runs that were read, or None. Of more than ``MOST_ROWS`` runs, it has only the smallest and the
+    largest value of each column. ``n`` is the number of runs, and ``said`` has all messages. ``asked``: a role is open,
+    or a part of the file has to be chosen. ``refused``: nothing was read. ``labels`` are the groups of the runs.
+    ``broke`` is the last line of a traceback.
     """
 
     rows: Rows | None = None
@@ -55,12 +56,12 @@ class Outcome:
 
 @dataclass
 class Clock:
-    """Sum of the processor seconds of imports, child processes included."""
+    """Stopwatch that adds up the processor seconds of imports, with those of child processes."""
 
     seconds: float = 0.0
 
     def timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``call`` wrapped so that its processor seconds are added to ``seconds``."""
+        """Return ``call`` as a function that also adds its processor seconds to ``seconds``."""
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
             start = _processor_seconds()
@@ -80,10 +81,11 @@ def _processor_seconds() -> float:
 def imported(
     way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...], clock: Clock | None = None
 ) -> tuple[Outcome, Outcome]:
-    """Import a file and return the outcomes before and after the answers.
+    """Import a file and return two outcomes: before and after the ``answers`` to Isoplan's questions are given.
 
-    If ``asked``, the page gets the answers after its first run, and the terminal first runs a command without them.
-    ``clock`` measures the time to read and store the file, without the fit and the pages.
+    If ``asked``, a question is expected: the terminal then runs the command without and with ``answers``. Otherwise it
+    runs once, with them. The page always gets the answers after its first run. ``clock`` measures the time to read and
+    store the file, without fits and pages.
     """
     clock = clock or Clock()
     try:
@@ -102,7 +104,7 @@ def _run_import(way: str, path: Path, asked: bool, readable: bool, answers: tupl
 
 
 def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
-    """Run ``isoplan fit`` on a file; return its output and the runs that it read."""
+    """Run ``isoplan fit`` on a file with ``options``, and return the outcome with the runs that it read."""
     command = ["isoplan", "fit", str(path), "--law", "chinchilla", "--bootstrap", "0", "--json", *options]
     code, out, err = _run(command)
     if not isinstance(code, int):
@@ -124,9 +126,9 @@ def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
 
 
 def _run(command: list[str]) -> tuple[int | str, str, str]:
-    """Return the exit code, standard output and standard error of a command.
+    """Run a command in this process; return its exit code, its standard output and its standard error.
 
-    The code is the end of a traceback if there was one.
+    After an exception, the exit code is a text with the last line of the traceback.
     """
     bytes_out, bytes_err = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (bytes_out, bytes_err))
@@ -147,14 +149,14 @@ def _is_sentence(err: str) -> bool:
 
 
 def last_line(error: BaseException) -> str:
-    """Return the type of an exception, its text and where it was raised, in one line."""
+    """Return the type, the message and the code line of an exception as one line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = next(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames) if "site-packages" not in f.filename)
     return f"{type(error).__name__}: {' '.join(str(error).split())[:160]} ({place})"
 
 
 def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
-    """Upload a file on the Data page of a new workspace, open its tabs, then give the answers in ``options``.
+    """Upload a file on the page Data of a new workspace, open all tabs, and then give the answers in ``options``.
 
     Returns the outcomes before and after the answers.
     """
@@ -162,7 +164,8 @@ def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         db = stack.enter_context(open_workspace(folder / "workspace"))
         stack.enter_context(workspace.registered(db))
-        # Each AppTest searches all installed packages for components of Streamlit; Isoplan's pages need none.
+        # Without this patch, each AppTest searches all installed packages for components. Isoplan's pages need none of
+        # them.
         stack.enter_context(mock.patch.object(manifest_scanner, "scan_component_manifests", return_value=[]))
         return _uploaded(db, path, options)
 
@@ -190,7 +193,7 @@ def _uploaded(db: Database, path: Path, options: tuple[str, ...]) -> tuple[Outco
 
 
 def _answered(db: Database, at: AppTest, answers: list[tuple[str, str]]) -> Outcome:
-    """Select the conversions and roles of ``answers`` on the page and return the outcome."""
+    """Select the conversions and roles in ``answers`` on the page, and return the outcome."""
     stored = tables.all(db)
     at.session_state["show"] = SHOWN[0]
     at.run()
@@ -211,7 +214,10 @@ def _names(db: Database, table_id: str) -> list[str]:
 
 
 def _convert(at: AppTest, key: str, how: str) -> None:
-    """Select a conversion by its checkbox, one of two readings, or a unit."""
+    """Select the conversion ``how`` of a column.
+
+    The page offers it as a checkbox, a choice of two readings, or a unit.
+    """
     if any(box.key == f"convert_{key}" for box in at.checkbox):
         at.checkbox(key=f"convert_{key}").check().run()
     elif any(box.key == f"convert_{key}" for box in at.button_group):
@@ -222,7 +228,7 @@ def _convert(at: AppTest, key: str, how: str) -> None:
 
 
 def _seen(db: Database, at: AppTest) -> Outcome:
-    """Return the outcome on the page for the imported table: texts of all tabs, and the runs."""
+    """Return the outcome of an import on the page: the texts of all tabs, and the runs of the imported table."""
     if broken := _broken(at):
         return Outcome(broke=broken)
     if not (stored := tables.all(db)):
@@ -250,7 +256,10 @@ def _broken(at: AppTest) -> str:
 
 
 def _of_runs(runs: Runs, said: str) -> Outcome:
-    """Return N, D and loss of the runs; above ``MOST_ROWS`` the smallest and the largest of each column."""
+    """Return the outcome with N, D and loss of the runs.
+
+    Of more than ``MOST_ROWS`` runs, it has only the smallest and the largest value of each column.
+    """
     labels = tuple(str(x) for x in runs.labels.get("group", ())) if len(runs) <= MOST_ROWS else ()
     wanted = (Role.N, Role.D, Role.LOSS)
     columns = [runs[role] for role in wanted if runs.roles.column(role) or role in runs.roles.derived]

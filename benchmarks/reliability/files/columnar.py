@@ -1,4 +1,4 @@
-"""Parquet: all types, compressions and pages that writers produce, damaged bytes, small files with large content."""
+"""Parquet files: types, compressions and pages of all writers, damaged bytes, small files with large content."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Table = Any
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files of all kinds."""
+    """Yield all Parquet files of this module."""
     yield from _types_of_sizes(rng)
     yield from _types_of_losses(rng)
     yield from _further(rng)
@@ -86,7 +86,7 @@ def _types_of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng, 4, 3)
         low = tuple((min(n, 9e8), d, x) for n, d, x in rows)
         cells = pa.array([decimal.Decimal(int(r[0])) for r in low], kind)
-        # No reader here reads 76 digits exactly; a refusal is as good.
+        # No reader reads 76 digits exactly, so a refusal is as good.
         wide = name == "decimal 76"
         yield _file(f"N as {name}", _with(low, N=cells), Expected(low, or_refused=wide))
     for name, code in {"text": ".0f", "text of floats": ".1f"}.items():
@@ -148,7 +148,7 @@ def _types_of_losses(rng: np.random.Generator) -> Cases:
 
 
 def _further(rng: np.random.Generator) -> Cases:
-    """Yield values that are missing, infinite, or outside the range of other columns."""
+    """Yield files with missing, infinite or extreme values, and files without rows or columns."""
     for name, value, word in (
         ("null", None, "1 row without a loss"),
         ("nan", float("nan"), "1 row without a loss"),
@@ -173,7 +173,7 @@ def _further(rng: np.random.Generator) -> Cases:
 
 
 def _written(rng: np.random.Generator) -> Cases:
-    """Yield compressions, versions, encodings and page sizes."""
+    """Yield files with other compressions, format versions, encodings and page sizes."""
     for codec in ("NONE", "SNAPPY", "GZIP", "ZSTD", "LZ4", "BROTLI"):
         rows = grid(rng)
         yield _file(f"compressed by {codec.lower()}", _bytes(pa.table(_columns(rows)), compression=codec), reads(rows))
@@ -231,7 +231,7 @@ def _names(rng: np.random.Generator) -> Cases:
 
 
 def _flipped(rng: np.random.Generator) -> Cases:
-    """Yield files with one changed byte at random positions: half in the data, half in the footer."""
+    """Yield files with one changed byte at a random position: half of them in the data, half in the footer."""
     rows = grid(rng)
     for i in range(FLIPS):
         codec = ("NONE", "SNAPPY", "ZSTD", "GZIP")[i % 4]
@@ -243,7 +243,7 @@ def _flipped(rng: np.random.Generator) -> Cases:
 
 
 def by_arrow(path: Path) -> Rows | None:
-    """Return the runs that Arrow reads from a Parquet file, or None if it cannot."""
+    """Return the runs that Arrow reads from a Parquet file; None if Arrow cannot read it."""
     try:
         table = pq.read_table(path)
         columns = [table.column(name).cast(pa.float64()).to_pylist() for name in ("N", "D", "loss")]
@@ -273,7 +273,7 @@ def _torn(rng: np.random.Generator) -> Cases:
 
 
 def _bombs(rng: np.random.Generator) -> Cases:
-    """Yield small files that unpack to many rows or much text."""
+    """Yield small files that unpack to very many rows or to very long texts."""
     rows = grid(rng)
     yield _later("60 million rows", lambda path: _repeated(path, rows[0], 60_000_000), refuses("rows"))
     most = Expected((rows[0], rows[0]), n=5_000_000, unfit="N", or_refused=True)
@@ -285,19 +285,19 @@ def _bombs(rng: np.random.Generator) -> Cases:
 
 
 def _later(name: str, write: Callable[[Path], object], expected: Expected) -> Case:
-    """Return a large case, whose content is created when it is written."""
+    """Return a large case. The content of its file is created only when it is written."""
     return Case(f"{name}.parquet", KIND, write, expected, large=True)
 
 
 def _noted(path: Path, rows: Rows, letters: int, times: int) -> None:
-    """Write the rows ``times`` over, with one long text that the file contains once."""
+    """Write the rows ``times`` times, with a long text that the file stores only once."""
     count = len(rows) * times
     note = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * letters]))
     pq.write_table(pa.table(_columns(rows * times) | {"note": note}), path, compression="ZSTD")
 
 
 def _repeated(path: Path, row: Row, count: int) -> None:
-    """Write the same row ``count`` times, in groups of a million."""
+    """Write the same row ``count`` times, in row groups of a million."""
     block = pa.table({name: np.full(1_000_000, value) for name, value in zip(("N", "D", "loss"), row, strict=True)})
     with pq.ParquetWriter(path, block.schema, compression="ZSTD") as writer:
         for _ in range(count // 1_000_000):

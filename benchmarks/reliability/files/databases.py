@@ -1,4 +1,4 @@
-"""DuckDB files: types, schemas, views, names that collide, files of another version, damaged files and logs."""
+"""DuckDB files: types, schemas, views, colliding names, other versions, damaged files, and write-ahead logs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLIPS = 16
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield databases of all kinds."""
+    """Yield all DuckDB files of this module."""
     yield from _types(rng)
     yield from _tables(rng)
     yield from _names(rng)
@@ -56,7 +56,7 @@ def _write(path: Path, statements: Sequence[str]) -> None:
 
 
 def _runs(rows: Rows, name: str = "runs", loss: str = "DOUBLE", size: str = "BIGINT", further: str = "") -> str:
-    """Return the statement that creates a table of the rows."""
+    """Return the SQL statement that creates a table with the rows."""
     values = ", ".join(f"('r{i}', {n:.0f}, {d:.0f}, {x!r})" for i, (n, d, x) in enumerate(rows))
     casts = f"run, N::{size} AS N, D, loss::{loss} AS loss{further}"
     return f"CREATE TABLE {name} AS SELECT {casts} FROM (VALUES {values}) AS t(run, N, D, loss)"
@@ -173,7 +173,7 @@ def _damaged(rng: np.random.Generator) -> Cases:
         return content(f"{name}.duckdb", KIND, data, expected)
 
     for i, share in enumerate((0.001, 0.01, 0.1, 0.5, 0.9, 0.999)):
-        # The part that is cut off may be empty space at the end, which contains nothing to read.
+        # The removed part can be empty space at the end of the file. Then nothing is lost.
         yield of(f"cut {i}", whole[: max(20, int(share * len(whole)))], damaged(rows, _nothing))
     for i in range(FLIPS):
         data = bytearray(whole)
@@ -195,7 +195,7 @@ def _nothing(path: Path) -> Rows | None:
 
 
 def _logs(rng: np.random.Generator) -> Cases:
-    """Yield files with a write-ahead log next to them, as left by a killed program."""
+    """Yield files next to a write-ahead log, as a killed program leaves them."""
     rows, later = grid(rng), grid(rng)
 
     def write(path: Path, keep: float) -> None:
@@ -212,7 +212,7 @@ def _logs(rng: np.random.Generator) -> Cases:
                 log = made.with_name("made.duckdb.wal").read_bytes()
             path.with_name(f"{path.name}.wal").write_bytes(log[: int(keep * len(log))])
 
-    # The page gets the file without its log, and reads only the file.
+    # The page gets only the file, without its log, so it reads the runs of the file.
     either = damaged(rows, lambda path: (*rows, *later))
     for name, keep in {"whole": 1.0, "half": 0.5, "empty": 0.0}.items():
         yield Case(f"log {name}.duckdb", KIND, lambda path, keep=keep: write(path, keep), either)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Comparison of an import with the expected outcome for the file."""
+"""Verdict on an import: its outcome is compared with the expected outcome for the file."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ KINDS: dict[Kind, str] = {
     "broke": "tracebacks",
 }
 ULPS = 4e-16
-"""Relative change in the last digit of a number that a product with a power of ten may cause."""
+"""Maximum relative rounding error of a number that is multiplied by a power of ten."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on an import.
+    """The verdict on an import, and the reason for it.
 
-    ``right``: the runs of the file; ``answered``: the same after a question; ``named``: with a note on rows left out;
-    ``refused``: a message; ``differs``: none of the expected outcomes; ``broke``: a traceback.
+    'right': the runs of the file were read. 'answered': they were read after a question. 'named': they were read, with
+    a note on rows that were left out. 'refused': there is a message. 'differs': the outcome is not an expected one.
+    'broke': there is a traceback.
     """
 
     kind: Kind
@@ -37,7 +38,7 @@ class Verdict:
 
 
 def judge(way: Way, expected: Expected, path: Path, before: Outcome, after: Outcome) -> Verdict:
-    """Compare the outcomes before and after the answers with the expected one."""
+    """Return the verdict on an import, from its outcomes before and after the answers."""
     if before.broke or after.broke:
         return Verdict("broke", before.broke or after.broke)
     if expected.boxed and way == "page":
@@ -84,7 +85,10 @@ def _refused(way: Way, outcome: Outcome, word: str) -> Verdict:
 
 
 def _damaged(outcome: Outcome, rows: Rows | None, reference: Rows | None) -> Verdict:
-    """Return the verdict on damaged bytes: a message, the original runs, or those of another reader are correct."""
+    """Return the verdict on a file with damaged bytes.
+
+    A message is right, and so are the original or the ``reference`` runs.
+    """
     if outcome.refused or outcome.asked:
         return Verdict("refused")
     if _same(outcome.rows, rows):
@@ -96,7 +100,7 @@ def _damaged(outcome: Outcome, rows: Rows | None, reference: Rows | None) -> Ver
 
 
 def _same(rows: Rows | None, other: Rows | None, near: float = ULPS) -> bool:
-    """Return whether the rows are equal within a relative difference ``near``."""
+    """Return whether the rows are equal, within the relative difference ``near``."""
     if rows is None or other is None or len(rows) != len(other):
         return rows is other
     pairs = ((x, y) for a, b in zip(rows, other, strict=True) for x, y in zip(a, b, strict=True))

@@ -1,4 +1,4 @@
-"""Delimited text: separators, encodings, line ends, quotation marks, and lines that are not runs."""
+"""Delimited text files: separators, encodings, line ends, quotation marks, and lines that are not runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENDS = {"windows": "\r\n", "old mac": "\r", "unix": "\n"}
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files of all layouts."""
+    """Yield all files of this module."""
     yield from _separators(rng)
     yield from _lines(rng)
     yield from _around(rng)
@@ -76,7 +76,8 @@ def _lines(rng: np.random.Generator) -> Cases:
     yield _text("blank lines at the start", "\n\n" + text, reads(rows))
     yield _text("blank lines between", "\n\n".join([head, *lines]) + "\n", reads(rows))
     yield _text("lines of spaces at the start", "  \n\t\n" + text, reads(rows))
-    # A person reads two kinds of line ends as one; the file is refused, because parts of lines could be read as cells.
+    # For a person both kinds of line ends are the same. Isoplan refuses the file, because it could read parts of lines
+    # as cells.
     yield _text("mixed line ends", f"{head}\r\n" + "".join(f"{x}\n" for x in lines), refuses("lines"))
     yield _text("mixed line ends later", text + f"{lines[0]}\r\n", refuses("lines"))
     yield _text("windows header only", f"{head}\r\n" + "\n".join(lines) + "\n", refuses("lines"))
@@ -91,7 +92,7 @@ def _lines(rng: np.random.Generator) -> Cases:
 
 
 def _around(rng: np.random.Generator) -> Cases:
-    """Yield files with lines before, between and after the runs that are not runs."""
+    """Yield files with lines that are not runs, before, between and after the runs."""
     rows = grid(rng)
     text = table(spelled(rows))
     head, *lines = text.splitlines()

@@ -1,4 +1,4 @@
-"""Delimited text with many rows, columns or bytes: read inside the limits, refused beyond them."""
+"""Delimited text files with very many rows, columns or bytes. Above the limits they must be refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATE = "late,diverged,1,2\n"
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files of up to the size of an upload."""
+    """Yield all files of this module, up to the maximum size of an upload."""
     rows = grid(rng)
     for name, sep in {"comma": ",", "tab": "\t"}.items():
         yield _long(f"300000 rows {name}", rows, 25_000, sep)
@@ -67,7 +67,7 @@ def _case(name: str, rows: Rows, times: int, expected: Expected, tail: str = "")
 
 
 def _of(name: str, block: str, times: int, expected: Expected, head: str = "run,N,D,loss\n", tail: str = "") -> Case:
-    """Return a file that repeats a block of text."""
+    """Return a file in which ``block`` is repeated ``times`` times."""
 
     def write(path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-"""One import in a separate process: its outcome, its seconds and its memory."""
+"""One import in a separate process: its verdict, its time and its memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from benchmarks.reliability.files.case import Case, Expected
 from benchmarks.reliability.files.judge import Verdict, Way, judge
 
 LIMIT = 300.0
-"""Wall seconds after which an import is stopped and counts as broken."""
+"""Maximum elapsed time of an import in seconds. After it the import is stopped and counts as broken."""
 ADDRESSES = 16 * 2**30
-"""Maximum address space of an import in bytes, so that a bomb ends only its own process."""
+"""Maximum address space of an import in bytes. A file that unpacks to more ends only its own process."""
 CONTEXT = multiprocessing.get_context("forkserver")
 PRELOADED = "benchmarks.reliability.files.warm"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of one attempt.
+    """Time and memory of one import.
 
-    ``importing`` and ``processor`` are the processor seconds of the import and of the whole attempt, child processes
-    included; ``wall`` is the elapsed time in seconds; ``megabytes`` is the peak memory of one process.
+    ``importing`` is the processor time of reading and storing the file, and ``processor`` that of everything; both are
+    in seconds and contain child processes. ``wall`` is the elapsed time in seconds. ``megabytes`` is the peak memory of
+    one process.
     """
 
     importing: float = 0.0
@@ -40,7 +41,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Result:
-    """Verdict and cost of one case, imported in one way."""
+    """Verdict, time and memory of one file, imported in the terminal or on the page (``way``)."""
 
     case: Case
     way: Way
@@ -49,7 +50,7 @@ class Result:
 
 
 def measure(case: Case, way: Way, path: Path) -> Result:
-    """Import the file at ``path`` in a child process and judge the outcome."""
+    """Import the file at ``path`` in a child process, and return the verdict and the cost."""
     CONTEXT.set_forkserver_preload([PRELOADED])
     receiver, sender = CONTEXT.Pipe(duplex=False)
     child = CONTEXT.Process(target=_attempt, args=(sender, way, path, _plain(case.expected)))
@@ -70,7 +71,7 @@ def measure(case: Case, way: Way, path: Path) -> Result:
 
 
 def _plain(expected: Expected) -> tuple[bool, bool, tuple[str, ...]]:
-    """Return whether a question is expected, whether there are runs, and the answers."""
+    """Return whether a question is expected, whether the file has runs, and the answers to the question."""
     return bool(expected.asks), expected.rows is not None, expected.answers
 
 

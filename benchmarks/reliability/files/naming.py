@@ -1,4 +1,4 @@
-"""Names of columns, groups and files, chosen by users and by attackers."""
+"""Files with unusual or hostile names of columns and groups."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ HOSTILE = (
     *("$x^2$", ":red[a]", ":material/home:", "=cmd|'/C calc'!A0", "@SUM(1)", "+1", "'; DROP TABLE tables; --"),
     *("]", "[", "__index_level_0__", "__proto__", "constructor", "\ufeff", "\u200b", "\xa0", "a" + "\u0300" * 200),
 )
-"""Names of an additional column; N, D and loss are read as usual."""
+"""Names of a column that is added to the file. N, D and loss must be read as usual."""
 GROUPS = ("None", "NA", "N/A", "null", "nan", "inf", "true", "", " ", "0", "-", "a,b", "é", "<b>x</b>", "'", '"', "1e5")
 FILES = (
     *(
@@ -106,7 +106,7 @@ ENDINGS = {
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files with all names."""
+    """Yield all files of this module."""
     yield from _columns(rng)
     yield from _repeated(rng)
     yield from _groups(rng)
@@ -135,7 +135,7 @@ def _columns(rng: np.random.Generator) -> Cases:
     rows = grid(rng)
     header = (HEADER[0], *(f'N "{x}"' for x in HEADER[1:]))
     answers = ("--map", 'N="N ""N""",D="N ""D""",loss="N ""loss"""')
-    del answers  # a name with quotation marks cannot be written in --map
+    del answers  # the option --map cannot contain a name with quotation marks
     yield _text("marks in every name", quoted(spelled(rows), header), refuses("N"))
     for count, expected in ((999, reads(rows)), (1000, reads(rows)), (1001, refuses("1,001 columns"))):
         wide = [[*line, *["1"] * (count - 4)] for line in spelled(rows)]
@@ -145,11 +145,11 @@ def _columns(rng: np.random.Generator) -> Cases:
 
 
 def _repeated(rng: np.random.Generator) -> Cases:
-    """Yield files with names that are repeated, empty, or that differ only in case."""
+    """Yield files whose column names are repeated, empty, or equal except for upper and lower case."""
     rows = grid(rng)
     cells = [[*line, "9.5"] for line in spelled(rows)]
     for i, name in enumerate(("loss", "N", "D", "run")):
-        # A person would use the first of two equal names; a note names the second.
+        # Of two columns with the same name, a person would use the first. A note must name the second.
         yield _text(f"name twice {i}", table(cells, (*HEADER, name)), reads(rows, "repeats the name"))
     for i, name in enumerate(("n", "d", "Loss", "LOSS", "l", "c0", "C0")):
         yield _text(f"name in another case {i}", table(cells, (*HEADER, name)), reads(rows))
@@ -165,13 +165,13 @@ def _repeated(rng: np.random.Generator) -> Cases:
 
 
 def _groups(rng: np.random.Generator) -> Cases:
-    """Yield two groups of runs, one with a name that a program may read as a missing value."""
+    """Yield files with two groups of runs. The name of one group can be read as a missing value."""
     for i, name in enumerate(GROUPS):
         rows = (*grid(rng), *grid(rng))
         cells = [[*line, name if j < 12 else "other"] for j, line in enumerate(spelled(rows))]
         fields = quoted(cells, (*HEADER, "group"))
         options = ("--group", "group", "--share", "alpha")
-        # An empty cell and the null of a program both mean a missing value.
+        # Both an empty cell and the text "null" mean a missing value.
         labels = ("" if name == "null" else name, "other")
         said = Expected(rows, answers=options, labels=labels)
         yield _text(f"group {i}", fields, said)

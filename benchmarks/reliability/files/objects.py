@@ -1,4 +1,4 @@
-"""JSON: records, lines, nested objects, and program output that is not JSON."""
+"""JSON files: records, one object per line, nested objects, and program output that is not valid JSON."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ KEYS = (
     *("", " ", "a/b", "~", "~0", "~1", "a.b", "$", "$.loss", "[0]", "'", '"', "\\", "\n", "é", "🚀", "select", "n"),
     *("Loss", "0", "*", "\u0000", "x" * 10_000, "/", "//", "-1"),
 )
-"""Additional keys; N, D and loss are read as usual."""
+"""Names of a key that is added to each record. N, D and loss must be read as usual."""
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files of all shapes."""
+    """Yield all JSON files of this module."""
     yield from _shapes(rng)
     yield from _nested(rng)
     yield from _values(rng)
@@ -157,7 +157,7 @@ def _keys(rng: np.random.Generator) -> Cases:
     records = _records(rows)
     for i, key in enumerate(KEYS):
         yield _file(f"key {i}", _lines([{**r, key: 1.5} for r in records]), reads(rows))
-    # Most parsers keep the last of two equal keys, some the first; the meaning is ambiguous for a person too.
+    # Of two equal keys, most parsers keep the last one and some the first one. For a person it is ambiguous too.
     doubled = "".join(json.dumps(r)[:-1] + f', "loss": {9 + i / 16}}}\n' for i, r in enumerate(records))
     yield _file("key twice", doubled, refuses("loss"))
     once = _lines(records).replace(f'"loss": {rows[6][2]}', f'"loss": 9.5, "loss": {rows[6][2]}')
@@ -203,7 +203,7 @@ def _deep(rng: np.random.Generator) -> Cases:
     for depth in (500, 100_000):
         nested = "[" * depth + "]" * depth
         text = _lines(_records(rows)).replace('"r3"', nested)
-        # The number of brackets is not checked: the runs may be read, or the line refused.
+        # The depth of brackets is not limited. Both outcomes are right: the runs are read, or the line is refused.
         yield _file(f"{depth} brackets", text, Expected(rows, or_refused=True))
         objects = '{"a":' * depth + "1" + "}" * depth
         yield _file(

@@ -1,4 +1,4 @@
-"""Files of other programs with endings of tables, and files without a table."""
+"""Files of other programs with the suffix of a table, and files that contain no table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from benchmarks.reliability.files.case import Cases, Rows, content, grid, refuse
 
 KIND = "other files"
 FORMATS = ("csv", "txt", "json", "parquet", "xlsx", "duckdb")
-"""Endings that the upload box of the page accepts, one for each format."""
+"""Suffixes that the upload box of the page accepts, one for each format."""
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield each file with the ending of a text table, and some with all endings."""
+    """Yield each file with the suffix of a text table, and some files with all suffixes."""
     rows = grid(rng)
     files = _packed(rows) | _programs(rows) | _random(rng)
     for name, (data, word) in files.items():
@@ -40,9 +40,9 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def _packed(rows: Rows) -> dict[str, tuple[bytes, str]]:
-    """Return the table in packed form by file name, with a word of the message.
+    """Return the table packed in several ways: for each file name, its bytes and a word of the expected message.
 
-    An empty word stands for the name of the file.
+    If the word is "", the message must contain the name of the file.
     """
     text = table(spelled(rows)).encode()
     folder = io.BytesIO()
@@ -71,13 +71,13 @@ def _packed(rows: Rows) -> dict[str, tuple[bytes, str]]:
         with zipfile.ZipFile(sink, "w") as archive_of_zip:
             if inner:
                 archive_of_zip.writestr(inner, packed)
-        # An empty archive begins with other bytes than an archive with a file.
+        # The first bytes of an empty archive differ from those of an archive with a file.
         found[name] = (sink.getvalue(), "Excel" if inner else "")
     return found
 
 
 def _programs(rows: Rows) -> dict[str, tuple[bytes, str]]:
-    """Return files of other programs."""
+    """Return files of other programs: for each file name, its bytes and a word of the expected message."""
     arrow, columns = io.BytesIO(), pa.table({"N": [r[0] for r in rows], "loss": [r[2] for r in rows]})
     with ipc.new_file(arrow, columns.schema) as writer:
         writer.write_table(columns)

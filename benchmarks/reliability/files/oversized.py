@@ -1,4 +1,4 @@
-"""Excel: sheets that declare a larger size than they have, entities, and small workbooks with large content."""
+"""Excel files that are small but expand: sheets that declare a larger size, XML entities, very large content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield workbooks that are small as files."""
+    """Yield all Excel files of this module."""
     yield from _lying(rng)
     yield from _entities(rng)
     yield from _bombs(rng)
@@ -28,7 +28,7 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def _large(name: str, make: Callable[[], bytes], expected: Expected) -> Case:
-    """Return a large case, whose content is created when it is written."""
+    """Return a large case. The content of its file is created only when it is written."""
     return Case(f"{name}.xlsx", KIND, lambda path: path.write_bytes(make()), expected, large=True)
 
 
@@ -43,7 +43,7 @@ def _lying(rng: np.random.Generator) -> Cases:
     def ends_at(row: int, column: int) -> Callable[[], bytes]:
         return lambda: workbook({"runs": lines}, lambda book: book.worksheets[0].cell(row, column, "end"))
 
-    # The last row has a word in the column of run names and no numbers: it is left out, with a note.
+    # The last row has a text in the column of run names and no numbers. It is left out, with a note.
     far = Expected(rows, says=("1 row without N",), or_refused=True)
     yield _large("cell in the last row", ends_at(2**20, 1), far)
     yield _large("cell in the last column", ends_at(3, 2**14), refuses("wider than its header"))
@@ -57,7 +57,10 @@ def _claim(dimension: str, text: str) -> str:
 
 
 def _entities(rng: np.random.Generator) -> Cases:
-    """Yield entities that expand or name a file; the rest of the sheet is plain, so runs or a refusal are correct."""
+    """Yield files with XML entities that expand or that name a file. The rest of the sheet is normal.
+
+    Both outcomes are right: the runs are read, or the file is refused.
+    """
     rows = grid(rng)
     whole = workbook({"runs": lines_of(rows)})
     either = Expected(rows, or_refused=True)
@@ -71,7 +74,10 @@ def _entities(rng: np.random.Generator) -> Cases:
 
 
 def _declared(whole: bytes, declared: str, used: str) -> bytes:
-    """Return the workbook with a document type in its shared texts, one of which is replaced by an entity."""
+    """Return the workbook with a document type in its XML of shared texts.
+
+    One of the texts is replaced by an entity.
+    """
     return rewritten(whole, STRINGS, lambda text: declared + text.partition("?>")[2].replace("<t>r0<", f"<t>{used}<"))
 
 

@@ -1,4 +1,4 @@
-"""Excel: other contents of sheets besides a table, output of programs, and damaged workbooks."""
+"""Excel files: sheets with more than a table, files of several programs, and damaged files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Lines = Sequence[Sequence[Any]]
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield workbooks of all kinds."""
+    """Yield all Excel files of this module."""
     yield from _cells(rng)
     yield from _around(rng)
     yield from _sheets(rng)
@@ -43,17 +43,17 @@ def cases(rng: np.random.Generator) -> Cases:
 
 
 def workbook_file(name: str, data: bytes, expected: Expected) -> Case:
-    """Return a workbook as a case; the name gets the ending .xlsx if it has none."""
+    """Return a case for the workbook ``data``. The suffix .xlsx is added to a name without suffix."""
     return content(name if name.endswith((".xlsm", ".csv", ".xls")) else f"{name}.xlsx", KIND, data, expected)
 
 
 def lines_of(rows: Rows) -> list[list[Any]]:
-    """Return the header and the rows as cells."""
+    """Return a header line and the rows as lists of cell values."""
     return [list(HEADER), *([f"r{i}", int(n), int(d), loss] for i, (n, d, loss) in enumerate(rows))]
 
 
 def workbook(sheets: Mapping[str, Lines], change: Callable[[Any], object] = lambda book: None) -> bytes:
-    """Return a workbook with these sheets, changed before it is saved."""
+    """Return a workbook with these sheets as bytes. ``change`` is called on it before it is saved."""
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, lines in sheets.items():
@@ -67,12 +67,12 @@ def workbook(sheets: Mapping[str, Lines], change: Callable[[Any], object] = lamb
 
 
 def _sheet(name: str, lines: Lines, expected: Expected, change: Callable[[Any], object] = lambda book: None) -> Case:
-    """Return a workbook of one sheet as a case."""
+    """Return a case for a workbook with a single sheet."""
     return workbook_file(name, workbook({"runs": lines}, change), expected)
 
 
 def rewritten(data: bytes, part: str, change: Callable[[str], str]) -> bytes:
-    """Return the workbook with one of its XML parts changed."""
+    """Return the workbook with ``change`` applied to one of its XML parts."""
     sink = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
@@ -118,7 +118,7 @@ def _cells(rng: np.random.Generator) -> Cases:
         beside = [[*line, "when" if i == 0 else kind] for i, line in enumerate(lines_of(rows))]
         yield _sheet(f"beside {name}", beside, reads(rows))
     formulas = [line if i == 0 else [*line[:3], f"=B{i + 1}*0+{line[3]}"] for i, line in enumerate(lines_of(rows))]
-    # openpyxl writes no values of formulas: there is nothing to read until Excel has computed and saved them.
+    # openpyxl stores no values of formulas. So nothing can be read until Excel has computed and saved the values.
     yield _sheet("formulas without values", formulas, reads((), "12 rows without a loss", unfit="loss"))
     valued = rewritten(
         whole, SHEET, lambda text: re.sub(r'(<c r="D\d+"[^>]*>)(<v>[\d.]+</v>)', r"\1<f>1+1</f>\2", text)
@@ -131,7 +131,7 @@ def _cells(rng: np.random.Generator) -> Cases:
     formats = {"percent": "0%", "rounded": "0", "scientific": "0.0E+00", "money": '"$"#,##0.00', "a date": "yyyy-mm-dd"}
     for name, code in formats.items():
         shown = workbook({"runs": lines_of(rows)}, lambda book, code=code: _format(book, code))  # type: ignore[misc]
-        # A cell shown as a date contains a number that is not visible: the column is refused.
+        # A cell that is shown as a date contains a number that the user does not see. The column is refused.
         yield workbook_file(f"loss shown as {name}", shown, refuses("loss") if name == "a date" else reads(rows))
 
 
@@ -153,7 +153,7 @@ def _around(rng: np.random.Generator) -> Cases:
     merged = workbook({"runs": [["Runs of March"], *lines]}, lambda book: book.worksheets[0].merge_cells("A1:D1"))
     yield workbook_file("merged title", merged, refuses("wider than its header"))
     groups = [[*line, "group" if i == 0 else "a" if i % 6 == 1 else None] for i, line in enumerate(lines)]
-    # Excel stores the value of merged cells in the first of them; the others are empty, as in all programs.
+    # Excel stores the value of merged cells in the first of them. All programs read the others as empty.
     yield _sheet("merged groups", groups, reads(rows), _merge_groups)
     yield _sheet(
         "units below the header", [lines[0], ["", "params", "tokens", "nats"], *lines[1:]], refuses("'params'")
@@ -247,11 +247,14 @@ def _damaged(rng: np.random.Generator) -> Cases:
 
 
 def by_openpyxl(path: Path) -> Rows | None:
-    """Return the runs that openpyxl reads as a whole (Isoplan reads row by row), or None if it cannot."""
+    """Return the runs that openpyxl reads from the whole file; None if it cannot.
+
+    (Isoplan reads the file row by row.)
+    """
     try:
         lines = list(openpyxl.load_workbook(path, data_only=True).worksheets[0].iter_rows(values_only=True))[1:]
         return tuple(_row(line) for line in lines)
-    except Exception:  # the exceptions of openpyxl for damaged files are not documented
+    except Exception:  # openpyxl does not document its exceptions for damaged files
         return None
 
 

@@ -1,4 +1,4 @@
-"""Delimited text: spellings of numbers by people and programs."""
+"""Delimited text files in which numbers are written in many ways."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ N, LOSS = 1, 3
 Spell = Callable[[float], str]
 AGREED = ("--convert", "N")
 
-# Spellings of N that are numbers without conversion.
+# Spellings of N that Isoplan reads as numbers without a conversion.
 PLAIN: dict[str, Spell] = {
     "with a point": lambda n: f"{n:.1f}",
     "with a last point": lambda n: f"{n:.0f}.",
@@ -47,7 +47,7 @@ PLAIN: dict[str, Spell] = {
     "in marks": lambda n: f'"{n:.0f}"',
     "with 40 digits": lambda n: f"{n:.0f}.{'0' * 40}",
 }
-# Spellings of N that a person can read and whose conversion needs consent first.
+# Spellings of N that a person can read. Isoplan converts them only after the user agrees.
 AGREEABLE: dict[str, Spell] = {
     "in M": lambda n: f"{n / 1e6:.10g}M",
     "in m": lambda n: f"{n / 1e6:.10g}m",
@@ -71,7 +71,7 @@ AGREEABLE: dict[str, Spell] = {
     "grouped by curly apostrophes": lambda n: f"{n:,.0f}".replace(",", "’"),
     "grouped by points": lambda n: f"{n:,.0f}".replace(",", "."),
 }
-# Spellings of N that no conversion reads: the file is refused and the cell named.
+# Spellings of N that Isoplan cannot convert. It refuses the file and names the cell.
 UNREADABLE: dict[str, Spell] = {
     "with superscripts": lambda n: f"{n / 1e6:.10g}×10⁶",
     "with d of Fortran": lambda n: f"{n / 1e6:.10g}d6",
@@ -93,7 +93,7 @@ UNREADABLE: dict[str, Spell] = {
     "with an l": lambda n: f"{n:.0f}L",
     "in quotes of quotes": lambda n: f'"""{n:.0f}"""',
 }
-# One loss that is missing, infinite, or not a number; the rest of the column is as usual.
+# Texts for a single loss that is missing, infinite, or not a number. The other losses are as usual.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None", "nan", "NaN", "NAN", '""', "-nan")
 INFINITE = ("inf", "-inf", "Infinity", "INF", "+inf", "-Infinity")
 NO_NUMBER = (
@@ -102,11 +102,11 @@ NO_NUMBER = (
     *("01:02:03", "3.1.2", "1e", "e5", "5-6", "(5.2)", "5.2-", "1/2", '"3,1"', "−3.1", "3.1 4.2", "nil", "1d0"),
     *("missing", "٣", "３", "1.5f", "$3.1", "3.1 nats", "31%", "3·1", "0b11", "1e5e5", "--3", "+-3", "3500m x"),
 )
-"""Cells that are not numbers: the message names one of them."""
+"""Texts that are not numbers. A file with one of them in the column of the loss must be refused."""
 
 
 def cases(rng: np.random.Generator) -> Cases:
-    """Yield files of all spellings."""
+    """Yield all files of this module."""
     yield from _of_sizes(rng)
     yield from _of_losses(rng)
     yield from _one_cell(rng)
@@ -137,7 +137,7 @@ def _of_sizes(rng: np.random.Generator) -> Cases:
         rows = grid(rng)
         yield _text(f"N {name}", table(_sizes(rows, spell)), refuses("N"))
     rows = grid(rng)
-    # A person reads 1_000_000 as Python does; without groups of three digits it is not a usual number.
+    # A person reads 1_000_000 as a number. If the groups do not have three digits, it is not a usual number.
     yield _text("N grouped by underscores", table(_sizes(rows, lambda n: f"{n:_.0f}")), asks("N", AGREED, rows))
     both = column(_sizes(rows, AGREEABLE["in M"]), 2, lambda d: f"{float(d) / 1e9:.10g}B")
     answers = (*AGREED, "--convert", "D")
@@ -163,7 +163,7 @@ def _of_losses(rng: np.random.Generator) -> Cases:
         "loss:thousands", ("--convert", "loss:thousands"), thousands
     ))  # fmt: skip
     mixed = [[*c[:3], c[3].replace(",", ".") if i % 2 else c[3]] for i, c in enumerate(brief)]
-    # 3.251 and 3,512 in one column: each meaning of the comma makes one of them absurd.
+    # If 3.251 and 3,512 are in one column, each meaning of the comma makes one of the two losses absurd.
     yield _text("points and commas of 3 digits", table(mixed, sep=";"), refuses("loss"))
     long = [[*c[:3], c[3].replace(",", ".") if i % 2 else c[3]] for i, c in enumerate(comma)]
     yield _text("points and commas of 4 digits", table(long, sep=";"), refuses("loss"))
@@ -197,7 +197,7 @@ def _of_losses(rng: np.random.Generator) -> Cases:
 
 
 def _one_cell(rng: np.random.Generator) -> Cases:
-    """Yield tables with one special cell of the loss, in a random row."""
+    """Yield files in which the loss of one random row has a special text."""
     for tokens, word in ((MISSING, "1 row without a loss"), (INFINITE, "infinite loss")):
         for i, token in enumerate(tokens):
             rows = grid(rng)
@@ -219,7 +219,7 @@ def _one_cell(rng: np.random.Generator) -> Cases:
 
 
 def _extremes(rng: np.random.Generator) -> Cases:
-    """Yield numbers at the limits of floating point."""
+    """Yield files with numbers at the limits of floating point."""
     for i, (token, word) in enumerate(
         {
             "0": "N at or below zero",
@@ -257,7 +257,7 @@ def _extremes(rng: np.random.Generator) -> Cases:
 
 
 def _kinds(rng: np.random.Generator) -> Cases:
-    """Yield columns that are not numbers, and headers that state a unit."""
+    """Yield files with columns that are not numbers, and with units in the header."""
     rows = grid(rng)
     cells = spelled(rows)
     kinds: dict[str, Callable[[int], str]] = {
@@ -284,7 +284,7 @@ def _kinds(rng: np.random.Generator) -> Cases:
         text = of(header, lambda n, unit=10.0**power: f"{n / unit:.10g}")  # type: ignore[misc]
         yield _text(f"N under {header}", text, asks("--convert", ("--convert", header), rows))
     text = of("log10_N", lambda n: repr(math.log10(n)))
-    # Logarithms give N within rounding, which a person accepts.
+    # N is computed from a logarithm, so a rounding error is accepted.
     near = Expected(rows, asks="--convert", answers=("--convert", "log10_N"), digits=12)
     yield _text("N under log10_N", text, near)
     for header in ("loss (nats)", "val_loss", "Loss", "eval/loss", "test loss", "validation-loss"):

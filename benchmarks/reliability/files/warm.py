@@ -1,6 +1,6 @@
-"""Modules that each import needs, loaded once: the fork server loads this module, so its children start fast.
+"""Modules that each import needs. The fork server loads this module once, so that its child processes start fast.
 
-The modules of pages are loaded, but no page is run: a process with threads should not fork.
+The modules of the pages are loaded, but no page is run, because a process with threads should not fork.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Texts that attack formulas and numbers: the outcome of each in a child process, with its seconds and memory."""
+"""Texts that attack the readers of formulas and numbers.
+
+Each text is read in a child process, whose outcome, time and memory are reported.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from benchmarks.reliability.formulas.places import PLACES, columns
 from benchmarks.report import Report
 
 SECONDS, MEGABYTES = 2.0, 300.0
-"""Maximum processor seconds to read and evaluate one text, and maximum memory above that of the idle child."""
+"""Maximum processor time in seconds for one text, and maximum memory in MB above that of an idle child process."""
 FITTED = 10.0
-"""Maximum processor seconds of a whole command, which fits the law from 64 starts with 20 refits."""
+"""Maximum processor time in seconds of a whole command, which fits the law from 64 starts and makes 20 refits."""
 SAME = 1e-9
 KINDS = ("refused in one sentence", "the right value", "either would do", "wrong", "traceback", "too slow or large")
-"""The kinds of outcomes that are counted."""
+"""Kinds of outcomes, in the order of the columns of the report."""
 
 
 def run() -> Report:
-    """Try each attack once."""
+    """Try each attack once, and report the outcomes."""
     columns()
     found = [(attack, attempt(PLACES[attack.place], attack.text)) for attack in attacks()]
     for attack, outcome in found:
@@ -41,7 +44,7 @@ def run() -> Report:
 
 
 def judge(attack: Attack, outcome: Outcome) -> str:
-    """Return which of ``KINDS`` an outcome is."""
+    """Return the kind of an outcome, one of ``KINDS``."""
     longest = FITTED if attack.place.startswith("isoplan") else SECONDS
     if outcome.kind == "killed" or outcome.seconds > longest or outcome.megabytes > MEGABYTES:
         return KINDS[5]

@@ -1,6 +1,7 @@
-"""Typed texts with their expected outcome: power towers, nesting, names, unicode, size, and random texts.
+"""Typed texts with their expected outcome: power towers, nesting, names, Unicode, long texts, and random texts.
 
-``wanted`` is the mathematical value of the text, REFUSED if it has none, EITHER if both would be right.
+``wanted`` is the mathematical value of the text. It is REFUSED if the text has no value, and EITHER if both a value and
+a refusal are right.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ N, D, n, log = AT["N"], AT["D"], AT["n"], AT["log"]
 
 @dataclass(frozen=True)
 class Attack:
-    """The ``text`` typed at ``place``."""
+    """A ``text`` that is typed at ``place``, and the ``wanted`` outcome."""
 
     place: str
     text: str
@@ -28,7 +29,7 @@ class Attack:
 
 
 def attacks() -> list[Attack]:
-    """Return all attacks, the listed and the random ones."""
+    """Return all attacks: those of the lists, and random ones."""
     return [*_formulas(), *_of_laws(), *_numbers(), *_commands(), *_random()]
 
 
@@ -52,7 +53,7 @@ TOWERS: tuple[tuple[str, float | str], ...] = (
     ("N*min(9^9^9, 1)", REFUSED),
     ("N*1e-400", 0.0),
 )
-"""Powers of powers, and other numbers that are too large."""
+"""Powers of powers, and other texts whose numbers can be too large."""
 NESTS: tuple[tuple[str, float | str], ...] = (
     ("(" * 1000 + "N", REFUSED),
     ("(" * 990 + "N" + ")" * 990, REFUSED),
@@ -108,7 +109,7 @@ NAMES: tuple[tuple[str, float | str], ...] = (
     ("   ", REFUSED),
     ("#", REFUSED),
 )
-"""Names that are not columns, from Python, SQL and HTML, and texts that are not names."""
+"""Names that are not columns, such as names of Python, SQL and HTML, and texts that are not names."""
 UNICODES: tuple[tuple[str, float | str], ...] = (
     ("N*\ud800", REFUSED),
     ('"\udc80"*N', REFUSED),
@@ -155,20 +156,20 @@ SIZES: tuple[tuple[str, float | str], ...] = (
     ("N" + " " * 1990 + "*D", N * D),
     ("a" * 1999 + "*N", REFUSED),
 )
-"""Long sums, products and fractions, long numbers, and texts of megabytes."""
+"""Long sums, products and fractions, long numbers, and texts of several megabytes."""
 
 
 def _formulas() -> Iterator[Attack]:
-    """Yield the same texts for a law, a role and the compute rule; a law gets a parameter, because it needs one."""
+    """Yield the texts of all lists, each as the formula of a law, of a role, and of compute."""
     for text, wanted in (*TOWERS, *NESTS, *NAMES, *UNICODES, *SIZES):
         for place in FORMULAS:
             yield Attack(place, text, wanted) if place != FORMULAS[0] else _of_law(text, wanted)
 
 
 def _of_law(text: str, wanted: float | str) -> Attack:
-    """Return the text as a law and its wanted value; names that are not columns are parameters."""
+    """Return the text as a law, with an added parameter q; names that are not columns become parameters too."""
     whole = f"q+{text}" if len(text) < 1000 else text
-    if text in ("N*__import__", "N*NaN", "N*inf"):  # in a law these are parameters
+    if text in ("N*__import__", "N*NaN", "N*inf"):  # these names become parameters of the law
         wanted = N * THETA
     if isinstance(wanted, float):
         return Attack(FORMULAS[0], whole, wanted + THETA if whole != text else EITHER)
@@ -320,7 +321,7 @@ def _numbers() -> Iterator[Attack]:
 
 
 def _commands() -> Iterator[Attack]:
-    """Yield texts for the whole command, in which the fit itself may be slow."""
+    """Yield texts for the whole command. There the fit itself can also be slow."""
     letters = "abcdefghijkl"
     for text, wanted in (
         ("E+A/N^alpha", 0.0),
@@ -365,7 +366,7 @@ def _commands() -> Iterator[Attack]:
 
 
 def _random() -> Iterator[Attack]:
-    """Yield random trees with values from Python's own arithmetic, and random texts of the signs of the grammar."""
+    """Yield random formulas, with values from Python, and random texts from characters of formulas and numbers."""
     choice = random.Random(SEED)
     for _ in range(40):
         text, value = _tree(choice, 6)
@@ -380,7 +381,7 @@ def _random() -> Iterator[Attack]:
 
 
 def _tree(choice: random.Random, depth: int) -> tuple[str, float]:
-    """Return a random formula and its value."""
+    """Return a random formula of at most ``depth`` levels, and its value at the first row of the table."""
     if depth == 0 or choice.random() < 0.1:
         name = choice.choice(["N", "D", "n", "number"])
         return (name, AT[name]) if name != "number" else (f"{(x := choice.uniform(0.1, 9)):.6g}", float(f"{x:.6g}"))

@@ -1,4 +1,4 @@
-"""One attack in a forked child under limits: its outcome, processor seconds and memory."""
+"""One attack in a forked child process with limits: its outcome, its processor time and its memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from multiprocessing.connection import Connection
 from isoplan.engine.errors import PlannerError
 
 SECONDS, MEGABYTES = 30, 4096
-"""Limits of the child: processor seconds, and megabytes above the memory of its parent."""
+"""Limits of the child process: processor time in seconds, and memory in MB above that of its parent."""
 WAIT = 300.0
-"""Wall seconds after which a child counts as hanging."""
+"""Elapsed time in seconds after which a child process counts as hanging."""
 ONE_SENTENCE = 700
-"""Maximum length of a refusal in characters."""
+"""Maximum length of a refusal, in characters."""
 _forks = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of an attack: ``kind`` is refused, evaluated, traceback or killed.
+    """Outcome of an attack. ``kind`` is 'refused', 'evaluated', 'traceback' or 'killed'.
 
-    ``text`` is the message, the traceback or the signal.
+    ``text`` is the message, the traceback, or the reason why the process was killed. ``value`` is the result of an
+    evaluated text.
     """
 
     kind: str
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def attempt(work: Callable[[str], float], text: str) -> Outcome:
-    """Run ``work`` on ``text`` in a child of this process."""
+    """Run ``work(text)`` in a child process and return the outcome."""
     here, there = _forks.Pipe(duplex=False)
     child = _forks.Process(target=_child, args=(work, text, there))
     child.start()
@@ -76,7 +77,7 @@ def _result(work: Callable[[str], float], text: str, sink: int) -> tuple[str, st
         return "evaluated", "", work(text)
     except PlannerError as error:
         return _refused(str(error))
-    except SystemExit as end:  # the message of the command is on standard error
+    except SystemExit as end:  # the command has written its message to standard error
         sys.stderr.flush()
         said = os.pread(sink, 2**20, 0).decode(errors="replace")
         lines = [line for line in said.strip().splitlines() if line.startswith("isoplan: ")] or [said]
@@ -86,7 +87,7 @@ def _result(work: Callable[[str], float], text: str, sink: int) -> tuple[str, st
 
 
 def _refused(sentence: str) -> tuple[str, str, float]:
-    """Return a refusal if it is a sentence that a page and a terminal can show, and a traceback otherwise."""
+    """Return the outcome of a refusal: 'refused' if it is a sentence that can be shown, and 'traceback' otherwise."""
     shown = sentence.isprintable() and sentence.encode(errors="replace").decode() == sentence
     if not shown or not 10 <= len(sentence) <= ONE_SENTENCE:
         return "traceback", f"no sentence: {sentence[:200]!r}", math.nan
@@ -94,6 +95,6 @@ def _refused(sentence: str) -> tuple[str, str, float]:
 
 
 def _address_space() -> int:
-    """Return the address space of this process in bytes."""
+    """Return the size of the address space of this process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""The places where a user types a formula or a number, each as a function from the text to its value."""
+"""Places where a user types a formula or a number. Each place is a function that returns the value of a typed text."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from isoplan.engine.store.tables.condition import check
 from isoplan.trainers.ranges import expand, read_typed
 
 ROWS = 100_000
-"""Rows of the table whose columns a formula reads."""
+"""Number of rows of the table whose columns a formula uses."""
 RUNS = 40
-"""Rows of the table that the terminal fits."""
+"""Number of rows of the table that the terminal commands fit."""
 THETA = 0.5
-"""Value of all parameters at which a typed law is evaluated."""
+"""Value of every parameter when a typed law is evaluated."""
 NAMES = ("N", "D", "batch size", "n", "log", "C")
 AT = {"N": 1e6, "D": 1e8, "batch size": 64.0, "n": 3.0, "log": 2.0, "C": 6e14}
-"""The first row of the table."""
+"""Values in the first row of the table, by column."""
 
 
 @lru_cache(maxsize=1)
 def columns() -> dict[str, Floats]:
-    """Return a table of ``ROWS`` rows, with ``AT`` as the first one."""
+    """Return the columns of a table with ``ROWS`` rows. The first row has the values of ``AT``."""
     random = np.random.default_rng(0)
     return {name: np.append(AT[name], AT[name] * np.exp(random.normal(size=ROWS - 1))) for name in NAMES}
 
@@ -50,7 +50,7 @@ def _runs() -> Runs:
 
 
 def law(text: str) -> float:
-    """Read the formula of a law, and evaluate the law, its gradient and its LaTeX."""
+    """Read the formula of a law; evaluate the law, its gradient and its LaTeX. Return its value in the first row."""
     found = FitSpec(law="formula", formula=text).read_from(_runs()).find_law()
     assert isinstance(found, FormulaLaw)
     theta = np.full(len(found.names), THETA)
@@ -64,7 +64,7 @@ def law(text: str) -> float:
 
 
 def derived(text: str) -> float:
-    """Compute a role by a formula for all rows of the table."""
+    """Compute a role by a formula for all rows of the table. Return its value in the first row."""
     roles = Roles(derived=derive.read_derived([f"D = {text}"]))
     kinds = [Column(name, "number", ROWS, 0, ROWS) for name in NAMES]
     derive.check_derived(kinds, roles)
@@ -73,7 +73,7 @@ def derived(text: str) -> float:
 
 
 def rule(text: str) -> float:
-    """Compute C by a formula for all runs, and solve the formula for D."""
+    """Compute C by a formula for all runs, solve the formula for D, and return C of the first run."""
     found = compute_rule("formula", 1.0, text)
     table = columns()
     others = {name: table[name] for name in ("batch size", "n", "log")}
@@ -84,74 +84,77 @@ def rule(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """Read a number."""
+    """Return a typed number."""
     return parse_number(text, "batch size")
 
 
 def share(text: str) -> float:
-    """Read a share."""
+    """Return a typed share."""
     return parse_share(text, "utilisation")
 
 
 def compute(text: str) -> float:
-    """Read a budget."""
+    """Return a typed compute budget."""
     return parse_flops(text).value
 
 
 def hours(text: str) -> float:
-    """Read a length of time."""
+    """Return a typed duration."""
     return parse_amount(text, "limit of time", HOURS)
 
 
 def euros(text: str) -> float:
-    """Read a sum of money."""
+    """Return a typed sum of money."""
     return parse_amount(text, "budget", money("EUR", "hour"))
 
 
 def gigabytes(text: str) -> float:
-    """Read an amount of memory."""
+    """Return a typed amount of memory."""
     return parse_amount(text, "memory", GIGABYTES)
 
 
 def samples(text: str) -> float:
-    """Read a number of samples."""
+    """Return a typed number of samples."""
     return parse_amount(text, "unique samples", SAMPLES)
 
 
 def filtered(text: str) -> float:
-    """Read the lower end of a range of the filter; return its value in the condition."""
+    """Read the typed lower end of a filter range, and return the number in the resulting filter condition."""
     condition = with_range("", "N", text, "")
     assert check(condition, NAMES)
     return float(condition.rpartition(">= ")[2])
 
 
 def swept(text: str) -> float:
-    """Read the values of a field of a grid of cells; return their sum."""
+    """Read the typed numbers for a field of a grid, and return their sum."""
     return math.fsum(float(x) for x in expand(read_typed(text, "number", "width"), "number"))
 
 
 def named(text: str) -> float:
-    """Read the texts of a field of a grid of cells; return their number."""
+    """Read the typed texts for a field of a grid, and return how many there are."""
     return float(len(expand(read_typed(text, "text", "variant"), "text")))
 
 
 def fitted(text: str) -> float:
-    """Run ``isoplan fit --formula``, from the command line to the printed fit; return the exit code."""
+    """Run ``isoplan fit --formula`` as a whole command and return its exit code."""
     return _isoplan(f"--formula={text}", "--law", "formula", "--bootstrap", "20")
 
 
 def ruled(text: str) -> float:
-    """Run ``isoplan fit --rule``; return the exit code."""
+    """Run ``isoplan fit --rule`` as a whole command and return its exit code."""
     return _isoplan(f"--rule={text}", "--law", "power", "--axis", "C", "--bootstrap", "20")
 
 
 def given(text: str) -> float:
-    """Run ``isoplan fit --derive``; return the exit code."""
+    """Run ``isoplan fit --derive`` as a whole command and return its exit code."""
     return _isoplan(f"--derive=U = {text}", "--law", "power", "--axis", "N", "--bootstrap", "20")
 
 
 def _isoplan(*options: str) -> float:
-    """Run the command on a small table in the current folder; SystemExit has its message from standard error."""
+    """Run a command on a small table in the current folder and return its exit code.
+
+    If the command is refused, SystemExit is raised after the message is written to standard error.
+    """
     table = {name: x[:RUNS] for name, x in columns().items() if name != "C"}
     loss = 1.7 + 400 * table["N"] ** -0.34 + 900 * table["D"] ** -0.3
     head = ",".join([*table, "loss"])

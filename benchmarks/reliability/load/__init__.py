@@ -1,4 +1,7 @@
-"""Fifty browsers at once and a thousand page loads, with the saved results, the response times and the memory."""
+"""Load of the server: fifty browsers at once, and a thousand page loads.
+
+Reported are the saved results, the response times, and the memory of the server.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from tests.server import Server, running
 
 RUNS = 245
 MORE = 0.1
-"""Maximum growth of the memory from load ``FIRST`` to the last load, as a fraction."""
+"""Maximum growth of the memory from page load number ``FIRST`` to the last one, as a fraction."""
 
 
 def run() -> Report:
-    """Run the browsers on one server and the page loads on another."""
+    """Run the browsers on one server, and the page loads on another one, and report."""
     sessions, server_memory, (fits, plans) = _run_sessions()
     memory = _run_loads()
     kinds = list(sessions[0].seconds)
@@ -53,7 +56,7 @@ def run() -> Report:
 
 
 def _run_sessions() -> tuple[list[Session], tuple[float, float], tuple[int, int]]:
-    """Return the sessions, the server's memory before and after in MB, and the numbers of saved fits and plans."""
+    """Return the sessions, the memory of the server before and after in MB, and the numbers of saved fits and plans."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         with running(root) as server, sync_playwright() as play:
@@ -67,7 +70,7 @@ def _run_sessions() -> tuple[list[Session], tuple[float, float], tuple[int, int]
 
 
 def _run_loads() -> list[float]:
-    """Return the server's memory after each load, in MB."""
+    """Return the memory of the server after each page load, in MB."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         paths = fill(root, write_runs(Path(name) / "runs.csv", RUNS))

@@ -1,4 +1,7 @@
-"""Fifty browsers that upload, map, fit and save at once, with the saved results and the time of each interaction."""
+"""Fifty browsers that upload, map, fit and save at the same time.
+
+The saved results are checked, and the time of each interaction is measured.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,15 @@ from tests.browser.steps import ROLES
 
 SESSIONS, REFITS = 50, 200
 PATIENCE = 1_200_000.0
-"""Timeout of one wait in a browser, in milliseconds."""
+"""Maximum time of one wait in a browser, in milliseconds."""
 FLOOR = 0.1
-"""Difference between the floors of the tables of two consecutive sessions."""
+"""Difference between the true floors of two consecutive sessions. The floor shows which table a fit was made from."""
 CLOSE = 0.02
 STILL = 250.0
-"""Milliseconds without a change that end an interaction. They are not part of its time."""
+"""An interaction has ended if the page does not change for this time in milliseconds.
+
+Its time does not contain this wait.
+"""
 CLOCK = """
 (still) => {
   const idle = () => {
@@ -48,8 +54,11 @@ CLOCK = """
   }, 100);
 }
 """
-"""The stopwatch of a page. It stops when the page is idle after a message from the server. It does not wait for the
-state "running": a page may not show this state for a short run."""
+"""Stopwatch in a page.
+
+It stops when the page is idle after a message from the server. It does not wait for the state "running", because a page
+may not show this state during a short run.
+"""
 NO_ANIMATION = """
 () => addEventListener('DOMContentLoaded', () => {
   const style = document.createElement('style');
@@ -57,13 +66,13 @@ NO_ANIMATION = """
   document.head.append(style);
 })
 """
-"""Removes animations: those of 50 waiting pages would take most of the CPU time."""
+"""Turns animations off. Animations of 50 waiting pages would need most of the processor time."""
 TAKEN = "() => window.__clock && window.__clock.taken !== null"
 
 
 @dataclass
 class Session:
-    """One browser: its page, the errors in it, and the seconds of each interaction by kind."""
+    """One browser session: its page, the errors of the page, and the seconds of its interactions by kind."""
 
     number: int
     page: Page
@@ -71,7 +80,7 @@ class Session:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def follow(self) -> None:
-        """Record the errors and the failed requests of the page."""
+        """Record the errors and the failed requests of the page from now on."""
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("response", self._response)
 
@@ -81,18 +90,18 @@ class Session:
 
     @property
     def table(self) -> str:
-        """Name of the table of this session."""
+        """Name of the table that this session uploads."""
         return f"runs {self.number}.csv"
 
     @property
     def floor(self) -> float:
-        """Floor of the law from which the runs of this session are computed."""
+        """True floor of the law from which the runs of this session are computed."""
         return 1.5 + FLOOR * self.number
 
 
 @contextmanager
 def open_sessions(browser: Browser) -> Iterator[list[Session]]:
-    """Open ``SESSIONS`` browsers with separate cookies and storage. Each page contains a stopwatch."""
+    """Open ``SESSIONS`` browser sessions with separate cookies and storage, and add a stopwatch to each page."""
     sessions = []
     for number in range(SESSIONS):
         page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
@@ -108,7 +117,7 @@ def open_sessions(browser: Browser) -> Iterator[list[Session]]:
 
 
 def work(sessions: list[Session], address: str) -> None:
-    """Take all steps. Each step starts in all browsers before the first wait for it."""
+    """Do all steps in all sessions. A step starts in every session before the first wait for its end."""
     _each(sessions, "open Data", lambda one: one.page.goto(f"{address}/data", wait_until="commit"))
     _each(sessions, "upload", _upload, lambda one: _has_table(one))
     _each(sessions, "map the loss", _map_loss)
@@ -122,7 +131,10 @@ def work(sessions: list[Session], address: str) -> None:
 
 
 def saved(root: Path) -> tuple[int, int]:
-    """Count the sessions whose saved fit has the floor of their own table and all refits, and count the saved plans."""
+    """Return the number of sessions with a correct saved fit, and the number of saved plans.
+
+    A fit is correct if it has the floor of the session's own table and all refits.
+    """
     with open_workspace(root) as db:
         own = {t.id: t.name for t in tables.all(db) if not t.read_only}
         fits = {own[f.table_id]: results.fit(db, f.hash) for f in results.fits(db)}

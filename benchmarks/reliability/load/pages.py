@@ -1,4 +1,4 @@
-"""A thousand page loads in sequence, with the memory of the server after each load."""
+"""A thousand page loads, one after the other. The memory of the server is measured after each load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 
 LOADS, FIRST = 1000, 100
-"""Number of page loads, and the load whose memory is the reference for the last load."""
+"""Number of page loads, and number of the load whose memory is compared with that of the last load."""
 REFITS = 200
 
 
@@ -44,7 +44,7 @@ def fill(root: Path, csv: Path) -> list[str]:
 def loads(
     browser: Browser, address: str, paths: list[str], server: psutil.Process, count: int = LOADS
 ) -> Iterator[float]:
-    """Load the pages in turn, each as a new session, and yield the server's memory after each load in MB."""
+    """Load the pages in turn, each in a new session, and yield the memory of the server in MB after each load."""
     for number, path in enumerate(islice(cycle(paths), count)):
         if number % 50 == 0:
             context = browser.new_context(viewport={"width": 1280, "height": 900})

@@ -1,4 +1,7 @@
-"""A workspace in which every name is hostile, checked in a real browser for scripts, requests and changed texts."""
+"""A workspace in which every name attacks the pages, opened in a real browser.
+
+Each page is checked for executed scripts, requests to other hosts, and changed texts.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from benchmarks.report import Report
 from tests.server import running
 
 TALL = 2600
-"""Height of the window in pixels, enough for a whole page."""
+"""Height of the browser window in pixels, so that a whole page is visible."""
 PATIENCE = 600_000.0
-"""Timeout of a page in milliseconds."""
+"""Maximum loading time of a page in milliseconds."""
 
 
 def run() -> Report:
-    """Check every page, then take the actions of a user and check the results."""
+    """Check every page, then do the actions of a user and check their results."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         space = make(root)
@@ -60,14 +63,14 @@ def run() -> Report:
 
 
 def train(root: Path) -> None:
-    """Train the cells of the hostile grid, so that the workspace contains their table, curves and logs."""
+    """Train the cells of the grid with hostile names, so that the workspace has their table, curves and logs."""
     isoplan = str(Path(sys.executable).with_name("isoplan"))
     command = [isoplan, "train", str(root / "grid.toml"), "--workspace", str(root)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def look(page: Page, address: str, space: Space, watch: Watch) -> None:
-    """Open and check every address of the workspace."""
+    """Open every page of the workspace and check it."""
     page.set_viewport_size({"width": 1440, "height": TALL})
     page.set_default_timeout(PATIENCE)
     watch.follow(page)

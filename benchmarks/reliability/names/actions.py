@@ -16,15 +16,15 @@ from benchmarks.reliability.names.visit import to_page
 from benchmarks.reliability.names.watch import Watch, made_of_a_name, names_in
 
 MILLISECONDS = 400
-"""Wait after an action, in milliseconds, so that the page has begun to update."""
+"""Time in milliseconds to wait after an action, so that the page has begun to update."""
 BARE = ("script", "a", "foreignObject", "iframe")
 """Elements that the SVG file of a figure must not contain."""
 LIVE = re.compile(r"<\w+|!\[|\]\(|\$\w|`|\*\*|~~")
-"""Markdown syntax in a text from which the escaped characters are removed."""
+"""Pattern of Markdown syntax. It is searched in a text from which escaped characters were removed."""
 
 
 def perform(page: Page, address: str, space: Space, watch: Watch, folder: Path) -> None:
-    """Take all actions and check the page after each one, then check the exported files."""
+    """Do all actions, check the page after each one, and then check the exported files."""
     for act in (_upload, _note, _plan, _answer, _ranking, _helps, _sweep):
         act(page, address, space)
         _settle(page)
@@ -35,7 +35,7 @@ def perform(page: Page, address: str, space: Space, watch: Watch, folder: Path) 
 
 
 def faults(file: Path) -> Iterator[str]:
-    """Yield each place where an exported file treats a name as markup, or shows it differently than typed."""
+    """Yield a message for each place in an exported file where a name acts as markup or is changed."""
     text = file.read_text("utf-8")
     if file.suffix == ".svg":
         yield from _svg_faults(text)
@@ -58,7 +58,7 @@ def _svg_faults(svg: str) -> Iterator[str]:
 
 
 def _upload(page: Page, address: str, space: Space) -> None:
-    """Upload a file on Data."""
+    """Upload a file on the page Data."""
     page.goto(f"{address}/data")
     ready(page)
     body = "\n".join([f'"{COLUMNS["N"].replace(chr(34), chr(34) * 2)}",D,loss', *_rows()]).encode()
@@ -75,7 +75,7 @@ def _rows() -> Iterator[str]:
 
 
 def _note(page: Page, address: str, space: Space) -> None:
-    """Write a note on Fit; rename, delete and restore the fit."""
+    """On the page Fit: write a note, and rename, delete and restore the fit."""
     page.goto(f"{address}/{to_page('fit', table=space.table, fit=space.fits['power'])}")
     ready(page)
     page.get_by_label("Notes", exact=True).fill("\n".join(NAMES))
@@ -86,7 +86,7 @@ def _note(page: Page, address: str, space: Space) -> None:
 
 
 def _plan(page: Page, address: str, space: Space) -> None:
-    """Save a plan on Plan and record its result; rename, delete and restore the plan."""
+    """On the page Plan: save a plan and record its result; rename, delete and restore the plan."""
     page.goto(f"{address}/{to_page('plan', fit=space.fits['metric'], budget='1e20')}")
     ready(page)
     page.get_by_label("Name of the plan").fill(NAMES[34])
@@ -101,7 +101,7 @@ def _plan(page: Page, address: str, space: Space) -> None:
 
 
 def _rename_and_restore(page: Page, name: str) -> None:
-    """Rename the item of the first menu Manage, then delete and restore it."""
+    """Rename the item of the first menu "Manage" to ``name``. Then delete and restore it."""
     page.get_by_role("button", name="Manage").first.click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Rename").click()
@@ -116,7 +116,7 @@ def _rename_and_restore(page: Page, name: str) -> None:
 
 
 def _answer(page: Page, address: str, space: Space) -> None:
-    """Save an answer on Precision."""
+    """Save an answer on the page Precision."""
     page.goto(f"{address}/precision")
     ready(page)
     page.get_by_label("Name of the answer").fill(NAMES[8])
@@ -124,14 +124,14 @@ def _answer(page: Page, address: str, space: Space) -> None:
 
 
 def _ranking(page: Page, address: str, space: Space) -> None:
-    """Compare all laws on Fit."""
+    """Compare all laws on the page Fit."""
     page.goto(f"{address}/{to_page('fit', table=space.table, fit=space.fits['metric'], part='Compare laws')}")
     ready(page)
     page.get_by_test_id("stMain").get_by_role("button", name="Compare laws", exact=True).click()
 
 
 def _helps(page: Page, address: str, space: Space) -> None:
-    """Type a formula on Fit, open the help of its parameters, and open a menu."""
+    """On the page Fit: type a formula, open the help of its parameters, and open a menu."""
     formula = f'E + A/N^alpha + __a__*"{COLUMNS["hyper"]}"'
     page.goto(f"{address}/{to_page('fit', table=space.table, law='formula', formula=formula)}")
     ready(page)
@@ -143,7 +143,7 @@ def _helps(page: Page, address: str, space: Space) -> None:
 
 
 def _sweep(page: Page, address: str, space: Space) -> None:
-    """Choose a family on Train and type the name of a grid."""
+    """On the page Train: choose a family and type the name of a grid."""
     page.goto(f"{address}/{to_page('train', family='named')}")
     ready(page)
     if not page.get_by_label("Name", exact=True).is_visible():

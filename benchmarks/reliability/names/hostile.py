@@ -1,9 +1,9 @@
-"""Names that run, fetch or format something on a page that does not treat them as plain text."""
+"""Names that would run a script, load something or add a format, on a page that does not show them as plain text."""
 
 from __future__ import annotations
 
 HOST = "evil.example"
-"""Host of the pictures and links in the names."""
+"""Host of the pictures and links in the hostile names."""
 NAMES = (
     "Q00<b onmouseover=window.__hit=7>x<img src=z onerror=window.__hit=8>",
     "Q01<script>window.__hit=1</script>",
@@ -42,4 +42,4 @@ NAMES = (
     "Q34[^1] ^[note] <!-- c --> <https://evil.example/g>",
     "Q35 'single' `",
 )
-"""Hostile names. Each contains a unique mark, Q and two digits, that identifies it in the text of a page."""
+"""Hostile names. Each one contains a unique mark, Q and two digits, by which it is found in the text of a page."""

@@ -1,4 +1,4 @@
-"""A workspace in which every name is hostile."""
+"""A workspace in which all names are hostile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROGRAM = "named"
 
 @dataclass(frozen=True)
 class Space:
-    """Ids of the tables and hashes of the fits and plans, for the addresses of the pages."""
+    """Ids of the tables and hashes of the fits and plans. The addresses of the pages need them."""
 
     table: str
     curves: str
@@ -44,7 +44,7 @@ class Space:
 
 
 def make(folder: Path) -> Space:
-    """Fill the workspace in ``folder`` and return its ids and hashes."""
+    """Fill the workspace in ``folder`` with hostile names, and return its ids and hashes."""
     with closing(open_workspace(folder)) as db:
         info = tables.add(db, grid(), FILE)
         roles = Roles(
@@ -85,7 +85,7 @@ def grid() -> bytes:
 
 
 def curve_points() -> bytes:
-    """Return a CSV file with the training curves of the runs of the first group."""
+    """Return a CSV file with the training curves of the runs in the first group."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow((COLUMNS["run"], "step", COLUMNS["loss"]))
@@ -127,7 +127,7 @@ def _program(folder: Path) -> None:
     code = "import json, sys; json.loads(sys.stdin.readline()); "
     code += "print(json.dumps({'step': 1, 'total': 1, 'loss': 2.0})); "
     code += f"print({NAMES[1]!r}); print(json.dumps({{'result': {{'loss': 1.5, {NAMES[13]!r}: 2.0}}}}))"
-    text = json.dumps  # a JSON string is a valid TOML string
+    text = json.dumps  # every JSON string is also a valid TOML string
     lines = [
         f"[{PROGRAM}]",
         f"title = {text(NAMES[6])}",

@@ -1,4 +1,4 @@
-"""Addresses of every page on a workspace of hostile names."""
+"""Addresses of the pages in a workspace of hostile names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUESTIONS = ("Budget or target", "Simulate or repeat", "Smaller for longer", "Co
 
 
 def addresses(space: Space) -> Iterator[tuple[str, str]]:
-    """Yield the label and the address of each page."""
+    """Yield a label and the address of each page."""
     fits = space.fits
     yield "Home", ""
     for show in ("Columns", "Runs", "Curves", "Agreement", "Rows"):
@@ -51,5 +51,5 @@ def addresses(space: Space) -> Iterator[tuple[str, str]]:
 
 
 def to_page(page: str, **query: str) -> str:
-    """Return the address of a page with a query."""
+    """Return the address of a page with ``query`` as its query parameters."""
     return f"{page}?{urlencode(query)}"

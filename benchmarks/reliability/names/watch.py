@@ -1,4 +1,7 @@
-"""Checks of a page with hostile names: the page shows each name as typed, and creates no element from it."""
+"""Checks of a page with hostile names.
+
+The page must show each name as it was typed, and no name may become an element.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ AT_POINTS = """
 
 @dataclass
 class Watch:
-    """Record of the checks: requests to another host, dialogs, and hostile names shown differently than typed."""
+    """Record of the faults found by the checks: requests to another host, dialogs, and names that are shown changed."""
 
     address: str
     outside: list[str] = field(default_factory=list)
@@ -64,12 +67,12 @@ class Watch:
     pages: int = 0
 
     def follow(self, page: Page) -> None:
-        """Record the requests and dialogs of a page."""
+        """Record all requests and dialogs of a page from now on."""
         page.on("request", self._request)
         page.on("dialog", self._dialog)
 
     def look(self, page: Page, where: str) -> None:
-        """Check all texts that ``page`` shows now, and the labels of points under the pointer."""
+        """Check all texts that ``page`` shows now, and the labels of the points of its figures."""
         self.pages += 1
         self._read(page, where)
         for x, y in page.evaluate(AT_POINTS):
@@ -102,12 +105,12 @@ class Watch:
 
 
 def made_of_a_name(value: str) -> bool:
-    """Return whether an attribute that fetches or runs something contains a hostile name."""
+    """Return whether the value of an attribute that loads or runs something contains a hostile name."""
     return bool(re.match(rf"\s*(https?:)?//[\w.]*{re.escape(HOST)}|\s*javascript:|mailto:|handler.*__hit", value))
 
 
 def names_in(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each name in ``text``, and whether it is shown as typed or cut with an ellipsis at its end."""
+    """Yield each hostile name in ``text``, and whether it is shown as typed, or cut with an ellipsis at its end."""
     block = clean(text)
     for name in NAMES:
         mark, typed = MARK.findall(name)[0], clean(name)
@@ -122,5 +125,5 @@ def _cut(block: str, mark: str, typed: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` as a reader sees it, without invisible characters and with single spaces."""
+    """Return ``text`` as a reader sees it: without invisible characters, and with single spaces."""
     return re.sub(r"\s+", " ", re.sub("[\u2060\u200b\u200e\u200f\u2066-\u2069\u202a-\u202e]", "", text)).strip()
