@@ -18,15 +18,18 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of outputs per point: the target and, for the heteroscedastic loss, log sigma (eq. 15)."""
+"""Number of network outputs per point for each objective: the target and, for heteroscedastic, log sigma (eq. 15)."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Maximum numbers of training points and test points of a short cell (about one second)."""
+"""Maximum numbers of training points and of test points of a calibration cell, which trains for about one second."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
-"""FLOPs of a short cell, and the limits (minimum, maximum) of its number of iterations."""
+"""Training FLOPs of a calibration cell, and the limits (minimum, maximum) of its number of iterations."""
 
 
 class AmplitudeCell(Cell):
-    """An amplitude surrogate trained on a given number of phase-space points; fields set to zero follow from a rule."""
+    """An amplitude surrogate that is trained on a given number of phase-space points.
+
+    Several fields can be 0. The description of such a field states which value is then used.
+    """
 
     data: Annotated[
         str,
@@ -146,7 +149,7 @@ class AmplitudeCell(Cell):
 
     @property
     def points_a_batch(self) -> int:
-        """Batch size, at most the number of training points."""
+        """Batch size: the field ``batch``, but at most the number of training points."""
         return min(self.batch, self.points)
 
     @property
@@ -177,9 +180,10 @@ class AmplitudeCell(Cell):
         return NETWORKS[self.network].size(self.architecture, facts)
 
     def updates(self, facts: Facts) -> int:
-        """Return the number of iterations: the number that spends the budget, or ``iterations`` if there is no budget.
+        """Return the number of training iterations.
 
-        Raises PlannerError if the budget is less than one iteration.
+        It is the number of iterations whose FLOPs equal ``budget``, or the field ``iterations`` if ``budget`` is 0.
+        Raises PlannerError if the budget is less than half of the FLOPs of one iteration.
         """
         if not self.budget:
             return self.iterations
@@ -195,7 +199,8 @@ class AmplitudeCell(Cell):
 def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
     """Return the exact N, D and C of a cell whose events are available.
 
-    D is the number of training points, as D_train in the paper.
+    N is the number of parameters, D the number of training points (D_train in the paper), and C the training FLOPs.
+    ``seen`` is the batch size times the number of iterations.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -204,16 +209,17 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
 
 
 def needs(root: Path, cell: AmplitudeCell) -> Resources:
-    """Return the cores and the memory that a cell needs (weights, events and the largest batch)."""
+    """Return the CPU cores, the memory and the GPU memory that a cell needs."""
     took = memory(root, cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Return the memory in bytes that a cell needs in addition to the process.
+    """Return the memory in bytes that a cell needs in addition to the memory of the bare process.
 
-    It consists of vectors of length N, the events with their inputs, and the activations of a block of points. A file
-    is always read whole, even if the cell uses few of its events.
+    It is the sum of the vectors of length N (such as weights and gradients), the events with their network inputs, the
+    activations of one block of points, and the points for the intrinsic dimension. A file is always read completely,
+    even if the cell uses only a few of its events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -227,7 +233,11 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 
 
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """Return a short version of a cell: the same model, few points without simulation, and few iterations."""
+    """Return a short version of a cell, with which the speed of the cell is measured.
+
+    It has the same model, but few points and few iterations. Toy events replace simulated events, because they need no
+    simulation.
+    """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     least, most = SHORT_ITERATIONS
@@ -259,7 +269,10 @@ def check(root: Path, cell: AmplitudeCell) -> None:
 
 
 def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
-    """Check that a file has enough events and that the network can learn all of them. Raises PlannerError otherwise."""
+    """Check that an event file has enough events and that the network can learn from all of them.
+
+    Raises PlannerError otherwise.
+    """
     check_enough(cell.source, facts.events, cell.counts)
     if why := facts.unfit.get(cell.target) or NETWORKS[cell.network].unfit(facts):
         raise PlannerError(f"{FOLDER}/{cell.data}: {why}")

@@ -1,4 +1,7 @@
-"""The family of amplitude surrogates: fields, presets and trainer. Its import loads no training library."""
+"""The family of amplitude surrogates: fields, presets and trainer.
+
+Importing this module loads no training library such as PyTorch.
+"""
 
 from __future__ import annotations
 
