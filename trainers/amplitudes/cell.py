@@ -36,94 +36,135 @@ class AmplitudeCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="simulated makes events of the process; toy makes amplitudes up, to try things out; any other "
-            "name is a file in amplitudes/ of the workspace.",
+            description="simulated: Isoplan generates events of the process. toy: artificial amplitudes, for quick "
+            "tests. Any other name: a file in amplitudes/ of the workspace.",
         ),
     ] = SIMULATED
     process: Annotated[
         Literal["Zg", "Zgg", "Zggg", "Zgggg", "ttH", "WZ", "WZg", "WZgg", "WWZ"],
-        Field(title="Process", description="Of simulated events, at tree level."),
+        Field(title="Process", description="Process of simulated and toy events, at tree level."),
     ] = "Zg"
     sqrt_s: Annotated[
         float,
-        Field(ge=0, le=1e5, title="sqrt(s)", description="Of simulated events in GeV; 0: it varies, d is one more."),
+        Field(
+            ge=0,
+            le=1e5,
+            title="sqrt(s)",
+            description="Fixed sqrt(s) of simulated and toy events in GeV. 0: sqrt(s) varies, and d is larger by one.",
+        ),
     ] = 0.0
     points: Annotated[
         int,
-        Field(ge=2, le=10**8, title="Training points D", description="A quarter as many are validated on."),
+        Field(
+            ge=2,
+            le=10**8,
+            title="Training points D",
+            description="Number of training points. A quarter of this number is added for validation.",
+        ),
     ] = 10_000
     network: Annotated[
         Literal["mlp", "lloca"],
         Field(
             title="Network",
-            description="An MLP on invariants, or a LLoCa-Transformer on momenta, which needs the extra lloca.",
+            description="mlp: an MLP on invariants. lloca: a LLoCa-Transformer on momenta (needs the extra lloca).",
         ),
     ] = "mlp"
     parameters: Annotated[
         float,
-        Field(ge=0, le=1e9, title="Parameters N", description="The width follows; 0 takes the width as it is."),
+        Field(
+            ge=0,
+            le=1e9,
+            title="Parameters N",
+            description="Number of parameters, from which the width is computed. 0: the field Width n is used.",
+        ),
     ] = 0.0
     width: Annotated[
         int,
         Field(
             ge=1, le=16_384, title="Width n",
-            description="Of the hidden layers, where N is 0; of a LLoCa-Transformer a multiple of 16.",
+            description="Width of the hidden layers (used if N is 0). A LLoCa-Transformer needs a multiple of 16.",
         ),
     ] = 64  # fmt: skip
     layers: Annotated[
         int,
-        Field(ge=0, le=64, title="Layers", description="Hidden ones; 0, with N: as many as keep width / layers."),
+        Field(
+            ge=0,
+            le=64,
+            title="Layers",
+            description="Number of hidden layers. 0: computed from N and from Width / layers.",
+        ),
     ] = 3
     ratio: Annotated[
-        float, Field(gt=0, le=1e4, title="Width / layers", description="Where layers is 0; it stays as N grows.")
+        float,
+        Field(
+            gt=0,
+            le=1e4,
+            title="Width / layers",
+            description="Width divided by the number of layers, the same for every N (used if Layers is 0).",
+        ),
     ] = 32.0
     iterations: Annotated[
         int, Field(ge=1, le=10**9, title="Iterations", description="Training steps (used if the budget is 0).")
     ] = 10_000
     budget: Annotated[
-        float, Field(ge=0, le=1e24, title="Compute C", description="FLOPs of the training; 0 takes the iterations.")
+        float,
+        Field(
+            ge=0,
+            le=1e24,
+            title="Compute C",
+            description="Training FLOPs, from which the iterations are computed. 0: the field Iterations is used.",
+        ),
     ] = 0.0
     batch: Annotated[
-        int, Field(ge=1, le=10**6, title="Batch", description="Points of an update, at most all of them.")
+        int, Field(ge=1, le=10**6, title="Batch", description="Number of training points in an iteration, at most D.")
     ] = 128
     objective: Annotated[
         Literal["mse", "heteroscedastic", "relative"],
-        Field(title="Objective", description="That is trained on; heteroscedastic learns an uncertainty (eq. 15)."),
+        Field(title="Objective", description="Training loss. heteroscedastic also learns an uncertainty (eq. 15)."),
     ] = "mse"
     target: Annotated[
         Literal["log", "raw"],
-        Field(title="Target", description="The logarithm of the amplitude, or the amplitude; standardised."),
+        Field(
+            title="Target", description="log: logarithm of the amplitude. raw: the amplitude. Both are standardised."
+        ),
     ] = "log"
     parametrization: Annotated[
         Parametrization,
         Field(
             title="Parametrization",
-            description="muP keeps the best rate of an MLP as the width grows (eqs. 18 to 21); a LLoCa-Transformer is "
-            "standard.",
+            description="With muP the best learning rate of an MLP does not change with the width (eqs. 18 to 21). A "
+            "LLoCa-Transformer needs standard.",
         ),
     ] = "mup"
     rate: Annotated[
         float,
         Field(
             ge=0, le=10, title="Learning rate", validate_default=True,
-            description=f"Of Adam, at the start; 0 takes {RATE:g}, of a LLoCa-Transformer {LLOCA_RATE:g}.",
+            description=f"Initial learning rate of Adam. 0: {RATE:g} (MLP) or {LLOCA_RATE:g} (LLoCa-Transformer).",
         ),
     ] = 0.0  # fmt: skip
     l2: Annotated[
-        float, Field(ge=0, le=10, title="L2", description="Half of it times the squared weights joins the loss.")
+        float,
+        Field(ge=0, le=10, title="L2", description="L2 / 2 times the sum of squared parameters is added to the loss."),
     ] = 0.0
     activation: Annotated[
         Activation,
-        Field(title="Activation", description="Of an MLP's hidden layers; a LLoCa-Transformer has GELU."),
+        Field(
+            title="Activation",
+            description="Activation of the hidden layers of an MLP. A LLoCa-Transformer always uses GELU.",
+        ),
     ] = "silu"
     tests: Annotated[
-        int, Field(ge=100, le=10**7, title="Test points", description="On which the best weights are judged.")
+        int,
+        Field(
+            ge=100, le=10**7, title="Test points", description="Number of points on which the best weights are tested."
+        ),
     ] = 20_000
     dimension_points: Annotated[
         int,
         Field(
             ge=0, le=10**5, title="Dimension points",
-            description="Of each subset on which the intrinsic dimension is taken; 0 leaves it out.",
+            description="Points in each random subset for the intrinsic dimension. 0: no estimate of the dimension.",
         ),
     ] = 5_000  # fmt: skip
     device: Device = "auto"
@@ -254,7 +295,7 @@ def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
 def check(root: Path, cell: AmplitudeCell) -> None:
     """Check that the fields of a cell are consistent and that its events are available. Raises PlannerError if not."""
     if not cell.layers and not cell.parameters:
-        raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
+        raise PlannerError("Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers.")
     NETWORKS[cell.network].check(cell.parametrization)
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)

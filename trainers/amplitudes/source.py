@@ -214,21 +214,23 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
     """
     if not re.fullmatch(NAME, name):
         raise PlannerError(
-            f"The file {name!r} cannot be called so: use letters, digits, dots, hyphens and underscores, at most 64 "
-            "signs, the first a letter or digit."
+            f"The file {name!r} has an invalid name: use letters, digits, dots, hyphens and underscores, at most "
+            "64 signs, the first a letter or digit."
         )
     format_of(Path(name))
     if len(sent) > MOST_BYTES:
         raise PlannerError(
-            f"{name} has {len(sent) / 1024**2:,.0f} MB and {MOST_BYTES // 1024**2} MB may come in here: copy it into "
-            f"{FOLDER} of the workspace."
+            f"{name} has {len(sent) / 1024**2:,.0f} MB, and at most {MOST_BYTES // 1024**2} MB can be uploaded: "
+            f"copy it into {FOLDER} of the workspace."
         )
     folder = root / FOLDER
     with writing(root):
         folder.mkdir(exist_ok=True)
         with hold_lock(folder / LOCK, PATIENCE) as mine:
             if not mine:
-                raise PlannerError(f"Another file is just being brought into {FOLDER}: try again when it is there.")
+                raise PlannerError(
+                    f"Another file is being uploaded to {FOLDER}: try again when that upload has finished."
+                )
             if (folder / name).exists():
                 raise PlannerError(f"{FOLDER}/{name} is there already: give the file another name, or delete that one.")
             sweep(folder, name)

@@ -71,7 +71,7 @@ def _check_finite(momenta: NDArray[np.float64]) -> None:
     if not good.all():
         row, leg = np.argwhere(~good)[0]
         raise PlannerError(
-            f"{row_of(row)}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: "
+            f"{row_of(row)}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which is impossible: "
             "give finite numbers as (E, px, py, pz) with a positive energy, for incoming particles too."
         )
 

@@ -144,13 +144,14 @@ def check_points(size: int, there: int) -> None:
     """
     if size < LEAST:
         raise PlannerError(
-            f"The intrinsic dimension of {size:,} points says nothing: take subsets of {LEAST} or more, or none (0)."
+            f"The intrinsic dimension of {size:,} points is too uncertain: set dimension_points to {LEAST} or more, "
+            "or to 0."
         )
     if 2 * size > there:
         most = f"dimension_points to {there // 2:,} or less" if there // 2 >= LEAST else "dimension_points to 0"
         raise PlannerError(
-            f"The spread of the intrinsic dimension is that over random subsets of {size:,} points (dimension_points), "
-            f"and of {there:,} (tests) they would be nearly the same: set tests to {2 * size:,} or more, or {most}."
+            f"dimension_points is {size:,} and tests is {there:,}, so that random subsets would contain nearly "
+            f"the same points: set tests to {2 * size:,} or more, or {most}."
         )
 
 
@@ -177,7 +178,7 @@ def _one(points: Floats) -> float:
     different = np.unique(points, axis=0)
     if len(different) < LEAST:
         raise PlannerError(
-            f"Only {len(different):,} of {len(points):,} points differ: their intrinsic dimension says nothing."
+            f"Only {len(different):,} of {len(points):,} points differ: this is too few for the intrinsic dimension."
         )
     near = NearestNeighbors(n_neighbors=3).fit(different).kneighbors(different)[0][:, 1:]
     return float(TwoNN(dist=True).fit(near).dimension_)

@@ -120,7 +120,7 @@ def unfit(amplitude: Floats, kind: str) -> str:
     if not np.isfinite(amplitude[row]):
         what = "is no number: leave such rows out"
     elif kind == RAW:
-        what = "nothing can be relative to: leave such rows out"
+        what = "has no relative error: leave such rows out"
     else:
         what = "has no logarithm: leave such rows out" + (", or set target to raw" if amplitude[row] else "")
     return f"{row_of(row, bad.sum())} has the amplitude {amplitude[row]:g}, which {what}."
