@@ -101,7 +101,9 @@ def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) ->
         found = read_cell(family, {"tests": tests, "dimension_points": points})
         assert isinstance(found, AmplitudeCell)
         assert found.tests == 2 * found.dimension_points
-    with pytest.raises(PlannerError, match="over random subsets of 5,001 points"):
+    with pytest.raises(
+        PlannerError, match="dimension_points is 5,001 and tests is 10,001, so that random subsets would"
+    ):
         read_cell(family, {"tests": 10_001, "dimension_points": 5_001})
 
 
