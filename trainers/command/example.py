@@ -141,7 +141,7 @@ def _load(place: Path, p: list[Floats], moments: list[Floats]) -> tuple[int, lis
         weights = [kept[f"p{i}"] for i in range(len(p))]
         sums = [kept[f"m{i}"] for i in range(len(moments))]
     if [x.shape for x in (*weights, *sums)] != [x.shape for x in (*p, *moments)]:
-        raise ValueError("it is that of another cell")
+        raise ValueError("it belongs to another cell")
     return step, weights, sums
 
 

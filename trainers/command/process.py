@@ -251,7 +251,9 @@ def _lines(
             if process.poll() is not None and not _readable(process):  # a child process may keep the output open
                 return
             if time.monotonic() - said.at > silence:
-                raise CellError(f"The program said nothing for {silence:g} s and was ended: raise its silence.")
+                raise CellError(
+                    f"The program had no output for {silence:g} s and was ended: raise silence in programs.toml."
+                )
 
 
 def _readable(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:

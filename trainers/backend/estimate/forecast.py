@@ -154,7 +154,7 @@ def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> 
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
     ran = _ran(measured)
-    basis = f"Estimated from {ran} on this machine, all of it busy: {speed}, and {overhead:.2g} s for a cell to start."
+    basis = f"Estimated from {ran} that filled this machine: {speed}, and {overhead:.2g} s to start a cell."
     return Speeds(seconds, mean(one.disk for one in measured), basis)
 
 
@@ -267,10 +267,14 @@ def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]
     ``many`` is their number, ``ran`` describes the short cells, ``here`` is the number of cells that finished here, and
     ``scales`` contains the ratios between this machine and the other one.
     """
-    source = f"Estimated from the seconds of {many:,} cells of this family that were trained on another machine"
+    source = f"Estimated from the training times of {many:,} cells of this family on another machine"
     by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
     times = " to ".join(dict.fromkeys(f"{scale:.2g}" for _, scale in scales))
-    how = f", times {times} by {by} here." if by else ". This machine may be several times faster or slower."
+    how = (
+        f", multiplied by {times} according to {by} here."
+        if by
+        else ". This machine may be several times faster or slower."
+    )
     return f"{source}{how}"
 
 
@@ -282,7 +286,7 @@ def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
     if seconds is None:
         simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
         return " The time to simulate missing samples is not included." if simulated else ""
-    return f" {duration(seconds)} of a core of it simulate the missing samples." if seconds else ""
+    return f" It includes {duration(seconds)} of one core to simulate the missing samples." if seconds else ""
 
 
 def _unknown(family: Family[Any]) -> str:

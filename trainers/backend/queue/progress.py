@@ -176,7 +176,7 @@ def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
     used = used_hours(sweep, records, root)
     if used < cap.hours:
         return ""
-    return f"The sweep has used {cap.say(used)} of the {cap.text} that it may: raise its cap, and its cells go on."
+    return f"The sweep has used {cap.say(used)} of its cap of {cap.text}: raise the cap to continue its cells."
 
 
 def progress(
