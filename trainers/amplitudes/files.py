@@ -35,9 +35,7 @@ FORMATS = {".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".parquet": "parquet"}
 
 
 def columns_of(particles: int) -> list[str]:
-    """Return the names of the momentum columns of a Parquet file: ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``,
-    ``p1_E``, ...
-    """
+    """Return the names of the momentum columns of a Parquet file: ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ..."""
     return [f"p{leg}_{name}" for leg in range(particles) for name in COMPONENTS]
 
 

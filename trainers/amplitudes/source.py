@@ -151,8 +151,9 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
-    """Return an integer for each particle: equal names have equal integers, which count from 0 in the order of the
-    names.
+    """Return an integer for each particle; equal names have equal integers.
+
+    The integers count from 0, in the order in which the names first occur.
     """
     different = list(dict.fromkeys(names))
     return tuple(different.index(name) for name in names)
@@ -191,8 +192,9 @@ def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> No
 
 
 MOST_BYTES = 200 * 1024**2
-"""Maximum size in bytes of a file that is uploaded through a page. Users copy larger files into the folder
-themselves.
+"""Maximum size in bytes of a file that is uploaded through a page.
+
+Users copy larger files into the folder themselves.
 """
 LOCK, PATIENCE = ".lock", 10.0
 """Name of the lock file that an import locks, and seconds that another import waits for the lock."""

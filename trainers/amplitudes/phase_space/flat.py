@@ -40,9 +40,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
 
 
 def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Return isotropic massless momenta (points, n, 4), boosted to their rest frame and scaled to ``energy`` (eqs.
-    2-7).
-    """
+    """Return isotropic massless momenta (points, n, 4) in their rest frame, scaled to ``energy`` (eqs. 2-7)."""
     u = 1 - rng.random((4, len(energy), n))
     cos, phi, q0 = 2 * u[0] - 1, 2 * pi * u[1], -np.log(u[2] * u[3])
     sin = np.sqrt(np.maximum(0, 1 - cos**2))
@@ -57,8 +55,10 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _massive(p: Floats, energy: Floats, m: Floats) -> Floats:
-    """Return massive momenta: the massless ``p`` times a factor xi at which the energies add up to ``energy`` (eq.
-    4.2).
+    """Return massive momenta (points, n, 4) with the total ``energy`` (eq. 4.2).
+
+    They are the massless momenta ``p`` times a factor xi, at which the energies of particles with the masses ``m`` add
+    up.
     """
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)

@@ -70,8 +70,9 @@ def _powers() -> tuple[Floats, Floats]:
 
 P, Q = _powers()
 CLOSE = 0.2
-"""Largest tau at which ``luminosity`` uses the polynomials P and Q. At least ten digits of their difference are
-correct.
+"""Largest tau at which ``luminosity`` uses the polynomials P and Q.
+
+Up to this tau, at least ten digits of their difference are correct.
 """
 
 

@@ -57,9 +57,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A mapping and the vegas grid of its hypercube (dimension, bins + 1). Without a grid, points are drawn
-    uniformly.
-    """
+    """A mapping and the vegas grid of its hypercube (dimension, bins + 1). Without a grid, points are uniform."""
 
     mapping: Mapping
     grid: Floats | None = None
@@ -94,8 +92,9 @@ class Sampler:
         return sampler
 
     def _at(self, u: Floats, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
-        """Return the points at the hypercube coordinates ``u`` (n, dimension) that pass the cuts, and their rows in
-        ``u``.
+        """Return the points that pass the cuts at the hypercube coordinates ``u`` (n, dimension).
+
+        The second result contains the row in ``u`` of each returned point.
         """
         x, jacobian = np.empty_like(u), np.empty(len(u))
         _grid(self).map(u, x, jacobian)
@@ -161,8 +160,9 @@ ROOMY = 0.01
 
 @dataclass(frozen=True)
 class Ready:
-    """An adapted sampler and the ``floor``, a cap that is probably too low. Parts keep the points that pass the
-    floor.
+    """An adapted sampler and its ``floor``, a first estimate of the cap that is probably too low.
+
+    Parts keep the points that pass the floor.
     """
 
     sampler: Sampler
@@ -170,9 +170,7 @@ class Ready:
 
     @staticmethod
     def of(sampler: Sampler, seed: int = 0) -> Ready:
-        """Return ``sampler`` with a floor that is computed from ``WARM`` points; the same ``seed`` gives the same
-        floor.
-        """
+        """Return ``sampler`` with a floor, which is computed from ``WARM`` points. ``seed`` determines the points."""
         weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
         return Ready(sampler, cap_of(weight, float(weight.sum()), ROOMY))
 

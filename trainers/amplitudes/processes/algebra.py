@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.complex128]
 Slots = tuple[Array | None, Array | None]
-"""Parts (left, right) of a Dirac spinor. Those of a row spinor are the parts that multiply (left, right) of a
-column.
+"""Parts (left, right) of a Dirac spinor.
+
+The parts of a row spinor are those that multiply (left, right) of a column spinor.
 """
 Current = Array | Slots
 
@@ -27,9 +28,7 @@ def light_cone(momenta: NDArray[np.float64] | Array) -> Array:
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Return the product a . b of two light-cone vectors in the metric (+, -, -, -); the axis of components is
-    removed.
-    """
+    """Return the product a . b of two light-cone vectors in the metric (+, -, -, -), without the component axis."""
     out: Array = a[0] * b[1]
     out += a[1] * b[0]
     out -= a[2] * b[3]
@@ -120,8 +119,9 @@ def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
 
 
 def quartic(a: Array, b: Array, c: Array) -> Array:
-    """Return the outgoing vector a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}) of a vertex of four
-    vectors.
+    """Return the outgoing vector of a vertex of four vectors, three of which are given.
+
+    It is a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}).
     """
     out: Array = 2 * dot(a, c) * b
     out -= dot(a, b) * c

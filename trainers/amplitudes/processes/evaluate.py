@@ -167,8 +167,9 @@ def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -
 
 
 def _on_axis(current: Current | None, leg: int, count: int) -> Current:
-    """Reshape (..., helicities, points) so that the helicities are on axis number ``leg`` of ``count`` axes for
-    legs.
+    """Reshape a current (..., helicities, points) to (..., ``count`` axes, points).
+
+    The helicities are on axis number ``leg`` of these axes. The other axes have the length 1.
     """
     if isinstance(current, tuple):
         return cast(Slots, tuple(None if part is None else _on_axis(part, leg, count) for part in current))

@@ -52,8 +52,9 @@ Spin = Literal["fermion", "antifermion", "vector", "scalar"]
 
 @dataclass(frozen=True)
 class Field:
-    """A kind of line in a diagram. ``anti`` is the field of the same line in the other direction; ``mass`` is in
-    GeV.
+    """A kind of line in a diagram, with its mass in GeV.
+
+    ``anti`` is the name of the field of the same line in the other direction.
     """
 
     name: str

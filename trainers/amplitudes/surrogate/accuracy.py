@@ -156,13 +156,13 @@ def check_points(size: int, there: int) -> None:
 
 
 def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
-    """Return the intrinsic dimension d of ``points`` (n, m): mean and standard deviation over ``SUBSETS`` random
-    subsets.
+    """Return the intrinsic dimension d of ``points`` (n, m) and its standard deviation.
 
-    Each subset has ``size`` points. The ratio mu of the distances to the second and the first neighbour has the density
-    d mu^(-d-1) (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a function of log(mu), where F is the
-    cumulative distribution. The fit omits the largest tenth of the ratios (``skdim.id.TwoNN``). Duplicate points are
-    removed. Raises PlannerError if there are too few points or scikit-dimension is not installed.
+    Both are computed over ``SUBSETS`` random subsets of ``size`` points. The ratio mu of the distances to the second
+    and the first neighbour has the density d mu^(-d-1) (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a
+    function of log(mu), where F is the cumulative distribution. The fit omits the largest tenth of the ratios
+    (``skdim.id.TwoNN``). Duplicate points are removed. Raises PlannerError if there are too few points or
+    scikit-dimension is not installed.
     """
     check_points(size, len(points))
     need_skdim()

@@ -20,15 +20,16 @@ from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShap
 HEAD = "8x0n+2x1n"
 """Content of an attention head in the notation of ``lloca``: 8 scalars and 2 four-vectors."""
 FIRST = 1_000
-"""Number of training points from which the standardisation of the invariants is computed. Frames depend on
-invariants.
+"""Number of training points from which the standardisation of the invariants is computed.
+
+The local frames depend on these invariants.
 """
 
 
 class Lloca:
-    """The LLoCa-Transformer: local frames, a Transformer on particles as tokens, the mean over particles, and a last
-    layer.
+    """The LLoCa-Transformer, with one token per particle.
 
+    It consists of a network for the local frames, a Transformer, the mean over the particles, and a last linear layer.
     The parameters of the modules and their gradients are views of ``theta`` and ``gradient`` (N,). Momenta and frames
     are in double precision, everything else is in single precision.
     """

@@ -49,7 +49,10 @@ ACTIVATIONS = {
 
 
 class Mlp:
-    """f(x) = W_last phi(... phi(W_1 x + b_1) ...); weights and biases are views of ``theta`` and ``gradient`` (N,)."""
+    """The MLP f(x) = W_last phi(... phi(W_1 x + b_1) ...).
+
+    Its weights and biases are views of the vector ``theta`` (N,), and their gradients are views of ``gradient`` (N,).
+    """
 
     def __init__(self, shape: Shape, activation: str, device: str = "cpu") -> None:
         self.shape, self.phi = shape, ACTIVATIONS[activation]

@@ -37,18 +37,16 @@ def variance(values: Floats, weight: Weight) -> Floats:
 
 
 def unit(values: Floats) -> Floats:
-    """Return a power of two for each column of ``values`` (points, ...): the largest that is at most the largest
-    |value|.
+    """Return a power of two for each column of ``values`` (points, ...).
 
-    Values are divided by this number before they are squared. This prevents overflow and underflow without rounding.
+    It is the largest one that is at most the largest absolute value of the column. Values are divided by it before they
+    are squared. This prevents overflow and underflow without rounding.
     """
     return np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1)
 
 
 def deviation(values: Floats, weight: Weight) -> Floats:
-    """Return the standard deviation over the first axis of ``values`` (points, ...), without overflow of large
-    values.
-    """
+    """Return the standard deviation over the first axis of ``values`` (points, ...), without overflow."""
     scale = unit(values)
     return np.asarray(np.sqrt(variance(values / scale, weight)) * scale)
 
@@ -162,8 +160,9 @@ def inputs(particles: int, varying: bool) -> int:
 
 
 def freedoms(particles: int, varying: bool) -> int:
-    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, or 3 n_f - 5 at fixed sqrt(s) (amplitudes, Sec.
-    2).
+    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, or 3 n_f - 5 at fixed sqrt(s).
+
+    The source is amplitudes, Sec. 2. ``particles`` is n_f plus the two incoming particles.
     """
     return 3 * (particles - 2) - 4 - (not varying)
 
@@ -201,8 +200,9 @@ def _products(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
 
 
 def _without_logarithm(found: Floats, chosen: tuple[tuple[int, int], ...], first: int) -> str:
-    """Return the result of ``unfit_momenta`` for one block of products (events, pairs) whose first row is number
-    ``first``.
+    """Return the result of ``unfit_momenta`` for one block of events, from its products (events, pairs).
+
+    ``first`` is the number of the first event of the block.
     """
     bad = ~(found > 0)
     if not bad.any():

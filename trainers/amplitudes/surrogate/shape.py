@@ -22,8 +22,9 @@ MOST_LAYERS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of an MLP (eq. 17): ``inputs`` -> ``layers`` hidden layers of ``width`` with biases -> ``outputs`` without
-    biases.
+    """Size of an MLP (eq. 17): ``inputs`` -> ``layers`` hidden layers of ``width`` -> ``outputs``.
+
+    The hidden layers have biases; the output layer has none.
     """
 
     inputs: int
@@ -44,8 +45,9 @@ class Shape:
 
     @property
     def training_flops(self) -> int:
-        """Training FLOPs for one point in one iteration: 4 m n + 6 ((L - 1) n^2 + n o). C is this times the points
-        seen.
+        """Training FLOPs for one point in one iteration: 4 m n + 6 ((L - 1) n^2 + n o).
+
+        C is this number times the number of points seen.
         """
         n = self.width
         inside = (self.layers - 1) * n * n + n * self.outputs
@@ -85,8 +87,9 @@ def _width(N: float, inputs: int, outputs: int, layers: int) -> float:
 
 
 HEAD = 16
-"""Number of channels of an attention head: 8 scalars and 2 four-vectors, as in the amplitude models of the LLoCa
-authors.
+"""Number of channels of an attention head: 8 scalars and 2 four-vectors.
+
+The amplitude models of the LLoCa authors have the same heads.
 """
 FRAMES_LAYERS = 2
 """Number of hidden layers in the network that predicts the local frames. Their width is that of the Transformer."""
@@ -96,11 +99,10 @@ PRODUCTS = 96
 
 @dataclass(frozen=True)
 class LlocaShape:
-    """Size of a LLoCa-Transformer: a token per particle -> ``layers`` blocks of ``width`` -> mean over tokens ->
-    ``outputs``.
+    """Size of a LLoCa-Transformer: tokens -> ``layers`` blocks of ``width`` -> mean over tokens -> ``outputs``.
 
-    ``kinds`` contains an integer for each particle, equal for identical particles. Raises PlannerError if the width is
-    not a multiple of the head size.
+    ``kinds`` contains an integer for each particle, equal for identical particles; each particle is a token. Raises
+    PlannerError if the width is not a multiple of the head size.
     """
 
     kinds: tuple[int, ...]
@@ -204,8 +206,9 @@ def _lloca_width(N: float, shape: LlocaShape) -> float:
 VERSION = 3
 """Version of the training, part of the version of the family. Increase it if the same cell gives other numbers."""
 BASE_WIDTH = 64
-"""n_0 of muP: the width at which muP and the standard parametrization have the same initialisation and learning
-rates.
+"""n_0 of muP, a width.
+
+At this width, muP and the standard parametrization have the same initialisation and learning rates.
 """
 RATE = 3e-3
 """Default learning rate of an MLP: that of Adam at the start of the cosine schedule.

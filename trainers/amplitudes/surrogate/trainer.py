@@ -142,8 +142,9 @@ class Trainer:
         self.said = torch.zeros((), device=self.device)
 
     def tensors(self, points: Points) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the standardised inputs and targets of ``points`` on the device, and their weights (points, 1) or
-        None.
+        """Return the standardised inputs and targets of ``points`` on the device, and their weights.
+
+        The weights are a tensor (points, 1), or None if all are equal.
         """
         weight = None if points.weight is None else self._tensor(points.weight[:, None])
         return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
@@ -152,8 +153,9 @@ class Trainer:
         return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:
-        """Run one iteration on the training points with the indices ``chosen`` (None for all), and add its loss to
-        ``said``.
+        """Run one iteration and add its loss to ``said``.
+
+        ``chosen`` contains the indices of the training points to use; None means all.
         """
         x, y, weight = self.x, self.y, self.weight
         if chosen is not None:

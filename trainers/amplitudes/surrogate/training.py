@@ -137,8 +137,9 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
-    """Yield the indices of the points of each iteration from number ``first`` on; None if a batch contains all
-    points.
+    """Yield the indices of the training points of each iteration, from iteration number ``first`` on.
+
+    The indices are None if a batch contains all points.
     """
     if cell.points_a_batch == cell.points:
         return repeat(None, total - first)

@@ -118,8 +118,9 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
 
 
 def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
-    """Return the options of dask-jobqueue for one single-threaded worker per core, so that each cell has its own
-    process.
+    """Return the options of dask-jobqueue.
+
+    A job has one single-threaded worker per core, so that each cell has its own process.
     """
     options: dict[str, Any] = {
         "cores": settings.cores,

@@ -91,10 +91,10 @@ def _address(settings: Address, root: Path) -> Iterator[Pool]:
 
 
 def security_of(settings: Address) -> Security:
-    """Return the TLS settings of the client: the files in ``settings``, or those of Dask's own configuration if it has
-    none.
+    """Return the TLS settings of the client.
 
-    Raises ClusterError if TLS is used without certificates or if the files are not certificates.
+    They are the files in ``settings`` or, if it contains none, those of Dask's own configuration. Raises ClusterError
+    if TLS is used without certificates or if the files are not certificates.
     """
     from distributed.security import Security
 

@@ -115,7 +115,5 @@ def at_once(machine: Machine, needs: Resources) -> int:
 
 
 def devices(machine: Machine, needs: Resources) -> int:
-    """Return the number of devices that a cell with these ``needs`` uses: 1 for a GPU, otherwise the number of its
-    cores.
-    """
+    """Return the number of devices that a cell with these ``needs`` uses: 1 for a GPU, otherwise its cores."""
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

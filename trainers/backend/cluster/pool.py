@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
-"""Packages that must have the same version here and on the workers. Other packages do not change the result of a
-cell.
+"""Packages that must have the same version here and on the workers.
+
+Other packages do not change the result of a cell.
 """
 THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
 WAIT = 20.0

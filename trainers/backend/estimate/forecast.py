@@ -26,8 +26,9 @@ from isoplan.trainers.families import read_cell
 LOOKED_AT = 50
 """Maximum number of finished cells whose disk use is measured."""
 LONG = 5.0
-"""Minimum time in seconds of a finished cell that is used for this ratio. The start of its process is then
-negligible.
+"""Minimum time in seconds of a finished cell that is used for this ratio.
+
+The start of the process of such a cell takes a negligible part of the time.
 """
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
@@ -254,8 +255,9 @@ def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
 
 
 def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
-    """Return the ratio of two times of ``cell``: at the speed of its short cell, and as predicted from ``earlier``
-    cells.
+    """Return the ratio of two predicted times of ``cell``.
+
+    The first is at the speed of its short cell on this machine. The second is predicted from ``earlier`` cells.
     """
     size = _of(family, cell)
     return size.C / measured.speed / seconds_of(size.N, size.C, earlier)

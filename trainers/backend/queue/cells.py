@@ -40,9 +40,9 @@ from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 MOST_CELLS = 20_000
 """Maximum number of cells in a workspace. A folder with more subfolders is slow to list."""
 SETTLED_NS = 100_000_000
-"""Minimum age in nanoseconds of the last change of a folder at which its record is cached.
+"""A record is cached only if its folder has not changed for this time in nanoseconds.
 
-A later change within the same tick of the file system's clock would not be visible in the modification time.
+A second change within one tick of the file system's clock would not change the modification time again.
 """
 
 
@@ -63,8 +63,9 @@ class Queue:
         return self.cells / name
 
     def scan(self) -> dict[str, Record]:
-        """Return the records of all cells by name. Folders that have not changed since the last scan are not read
-        again.
+        """Return the records of all cells by name.
+
+        Folders that have not changed since the last scan are not read again.
         """
         found: dict[str, tuple[int, Record]] = {}
         try:
@@ -93,9 +94,7 @@ class Queue:
         return {name: record for name, (_, record) in sorted(found.items())}
 
     def find(self, name: str) -> Record:
-        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if the cell does not
-        exist.
-        """
+        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if there is none."""
         record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
         if record is None:
             raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")
@@ -134,9 +133,7 @@ class Queue:
     def _place(
         self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
     ) -> None:
-        """Write the specifications of the ``new`` cells into the folder ``waiting``, then move them to their final
-        places.
-        """
+        """Write the specifications of the ``new`` cells into the folder ``waiting``, then move them to their places."""
         waiting.mkdir()
         for name, cell in new.items():
             (waiting / name).mkdir()
@@ -169,8 +166,9 @@ class Queue:
                 self._change(name, held=False, cancelled=False, since=record.number if record.result else None)
 
     def put_first(self, names: Iterable[str], priority: int) -> None:
-        """Set the priority of cells. Cells with a higher priority start first; equal ones start in the order of
-        creation.
+        """Set the priority of cells. Cells with a higher priority start first.
+
+        Cells with equal priority start in the order of their creation.
         """
         for name in names:
             self._change(name, priority=priority)

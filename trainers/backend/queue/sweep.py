@@ -44,9 +44,7 @@ class Cap:
 
     @property
     def text(self) -> str:
-        """The cap as text: as an amount of money if an hour has a price, otherwise in hours. Empty if there is no
-        cap.
-        """
+        """The cap as text: an amount of money if an hour has a price, otherwise hours. Empty without a cap."""
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:
@@ -103,8 +101,9 @@ class CellPolicy:
     priorities: tuple[int, ...] = ()
 
     def priority(self, record: Record) -> int:
-        """Return the highest priority among the cell and its sweeps. The cell's own priority counts only if a user has
-        set it.
+        """Return the highest priority among the cell and its sweeps.
+
+        The cell's own priority counts only if a user has set it to a value other than 0.
         """
         own = (record.order.priority,) if record.order.priority else ()
         return max((*own, *self.priorities), default=0)

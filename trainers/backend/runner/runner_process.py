@@ -1,5 +1,6 @@
-"""Status of the runner of a workspace, and the start of a runner, which continues after the starting process has
-ended.
+"""Status of the runner of a workspace, and the start of a runner.
+
+A runner continues after the process that started it has ended.
 """
 
 from __future__ import annotations
@@ -128,8 +129,9 @@ def start_module(module: str, arguments: Sequence[str], log: IO[bytes], folder: 
 
 
 def _own_environment() -> dict[str, str]:
-    """Return the environment for a process that imports this copy of Isoplan and no module from its working
-    directory.
+    """Return the environment for a process that imports this copy of Isoplan.
+
+    The process imports no module from its working directory.
     """
     paths = [str(Path(isoplan.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -137,10 +137,10 @@ def writing(root: Path) -> Iterator[None]:
 
 
 VARIABLE = "ISOPLAN_DIE_AT"
-"""Environment variable for tests: ``ISOPLAN_DIE_AT=name:FILE`` kills a process at the fault point ``name``, as kill -9
-does.
+"""Environment variable for tests. ``ISOPLAN_DIE_AT=name:FILE`` kills a process at the fault point ``name``.
 
-Only the first process that reaches the fault point is killed. It creates FILE, which protects all others.
+The process is killed as by kill -9. Only the first process that reaches the fault point is killed. It creates FILE,
+which protects all others.
 """
 
 

@@ -31,14 +31,16 @@ SCHEMA = 1
 """Version of the layout of the files of cells and sweeps. Files of a newer version are not read."""
 
 CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
-"""Folders of a workspace: for cells, for sweeps, and for backbones that a cell saves so that other cells can use
-them.
+"""Folders of a workspace: for cells, for sweeps, and for backbones.
+
+A backbone is a part of a model that a cell saves so that other cells can use it.
 """
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
 RESULT = re.compile(r"(result)-(\d+)\.json")
 OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
-"""Pattern of the name of a file of an attempt. Its two groups are the kind of the file and the number of the
-attempt.
+"""Pattern of the name of a file of an attempt.
+
+Its two groups are the kind of the file and the number of the attempt.
 """
 NAME = re.compile(rf"[0-9a-f]{{{CELL_DIGITS}}}")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
@@ -95,8 +97,9 @@ def result_of(folder: Path, number: int) -> Path:
 
 
 def saved_at(folder: Path) -> int:
-    """Return the modification time of the checkpoint in ns, or 0 without a checkpoint. It shows whether a new one was
-    saved.
+    """Return the modification time of the checkpoint in ns, or 0 without a checkpoint.
+
+    The time shows whether a new checkpoint was saved.
     """
     try:
         return (folder / CHECKPOINT).stat().st_mtime_ns
@@ -150,8 +153,9 @@ class Record:
 
     @cached_property
     def state(self) -> State:
-        """The state of the cell. A leased attempt without a result counts as running until the runner records its
-        death.
+        """The state of the cell.
+
+        A leased attempt without a result counts as running until the runner records its death.
         """
         if self.number > 0 and self.result is None:
             return "stopping" if self.order.cancelled or self.order.held else "running"

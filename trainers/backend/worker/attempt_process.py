@@ -118,8 +118,9 @@ class Attempt:
         return True
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
-        """Report the current step, the total number of steps, and measured values. Raises Stopped after a stop
-        request.
+        """Report the current step, the total number of steps, and measured values.
+
+        Raises Stopped after a stop request.
         """
         self.steps = step
         if values and step % self._every == 0:
@@ -284,9 +285,7 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
 
 
 def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
-    """Return the fields that the family adds to the result of a cell: its version, the sizes, the loss and the
-    metrics.
-    """
+    """Return the fields that the family adds to the result of a cell: version, sizes, loss and metrics."""
     sizes = {name: float(x) for name, x in asdict(family.sizes(cell)).items() if x is not None and math.isfinite(x)}
     return {"version": family.version, "sizes": sizes, "loss": family.loss, "directions": dict(family.metrics)}
 

@@ -53,9 +53,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RemoteUpdate:
-    """New data of an attempt: ``pieces`` of growing files as (offset, bytes), and ``whole`` files, both by file
-    name.
-    """
+    """New data of an attempt, by file name: ``pieces`` of growing files as (offset, bytes), and ``whole`` files."""
 
     number: int
     pieces: Mapping[str, tuple[int, bytes]] = field(default_factory=dict)
