@@ -1,4 +1,4 @@
-"""Cells of the amplitudes family: their fields, and the quantities that follow from them before training."""
+"""Cells of the amplitudes family: their fields, and the sizes and resources that are computed before training."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ class AmplitudeCell(Cell):
     @field_validator("rate")
     @classmethod
     def _of_the_network(cls, rate: float, info: ValidationInfo) -> float:
-        """Return the learning rate of the cell or, if it is zero, the default of its network.
+        """Return ``rate`` or, if it is 0, the default learning rate of the network of the cell.
 
-        The stored cell then contains the rate that is used.
+        The stored cell then contains the learning rate that is used.
         """
         return rate or NETWORKS[info.data.get("network", "mlp")].rate
 
@@ -200,12 +200,12 @@ class AmplitudeCell(Cell):
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of the surrogate per point."""
+        """Number of network outputs per point: 2 with a learned uncertainty, otherwise 1."""
         return OUTPUTS[self.objective]
 
     @property
     def architecture(self) -> Architecture:
-        """Requested size of the network."""
+        """Size of the network, as requested in the fields of the cell."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property

@@ -71,7 +71,7 @@ def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]
 
 
 def check_process(name: str) -> None:
-    """Check that ``name`` is empty or a built-in process. Raises PlannerError otherwise."""
+    """Check that ``name`` is the name of a built-in process, or "". Raises PlannerError otherwise."""
     if name and name not in PROCESSES:
         raise PlannerError(
             f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or no name for a process of your own."

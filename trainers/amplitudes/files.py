@@ -66,7 +66,10 @@ def damaged(path: Path) -> Iterator[None]:
 
 
 COPIES = 3
-"""Upper estimate of the number of copies of all values in memory while events are read, checked or generated."""
+"""Number of copies of all events that are in memory at the same time while events are read, checked or generated.
+
+It is an upper estimate.
+"""
 SHARE = 0.8
 """Maximum fraction of the machine's memory that events may use."""
 

@@ -64,7 +64,10 @@ class Lloca:
 
     @torch.enable_grad()
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for momenta ``x`` (B, inputs); store the intermediate values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised momenta ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
         self._out = self.layers_of(x)[-1]
         return self._out.detach()
 
@@ -77,7 +80,10 @@ class Lloca:
         torch.autograd.backward(self._out, by_output)
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """Return the mean over particles of the last block's activations (B, width), and the outputs (B, outputs)."""
+        """Return the last hidden layer (B, width) and the outputs (B, outputs).
+
+        The last hidden layer is the mean over the particles of the activations after the last block.
+        """
         momenta = self._momenta(x)
         kinds = self._kinds.expand(len(x), -1, -1)
         frames = self._frames(momenta, scalars=kinds)

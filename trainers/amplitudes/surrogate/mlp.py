@@ -82,7 +82,10 @@ class Mlp:
             weight.copy_(torch.from_numpy(drawn))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for standardised invariants ``x`` (B, inputs); store values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised invariants ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
         self._z, self._h = [], [x]
         for bias, transposed in zip(self.biases, self._transposed, strict=False):
             self._z.append(torch.addmm(bias, self._h[-1], transposed))

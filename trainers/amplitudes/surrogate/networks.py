@@ -1,4 +1,4 @@
-"""The kinds of surrogates: their size, their inputs, and the model that is trained."""
+"""The two kinds of surrogates (MLP and LLoCa-Transformer): for each, its size, its inputs, and its initial model."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ Size = Shape | LlocaShape
 
 
 class Model(Protocol):
-    """A model under training, with the vectors ``theta`` and ``gradient`` (N,)."""
+    """A model that is trained: its parameters ``theta`` (N,), and the ``gradient`` (N,) of the loss."""
 
     theta: Tensor
     gradient: Tensor
@@ -239,7 +239,10 @@ class Model(Protocol):
         """Number of parameters that learn at the full learning rate in muP; they are at the start of the vector."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for standardised inputs ``x`` (B, inputs); store the values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised inputs ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
 
     def backward(self, by_output: Tensor) -> None:
         """Write the gradient of the loss with respect to the parameters to ``gradient``.

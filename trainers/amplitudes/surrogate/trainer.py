@@ -1,7 +1,7 @@
-"""The surrogate of a cell with its losses, optimiser and standardised points on a device.
+"""The trainer of a surrogate: model, losses, optimiser, and standardised points on a device.
 
 Outputs and targets are standardised. Outputs are (B, 1), or (B, 2) for the heteroscedastic loss: mean and log sigma. If
-points have weights, ``averaged`` applies them.
+points have weights, ``averaged`` multiplies their losses by the weights.
 """
 
 from __future__ import annotations

@@ -195,9 +195,9 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
 
 
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
-    """Return the intrinsic dimensions of the last hidden layer and of the inputs.
+    """Return the intrinsic dimensions of the last hidden layer and of the inputs, with their standard deviations.
 
-    Estimates that fail are left out, and the reason is printed.
+    An estimate that fails is missing in the result, and the reason is printed.
     """
     dimensions: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):

@@ -40,7 +40,7 @@ LISTED = {
         "-format", "%d.", "ClusterId", "-format", "%d\n", "ProcId",
     ],
 }  # fmt: skip
-"""Commands that list the waiting and running jobs of this user."""
+"""Commands that list the numbers of the waiting and running jobs of this user, for each batch system."""
 
 
 @dataclass(eq=False)

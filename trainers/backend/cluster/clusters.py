@@ -1,4 +1,4 @@
-"""The Dask cluster that runs cells: on this machine, at an address, or as batch jobs."""
+"""The Dask cluster that runs cells: on this machine, with an external scheduler, or as batch jobs."""
 
 from __future__ import annotations
 

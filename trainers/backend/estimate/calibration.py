@@ -75,7 +75,7 @@ def calibrate(
 
 
 def _mean(found: Sequence[Measured]) -> Measured:
-    """Combine copies of a cell into one measurement, with the harmonic mean of their speeds."""
+    """Return one measurement for all copies of a cell: the harmonic mean of the speeds, and the means of the rest."""
     return Measured(
         found[0].cell,
         harmonic_mean([one.speed for one in found]),
@@ -126,7 +126,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Measured | None:
-    """Return the measurement of a cell that ended or was stopped, or None if its speed is unknown."""
+    """Return the measurement of a short cell from its record, or None if its speed cannot be computed.
+
+    The cell has ended or was stopped. Raises PlannerError with the message of a cell that failed.
+    """
     result, folder, flops = record.result or {}, root / CELLS / record.name, family.sizes(cell).C
     if result.get("state") == "failed":
         raise PlannerError(str(result["why"]))

@@ -174,7 +174,7 @@ class Queue:
             self._change(name, priority=priority)
 
     def delete(self, names: Iterable[str]) -> int:
-        """Remove cells and return the freed bytes. Raises PlannerError if a cell is running."""
+        """Delete cells and return the number of freed bytes. Raises PlannerError if a cell is running."""
         freed = 0
         for name in names:
             if self.find(name).state in ("running", "stopping"):
