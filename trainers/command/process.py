@@ -37,7 +37,7 @@ PASSED = frozenset(
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
 """Prefixes of further environment variables that are passed to a program: languages, threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""Environment variables with such a prefix that are not passed, because they contain a key."""
+"""Environment variables that have one of these prefixes but contain a key, and are therefore not passed."""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
 """Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -31,7 +31,7 @@ from isoplan.trainers.amplitudes.processes.currents import Node
 from isoplan.trainers.amplitudes.processes.fields import COLOURS, FIELDS, INCOMING, Field
 
 Chirality = Literal["left", "right"]
-"""Chirality of the massless incoming quarks of a process; vertices do not change it along the quark line."""
+"""Chirality of the massless incoming quarks of a process. A massless quark line has one chirality from end to end."""
 
 
 def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -> Current:

@@ -204,7 +204,10 @@ def _lloca_width(N: float, shape: LlocaShape) -> float:
 
 
 VERSION = 3
-"""Version of the training, part of the version of the family. Increase it if the same cell gives other numbers."""
+"""Version of the training code, part of the version of the family.
+
+Increase it if a change of the code changes the results of a cell.
+"""
 BASE_WIDTH = 64
 """n_0 of muP, a width.
 
@@ -223,7 +226,7 @@ Parametrization = Literal["mup", "standard"]
 
 
 Size = Shape | LlocaShape
-"""Size of a surrogate, from which its N, its FLOPs per point and its memory per point are computed."""
+"""Size of a surrogate. It gives N, the training FLOPs per point, and the memory per point."""
 
 
 class Model(Protocol):

@@ -128,7 +128,7 @@ def _probe(root: Path) -> Iterator[tuple[Path, str]]:
 LOOK = 1.0
 """Seconds between two updates of the list of workers, and between two exchanges of messages about remote cells."""
 ANSWER = 30.0
-"""Timeout in seconds for the answers in such an update or exchange."""
+"""Timeout in seconds for the answers of the scheduler and of the workers in these updates and exchanges (see LOOK)."""
 CONFIG = {
     "distributed.scheduler.allowed-failures": 0,  # no retries by Dask: the queue counts attempts itself
     "distributed.worker.memory.terminate": False,
@@ -136,7 +136,7 @@ CONFIG = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
     "distributed.admin.tick.limit": "60s",
-    "distributed.admin.large-graph-warning-threshold": "1TB",  # a cell is sent with its checkpoint
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # tasks can be large: cells with checkpoints
     "distributed.worker.daemon": False,  # a cell may start child processes
     "distributed.worker.preload": [],
     "distributed.comm.timeouts.connect": f"{WAIT:g}s",

@@ -28,7 +28,7 @@ from isoplan.trainers.cell import Cell, Family
 LIMIT = 20.0
 """Maximum total time of a calibration in seconds."""
 LAST = 6.0
-"""Seconds at the end of this limit in which the cells that still run must stop and report their progress."""
+"""Seconds before the time limit at which the cells that still run are asked to stop and to report their progress."""
 COPIES = 8
 """Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31

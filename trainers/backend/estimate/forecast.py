@@ -26,9 +26,9 @@ from isoplan.trainers.families import read_cell
 LOOKED_AT = 50
 """Maximum number of finished cells whose disk use is measured."""
 LONG = 5.0
-"""Minimum time in seconds of a finished cell that is used for this ratio.
+"""Minimum time in seconds of a finished cell that is used to compare this machine with another one.
 
-The start of the process of such a cell takes a negligible part of the time.
+The time to start the process of the cell is then negligible.
 """
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]

@@ -40,7 +40,7 @@ from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 MOST_CELLS = 20_000
 """Maximum number of cells in a workspace. A folder with more subfolders is slow to list."""
 SETTLED_NS = 100_000_000
-"""A record is cached only if its folder has not changed for this time in nanoseconds.
+"""Minimum time in nanoseconds since the last change of a folder at which its record is cached.
 
 A second change within one tick of the file system's clock would not change the modification time again.
 """

@@ -37,7 +37,7 @@ from isoplan.trainers.families import find_family, read_cell
 LOOK = 0.25
 """Seconds between two polls of the folder while nothing happens."""
 IDLE = 15.0
-"""The runner ends if it has had no cell to run for this time in seconds."""
+"""Seconds without a cell to run after which the runner ends."""
 ANSWER = 12.0
 """Seconds after a stop request at which the worker of an attempt is restarted, if the attempt has not stopped."""
 NOT_BEGUN = "not begun"
@@ -127,7 +127,7 @@ def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) 
             shift.woken.wait(LOOK)
             shift.woken.clear()
     except ClusterError:
-        shift.given.clear()  # they may still run, but a later poll treats them as those of another runner
+        shift.given.clear()  # the attempts may still run; a later poll handles them
         raise
     finally:
         _stop_all(shift, pool)
@@ -284,7 +284,9 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
     """
     given = shift.given[record.name]
     now = time.monotonic()
-    if given.asked is None and record.state == "running":  # its sweeps wait, but the cell itself has no such order
+    if (
+        given.asked is None and record.state == "running"
+    ):  # the sweeps of the cell wait, but no order stops the cell itself
         shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):

@@ -27,7 +27,7 @@ LOG = Path("logs") / "runner.log"
 LONGEST_LOG = 5_000_000
 """Size of the log in bytes at which the next runner starts a new log. One previous log is kept."""
 PATIENCE = 30.0
-"""Maximum time in seconds that a new runner has to acquire its lock."""
+"""Timeout in seconds for the start of a runner, until it has acquired its lock."""
 NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
 INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
 

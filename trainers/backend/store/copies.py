@@ -38,9 +38,9 @@ from isoplan.trainers.backend.store.record import (
 WHY = "The workspace was copied while this attempt ran."
 """Reason in the copy for the end of a running attempt. The original attempt continues."""
 LOOKS = 20
-"""Maximum number of times that a cell is read until it does not change during the read.
+"""Maximum number of attempts to read a cell without a change during the read.
 
-This is enough, because a cell changes its state at most a few times per second.
+A cell changes its state at most a few times per second, so 20 attempts are enough.
 """
 
 
@@ -155,8 +155,8 @@ def _below(folder: Path) -> Iterator[Path]:
 def _belongs(name: str, record: Record) -> bool:
     """Return whether the file ``name`` of a cell is copied.
 
-    Temporary files, stop requests, heartbeats of running attempts, and files of attempts without a lease are not
-    copied.
+    Temporary files, stop requests, heartbeats of running attempts, and files of attempts newer than the lease are
+    not copied.
     """
     if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
         return False
