@@ -126,9 +126,9 @@ def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
 def launch(root: Path, grid: Grid, family: Family[Any], cap: Cap | None = None) -> Sweep:
     """Add the cells of ``grid`` to the queue as a sweep and return the sweep. An existing sweep of this grid continues.
 
-    Existing cells do not change and keep the sweep for which they were created. Cancelled cells are
-    queued again, and a paused or cancelled sweep is resumed. Raises PlannerError if the grid is invalid and DiskFull if the disk is full; in both cases
-    nothing is added.
+    Existing cells do not change and keep the sweep for which they were created. Cancelled cells are queued again, and a
+    paused or cancelled sweep is resumed. Raises PlannerError if the grid is invalid and DiskFull if the disk is full;
+    in both cases nothing is added.
     """
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]

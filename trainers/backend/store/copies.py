@@ -155,8 +155,8 @@ def _below(folder: Path) -> Iterator[Path]:
 def _belongs(name: str, record: Record) -> bool:
     """Return whether the file ``name`` of a cell is copied.
 
-    Temporary files, stop requests, heartbeats of running attempts, and files of attempts newer than the lease are
-    not copied.
+    Temporary files, stop requests, heartbeats of running attempts, and files of attempts newer than the lease are not
+    copied.
     """
     if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
         return False

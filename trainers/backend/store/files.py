@@ -87,8 +87,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
     """Remove temporary files of killed processes in ``folder``.
 
-    ``names`` are endings (glob patterns) of the file names, "" for all. Only files that are at least ``older`` seconds old
-    are removed.
+    ``names`` are endings (glob patterns) of the file names, "" for all. Only files that are at least ``older`` seconds
+    old are removed.
     """
     for name in names:
         for left in folder.glob(f"{TEMPORARY}*{name}"):

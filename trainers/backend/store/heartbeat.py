@@ -89,9 +89,8 @@ class HeartbeatMonitor:
     def alive(self, folder: Path, number: int) -> bool:
         """Return whether attempt ``number`` may be alive.
 
-        An attempt on this machine is dead if its process no longer exists. Otherwise, it is alive until its heartbeat has
-        not changed for ``SILENT`` seconds. An attempt that has not begun belongs to a dead runner and is not
-        alive.
+        An attempt on this machine is dead if its process no longer exists. Otherwise, it is alive until its heartbeat
+        has not changed for ``SILENT`` seconds. An attempt that has not begun belongs to a dead runner and is not alive.
         """
         if not self.begun(folder, number):
             return False
