@@ -1,4 +1,4 @@
-"""Cells of the amplitudes family: their fields, and the quantities that follow from them before training."""
+"""Cells of the amplitudes family: their fields, and the sizes and resources that are computed before training."""
 
 from __future__ import annotations
 
@@ -18,109 +18,153 @@ from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parame
 from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
-"""Number of outputs per point: the target and, for the heteroscedastic loss, log sigma (eq. 15)."""
+"""Number of network outputs per point for each objective: the target and, for heteroscedastic, log sigma (eq. 15)."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Maximum numbers of training points and test points of a short cell (about one second)."""
+"""Maximum numbers of training points and of test points of a calibration cell, which trains for about one second."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
-"""FLOPs of a short cell, and the limits (minimum, maximum) of its number of iterations."""
+"""Training FLOPs of a calibration cell, and the limits (minimum, maximum) of its number of iterations."""
 
 
 class AmplitudeCell(Cell):
-    """An amplitude surrogate trained on a given number of phase-space points; fields set to zero follow from a rule."""
+    """An amplitude surrogate that is trained on a given number of phase-space points.
+
+    Several fields can be 0. The description of such a field states which value is then used.
+    """
 
     data: Annotated[
         str,
         Field(
             pattern=NAME,
             title="Data",
-            description="simulated makes events of the process; toy makes amplitudes up, to try things out; any other "
-            "name is a file in amplitudes/ of the workspace.",
+            description="simulated: Isoplan generates events of the process. toy: artificial amplitudes, for quick "
+            "tests. Any other name: a file in amplitudes/ of the workspace.",
         ),
     ] = SIMULATED
     process: Annotated[
         Literal["Zg", "Zgg", "Zggg", "Zgggg", "ttH", "WZ", "WZg", "WZgg", "WWZ"],
-        Field(title="Process", description="Of simulated events, at tree level."),
+        Field(title="Process", description="Process of simulated and toy events, at tree level."),
     ] = "Zg"
     sqrt_s: Annotated[
         float,
-        Field(ge=0, le=1e5, title="sqrt(s)", description="Of simulated events in GeV; 0: it varies, d is one more."),
+        Field(
+            ge=0,
+            le=1e5,
+            title="sqrt(s)",
+            description="Fixed sqrt(s) of simulated and toy events in GeV. 0: sqrt(s) varies, and d is larger by one.",
+        ),
     ] = 0.0
     points: Annotated[
         int,
-        Field(ge=2, le=10**8, title="Training points D", description="A quarter as many are validated on."),
+        Field(
+            ge=2,
+            le=10**8,
+            title="Training points D",
+            description="Number of training points. A quarter of this number is added for validation.",
+        ),
     ] = 10_000
     network: Annotated[
         Literal["mlp", "lloca"],
         Field(
             title="Network",
-            description="An MLP on invariants, or a LLoCa-Transformer on momenta, which needs the extra lloca.",
+            description="mlp: an MLP on invariants. lloca: a LLoCa-Transformer on momenta (needs the extra lloca).",
         ),
     ] = "mlp"
     parameters: Annotated[
         float,
-        Field(ge=0, le=1e9, title="Parameters N", description="The width follows; 0 takes the width as it is."),
+        Field(
+            ge=0,
+            le=1e9,
+            title="Parameters N",
+            description="Number of parameters, from which the width is computed. 0: the field Width n is used.",
+        ),
     ] = 0.0
     width: Annotated[
         int,
         Field(
             ge=1, le=16_384, title="Width n",
-            description="Of the hidden layers, where N is 0; of a LLoCa-Transformer a multiple of 16.",
+            description="Width of the hidden layers (used if N is 0). A LLoCa-Transformer needs a multiple of 16.",
         ),
     ] = 64  # fmt: skip
     layers: Annotated[
         int,
-        Field(ge=0, le=64, title="Layers", description="Hidden ones; 0, with N: as many as keep width / layers."),
+        Field(
+            ge=0,
+            le=64,
+            title="Layers",
+            description="Number of hidden layers. 0: computed from N and from Width / layers.",
+        ),
     ] = 3
     ratio: Annotated[
-        float, Field(gt=0, le=1e4, title="Width / layers", description="Where layers is 0; it stays as N grows.")
+        float,
+        Field(
+            gt=0,
+            le=1e4,
+            title="Width / layers",
+            description="Width divided by the number of layers, the same for every N (used if Layers is 0).",
+        ),
     ] = 32.0
     iterations: Annotated[
         int, Field(ge=1, le=10**9, title="Iterations", description="Training steps (used if the budget is 0).")
     ] = 10_000
     budget: Annotated[
-        float, Field(ge=0, le=1e24, title="Compute C", description="FLOPs of the training; 0 takes the iterations.")
+        float,
+        Field(
+            ge=0,
+            le=1e24,
+            title="Compute C",
+            description="Training FLOPs, from which the iterations are computed. 0: the field Iterations is used.",
+        ),
     ] = 0.0
     batch: Annotated[
-        int, Field(ge=1, le=10**6, title="Batch", description="Points of an update, at most all of them.")
+        int, Field(ge=1, le=10**6, title="Batch", description="Number of training points in an iteration, at most D.")
     ] = 128
     objective: Annotated[
         Literal["mse", "heteroscedastic", "relative"],
-        Field(title="Objective", description="That is trained on; heteroscedastic learns an uncertainty (eq. 15)."),
+        Field(title="Objective", description="Training loss. heteroscedastic also learns an uncertainty (eq. 15)."),
     ] = "mse"
     target: Annotated[
         Literal["log", "raw"],
-        Field(title="Target", description="The logarithm of the amplitude, or the amplitude; standardised."),
+        Field(
+            title="Target", description="log: logarithm of the amplitude. raw: the amplitude. Both are standardised."
+        ),
     ] = "log"
     parametrization: Annotated[
         Parametrization,
         Field(
             title="Parametrization",
-            description="muP keeps the best rate of an MLP as the width grows (eqs. 18 to 21); a LLoCa-Transformer is "
-            "standard.",
+            description="With muP the best learning rate of an MLP does not change with the width (eqs. 18 to 21). A "
+            "LLoCa-Transformer needs standard.",
         ),
     ] = "mup"
     rate: Annotated[
         float,
         Field(
             ge=0, le=10, title="Learning rate", validate_default=True,
-            description=f"Of Adam, at the start; 0 takes {RATE:g}, of a LLoCa-Transformer {LLOCA_RATE:g}.",
+            description=f"Initial learning rate of Adam. 0: {RATE:g} (MLP) or {LLOCA_RATE:g} (LLoCa-Transformer).",
         ),
     ] = 0.0  # fmt: skip
     l2: Annotated[
-        float, Field(ge=0, le=10, title="L2", description="Half of it times the squared weights joins the loss.")
+        float,
+        Field(ge=0, le=10, title="L2", description="L2 / 2 times the sum of squared parameters is added to the loss."),
     ] = 0.0
     activation: Annotated[
         Activation,
-        Field(title="Activation", description="Of an MLP's hidden layers; a LLoCa-Transformer has GELU."),
+        Field(
+            title="Activation",
+            description="Activation of the hidden layers of an MLP. A LLoCa-Transformer always uses GELU.",
+        ),
     ] = "silu"
     tests: Annotated[
-        int, Field(ge=100, le=10**7, title="Test points", description="On which the best weights are judged.")
+        int,
+        Field(
+            ge=100, le=10**7, title="Test points", description="Number of points on which the best weights are tested."
+        ),
     ] = 20_000
     dimension_points: Annotated[
         int,
         Field(
             ge=0, le=10**5, title="Dimension points",
-            description="Of each subset on which the intrinsic dimension is taken; 0 leaves it out.",
+            description="Points in each random subset for the intrinsic dimension. 0: no estimate of the dimension.",
         ),
     ] = 5_000  # fmt: skip
     device: Device = "auto"
@@ -128,9 +172,9 @@ class AmplitudeCell(Cell):
     @field_validator("rate")
     @classmethod
     def _of_the_network(cls, rate: float, info: ValidationInfo) -> float:
-        """Return the learning rate of the cell or, if it is zero, the default of its network.
+        """Return ``rate`` or, if it is 0, the default learning rate of the network of the cell.
 
-        The stored cell then contains the rate that is used.
+        The stored cell then contains the learning rate that is used.
         """
         return rate or NETWORKS[info.data.get("network", "mlp")].rate
 
@@ -146,7 +190,7 @@ class AmplitudeCell(Cell):
 
     @property
     def points_a_batch(self) -> int:
-        """Batch size, at most the number of training points."""
+        """Batch size: the field ``batch``, but at most the number of training points."""
         return min(self.batch, self.points)
 
     @property
@@ -156,12 +200,12 @@ class AmplitudeCell(Cell):
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of the surrogate per point."""
+        """Number of network outputs per point: 2 with a learned uncertainty, otherwise 1."""
         return OUTPUTS[self.objective]
 
     @property
     def architecture(self) -> Architecture:
-        """Requested size of the network."""
+        """Size of the network, as requested in the fields of the cell."""
         return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
 
     @property
@@ -177,9 +221,10 @@ class AmplitudeCell(Cell):
         return NETWORKS[self.network].size(self.architecture, facts)
 
     def updates(self, facts: Facts) -> int:
-        """Return the number of iterations: the number that spends the budget, or ``iterations`` if there is no budget.
+        """Return the number of training iterations.
 
-        Raises PlannerError if the budget is less than one iteration.
+        It is the number of iterations whose FLOPs equal ``budget``, or the field ``iterations`` if ``budget`` is 0.
+        Raises PlannerError if the budget is less than half of the FLOPs of one iteration.
         """
         if not self.budget:
             return self.iterations
@@ -195,7 +240,8 @@ class AmplitudeCell(Cell):
 def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
     """Return the exact N, D and C of a cell whose events are available.
 
-    D is the number of training points, as D_train in the paper.
+    N is the number of parameters, D the number of training points (D_train in the paper), and C the training FLOPs.
+    ``seen`` is the batch size times the number of iterations.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -204,16 +250,17 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
 
 
 def needs(root: Path, cell: AmplitudeCell) -> Resources:
-    """Return the cores and the memory that a cell needs (weights, events and the largest batch)."""
+    """Return the CPU cores, the memory and the GPU memory that a cell needs."""
     took = memory(root, cell)
     return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Return the memory in bytes that a cell needs in addition to the process.
+    """Return the memory in bytes that a cell needs in addition to the memory of the bare process.
 
-    It consists of vectors of length N, the events with their inputs, and the activations of a block of points. A file
-    is always read whole, even if the cell uses few of its events.
+    It is the sum of the vectors of length N (such as weights and gradients), the events with their network inputs, the
+    activations of one block of points, and the points for the intrinsic dimension. A file is always read completely,
+    even if the cell uses only a few of its events.
     """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
@@ -227,7 +274,11 @@ def memory(root: Path, cell: AmplitudeCell) -> float:
 
 
 def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """Return a short version of a cell: the same model, few points without simulation, and few iterations."""
+    """Return a short version of a cell, with which the speed of the cell is measured.
+
+    It has the same model, but few points and few iterations. Toy events replace simulated events, because they need no
+    simulation.
+    """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     least, most = SHORT_ITERATIONS
@@ -244,7 +295,7 @@ def calibration_cell(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
 def check(root: Path, cell: AmplitudeCell) -> None:
     """Check that the fields of a cell are consistent and that its events are available. Raises PlannerError if not."""
     if not cell.layers and not cell.parameters:
-        raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
+        raise PlannerError("Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers.")
     NETWORKS[cell.network].check(cell.parametrization)
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)
@@ -259,7 +310,10 @@ def check(root: Path, cell: AmplitudeCell) -> None:
 
 
 def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
-    """Check that a file has enough events and that the network can learn all of them. Raises PlannerError otherwise."""
+    """Check that an event file has enough events and that the network can learn from all of them.
+
+    Raises PlannerError otherwise.
+    """
     check_enough(cell.source, facts.events, cell.counts)
     if why := facts.unfit.get(cell.target) or NETWORKS[cell.network].unfit(facts):
         raise PlannerError(f"{FOLDER}/{cell.data}: {why}")

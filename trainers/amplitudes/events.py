@@ -48,14 +48,15 @@ class Events:
         return len(self.momenta)
 
     def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Events:
-        """Return the events of ``rows``."""
+        """Return the events in these ``rows``."""
         return Events(self.momenta[rows], self.amplitude[rows], self.weight[rows], self.process)
 
 
 def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]]) -> None:
-    """Check that arrays of these shapes can be events; ``columns`` contains the shapes of the (n,) arrays by name.
+    """Check that arrays with these shapes can be events.
 
-    Raises PlannerError otherwise.
+    ``momenta`` is the shape of the momenta. ``columns`` contains, by name, the shapes of the arrays that have one
+    number per event, such as the amplitude. Raises PlannerError if a shape is wrong.
     """
     if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
         raise PlannerError(
@@ -70,7 +71,7 @@ def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]
 
 
 def check_process(name: str) -> None:
-    """Check that ``name`` is empty or a built-in process. Raises PlannerError otherwise."""
+    """Check that ``name`` is the name of a built-in process, or "". Raises PlannerError otherwise."""
     if name and name not in PROCESSES:
         raise PlannerError(
             f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or no name for a process of your own."
@@ -80,9 +81,11 @@ def check_process(name: str) -> None:
 def check_events(events: Events) -> None:
     """Check the values of all events.
 
-    Momenta must be finite, conserved and on shell. For a user-defined process they must not be faster than light, and
-    each particle must have the same mass in all rows. Amplitudes must be finite; weights must be finite and positive.
-    Raises PlannerError, which names the first invalid row and the size of the deviation.
+    Momenta must be finite and conserved, and the particles of a built-in process must be on their mass shells. In a
+    user-defined process no particle may be faster than light, and each particle must have the same mass in all rows.
+    Amplitudes must be finite. Weights must be finite and positive.
+
+    Raises PlannerError. Its message contains the first invalid row and the wrong value.
     """
     if events.process:
         check_momenta(events.momenta, PROCESSES[events.process].particles)
@@ -94,7 +97,10 @@ def check_events(events: Events) -> None:
 
 
 def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:
-    """Raise PlannerError for the first of ``values`` (n,) that is marked in ``bad``, if any."""
+    """Raise PlannerError if an entry of ``bad`` (n,) is True.
+
+    The message contains the first such row, its entry of ``values`` (n,), and the reason ``why``.
+    """
     if bad.any():
         row = int(np.argmax(bad))
         raise PlannerError(f"{row_of(row, bad.sum())} has the {name} {values[row]:g}, which is {why}.")

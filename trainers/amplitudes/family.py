@@ -1,4 +1,7 @@
-"""The family of amplitude surrogates: fields, presets and trainer. Its import loads no training library."""
+"""The family of amplitude surrogates: fields, presets and trainer.
+
+Importing this module loads no training library such as PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +19,30 @@ PRESETS = {
     "example": Preset(
         {"points": "100, 1000, 10000", "parameters": "1000, 10000", "iterations": "2000", "rate": "0.01",
          "tests": "10000"},
-        "Six cells of Z + gluon, a minute or two, events included.",
+        "Six cells of Z + gluon. They take one or two minutes, including the simulation of events.",
     ),
     "data-scan": Preset(
         {"process": "Zg, ttH, Zgg", "points": "100..100000 x 7", "parameters": "10000", "iterations": "20000"},
-        "The loss against the training points: alpha_D beside 4 / d (amplitudes, Fig. 2 left).",
+        "Loss as a function of the training points: alpha_D compared with 4 / d (amplitudes, Fig. 2 left).",
     ),
     "size-scan": Preset(
         {"process": "ttH", "points": "1000, 10000, 100000", "parameters": "100..100000 x 7", "layers": "0",
          "iterations": "20000"},
-        "The loss against the parameters, width over layers fixed (amplitudes, Fig. 2 right).",
+        "Loss as a function of the parameters at fixed width / layers (amplitudes, Fig. 2 right).",
     ),
     "compute-scan": Preset(
         {"process": "ttH", "points": "1000, 10000, 100000", "parameters": "10000", "budget": "1e9..3e11 x 8",
          "rate": "0.01"},
-        "The loss against compute, each cell with a cosine of its own length (amplitudes, Fig. 1 right).",
+        "Loss as a function of compute. Each cell has a cosine schedule of its own length (amplitudes, Fig. 1 right).",
     ),
     "rate-transfer": Preset(
         {"process": "ttH", "points": "10000", "parametrization": "mup, standard", "width": "16, 64, 256",
          "iterations": "3000", "rate": "0.0003..0.03 x 5", "dimension_points": "0"},
-        "The best learning rate at each width: one in muP, a lower and lower one without (amplitudes, Fig. 1 left).",
+        "The best learning rate at each width: constant with muP, decreasing without (amplitudes, Fig. 1 left).",
     ),
     "uncertainty": Preset(
         {"process": "ttH", "points": "1000, 10000, 100000", "objective": "mse, heteroscedastic", "iterations": "20000"},
-        "The same surrogates with a learned uncertainty, its pulls, and without (amplitudes, Sec. 4.2).",
+        "The same surrogates with and without a learned uncertainty, whose pulls are measured (amplitudes, Sec. 4.2).",
     ),
 }  # fmt: skip
 

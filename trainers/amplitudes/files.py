@@ -35,7 +35,7 @@ FORMATS = {".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".parquet": "parquet"}
 
 
 def columns_of(particles: int) -> list[str]:
-    """Return the names of the momentum columns in Parquet, particle by particle."""
+    """Return the names of the momentum columns of a Parquet file: ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ..."""
     return [f"p{leg}_{name}" for leg in range(particles) for name in COMPONENTS]
 
 
@@ -56,7 +56,7 @@ def format_of(path: Path) -> str:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Convert any error of a file library into a PlannerError with one sentence."""
+    """Convert any error of a file library in the ``with`` block into a PlannerError with a one-sentence message."""
     try:
         yield
     except (PlannerError, MemoryError):
@@ -66,7 +66,10 @@ def damaged(path: Path) -> Iterator[None]:
 
 
 COPIES = 3
-"""Upper estimate of the number of copies of all values in memory while events are read, checked or generated."""
+"""Number of copies of all events that are in memory at the same time while events are read, checked or generated.
+
+It is an upper estimate.
+"""
 SHARE = 0.8
 """Maximum fraction of the machine's memory that events may use."""
 
@@ -77,14 +80,18 @@ def bytes_of(n: int, particles: int) -> int:
 
 
 def no_memory(what: str) -> PlannerError:
-    """Return the error for ``what`` that ran out of memory although ``need_memory`` accepted it."""
+    """Return the error for events that ran out of memory although ``need_memory`` accepted them.
+
+    ``what`` describes the events in the message, for example "the events of events.npz".
+    """
     return PlannerError(f"{what[0].upper()}{what[1:]} take more memory than is free: give fewer events, or free some.")
 
 
 def need_memory(n: int, particles: int, what: str) -> None:
-    """Check that the ``n`` events of ``what`` fit into memory.
+    """Check that ``n`` events fit into memory.
 
-    Raises PlannerError otherwise; the message gives the number of events that would fit.
+    ``what`` describes the events in the message. Raises PlannerError if they do not fit; the message contains the
+    number of events that would fit.
     """
     usable = usable_memory() * SHARE
     need = COPIES * bytes_of(n, particles)
@@ -97,21 +104,27 @@ def need_memory(n: int, particles: int, what: str) -> None:
 
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and dtype of an array, available before the array is loaded."""
+"""Shape and dtype of an array. A file contains them in a header, so they can be read without the values."""
 HEADER = 2**16
-"""Maximum number of bytes at the start of an NPZ array that contain its header."""
+"""Number of bytes that are read from the start of an NPZ array. They must contain the complete header."""
 NAME_BYTES = 4_000
-"""Maximum size in bytes of the name of a process."""
+"""Maximum size in bytes of the process name in a file."""
 CHUNK = 2**24
-"""Maximum number of values of an HDF5 chunk, which is loaded whole; the size of the dataset if that is larger."""
+"""Maximum number of values of an HDF5 chunk. HDF5 always loads a whole chunk into memory.
+
+In a dataset with more values than this, a chunk can be as large as the dataset.
+"""
 
 
 def read_events(path: Path, process: str | None = None) -> Events:
     """Read and check the events of a file.
 
-    ``process`` names the built-in process if the file does not; "" stands for a user-defined process. Raises
-    PlannerError (one sentence) if the file is missing, empty, truncated, of another format or larger than the memory,
-    if columns are missing, have another shape or are not numeric, or if ``check_events`` does.
+    ``process`` is the built-in process of the events, for a file that does not contain its name. If it is None, the
+    name in the file applies. If it is "", the events count as those of a user-defined process.
+
+    Raises PlannerError with a one-sentence message if the file is missing, empty, truncated, of another format, larger
+    than the memory, or contains another process; if columns are missing, have a wrong shape or are not numeric; or if
+    ``check_events`` rejects the values.
     """
     kind = format_of(path)
     if not path.is_file():
@@ -150,7 +163,10 @@ def _need(path: Path, names: set[str]) -> None:
 
 
 def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
-    """Check from the headers that arrays are real, have the shapes of events, and fit into memory."""
+    """Check from the headers that the arrays contain real numbers, have the shapes of events, and fit into memory.
+
+    Raises PlannerError otherwise.
+    """
     for name, (_, dtype) in headers.items():
         if dtype.kind not in "fiu":
             raise PlannerError(f"{path}: {name} holds {dtype}, not real numbers: write it as float64.")
@@ -163,7 +179,11 @@ def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
 
 
 def _need_name(path: Path, kinds: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Check from the header that the process name is a single string of one of numpy's ``kinds``."""
+    """Check from the shape and dtype of the process name that it is a single string.
+
+    ``kinds`` contains the allowed kinds of a numpy dtype: "U" in NPZ files, "S" and "O" in HDF5 files. Raises
+    PlannerError otherwise.
+    """
     if shape or dtype.kind not in kinds or dtype.itemsize > NAME_BYTES:
         raise PlannerError(
             f"{path}: process holds {dtype} of the shape {shape}, not one text: write the name of a built-in process, "
@@ -186,7 +206,7 @@ def _npz(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> Header:
-    """Read the header of an array in an archive without loading the array."""
+    """Return the shape and dtype of the array ``name`` in an NPZ archive, without loading its values."""
     with archive.open(f"{name}.npy") as file:
         start = io.BytesIO(file.read(HEADER))
     version = np.lib.format.read_magic(start)
@@ -216,7 +236,11 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
 
 
 def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
-    """Return the dataset ``name`` if its values are stored in the file itself and not in another file."""
+    """Return the HDF5 dataset ``name`` without loading its values.
+
+    ``own`` contains the names of the objects in this file itself. Raises PlannerError if the values are stored
+    elsewhere, or if the chunks are too large.
+    """
     if name not in own or file[name].external is not None or file[name].is_virtual:
         raise PlannerError(
             f"{path}: {name} is no data set of the file itself but points elsewhere: store its numbers in the file."
@@ -274,7 +298,7 @@ READERS: dict[str, Callable[[Path], tuple[dict[str, NDArray[Any]], str]]] = {
 
 
 def write_events(path: Path, events: Events) -> None:
-    """Write ``events`` to ``path``, weights included, in the format given by its extension.
+    """Write ``events`` with their weights to ``path``. The extension of ``path`` determines the format.
 
     Raises PlannerError if the extension is unknown, the folder cannot be written, or the disk is full.
     """
@@ -284,7 +308,7 @@ def write_events(path: Path, events: Events) -> None:
 
 
 def need_place(path: Path) -> None:
-    """Check that events can be written to ``path``.
+    """Check that a new event file can be written to ``path``.
 
     Raises PlannerError if the extension is unknown, the file exists, or the folder does not exist.
     """

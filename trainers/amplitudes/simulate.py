@@ -1,7 +1,7 @@
-"""Events of a built-in process, simulated on all cores, and once for all cells that use the same events.
+"""Simulation of events of a built-in process on several CPU cores. Cells that use the same events share them.
 
-Chunk i of a stream has its own seed, so that the first n events do not depend on the number that is requested. The
-streams ``train``, ``validation`` and ``test`` share no events.
+The events of a stream are stored in chunks. Each chunk has its own seed, so the first n events do not depend on the
+number of events that is requested. The streams ``train``, ``validation`` and ``test`` have no events in common.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import RunContext, Stopped
 
 AHEAD = 2
-"""Number of parts per process that are submitted in advance."""
+"""Number of parts per process that are submitted in advance, so that no process waits for work."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request for ``n`` events of a built-in process, at ``sqrt_s`` GeV or (None) with the parton luminosity.
+    """A request for ``n`` events of a built-in process.
 
-    Raises PlannerError if the process is unknown, no event has this energy, ``n`` is less than one, the events do not
-    fit into memory, or the seed is negative.
+    ``sqrt_s`` is the fixed energy in GeV. If it is None, sqrt(s) varies according to the parton luminosity. Raises
+    PlannerError if the process is unknown, no event has this energy, ``n`` is less than one, the events do not fit into
+    memory, or the seed is negative.
     """
 
     process: str
@@ -65,7 +66,7 @@ class Request:
 
 
 def adapt(request: Request, said: Callable[[int], None] = lambda rounds: None) -> Ready:
-    """Return the adapted sampler for a request; it is the same for every seed and number of events.
+    """Return the adapted sampler for a request. It does not depend on the seed and the number of events of the request.
 
     ``said`` is called with the number of completed rounds of ``ROUNDS``. Raises PlannerError if vegas is not installed
     or no point passes the cuts.
@@ -81,17 +82,18 @@ def simulate(
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
-    """Simulate the events of ``request`` with the result of ``adapt`` on ``cores`` processes.
+    """Simulate the events of ``request`` in ``cores`` processes, with the adapted sampler ``ready``.
 
     After every part ``said`` is called with the number of events, and ``stop`` is called. Raises Stopped if ``stop``
-    returns True, PlannerError if a process dies, and KeyboardInterrupt after Ctrl+C. All processes have ended by then.
+    returns True, PlannerError if a process dies, and KeyboardInterrupt after Ctrl+C. In all cases the processes have
+    ended before the function returns or raises.
     """
     with closing(_parts(partial(make_part, ready, request.seed), cores)) as parts:
         return gather(parts, request.n, ready, said, stop)
 
 
 def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, None]:
-    """Yield all parts in order, without end."""
+    """Yield ``make(0)``, ``make(1)``, ... in this order and without end, computed in ``cores`` processes."""
     if cores == 1:
         yield from map(make, count())
         return
@@ -112,7 +114,7 @@ def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, Non
 
 
 def _begin() -> None:
-    """Initialise a worker process: it ignores Ctrl+C and exits if the main process has died."""
+    """Initialise a worker process: it ignores Ctrl+C, and it exits when the main process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
 
@@ -126,21 +128,28 @@ def _follow() -> None:
 
 Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
-"""Seeds of the disjoint sets of events, chosen so that users are unlikely to use them."""
+"""Seed of each stream. The seeds are different from those that a user is likely to choose."""
 SEEDS = 100_000
-"""Maximum number of chunks of a stream."""
+"""Maximum number of chunks of a stream. The seed of chunk i is the seed of the stream times SEEDS, plus i."""
 FIRST, CHUNK = 1_000, 8_000
-"""Events of the first chunk, and maximum per chunk. Each chunk is twice as large as the previous one up to there."""
+"""Number of events of the first chunk, and maximum number of events of a chunk.
+
+Each chunk is twice as large as the previous one, up to the maximum.
+"""
 SAMPLER, READY = 1, "ready.npz"
-"""Version of the sampler (increase it if the same seed gives other events), and the file of the adapted sampler."""
+"""Version of the sampler, and name of the file that contains the adapted sampler.
+
+Increase the version if the same seed gives other events.
+"""
 PAUSE = 0.2
-"""Seconds between two checks for a file that another cell is writing."""
+"""Seconds between two checks whether another cell has finished writing a file."""
 
 
 def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: RunContext) -> Events:
-    """Return the first ``count`` events of the stream ``name``; waiting cells make the missing ones together.
+    """Return the first ``count`` events of the stream ``name``. Chunks that are not stored yet are simulated.
 
-    ``sqrt_s`` in GeV, 0 for the energies of partons in protons. Raises Stopped if the cell must end, and PlannerError
+    Cells that need the same chunks at the same time divide the work: each chunk is simulated by one of them. ``sqrt_s``
+    is in GeV; 0 means the varying energies of partons in protons. Raises Stopped if the cell must end, and PlannerError
     if vegas is not installed or no event has this energy.
     """
     home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
@@ -160,13 +169,13 @@ def load_or_simulate(folder: Path, process: str, sqrt_s: float, name: str, count
 
 
 def _made(request: Request, ready: Ready, stream: RunContext) -> Columns:
-    """Make a chunk. Raises Stopped if the cell must end."""
+    """Simulate a chunk and return its arrays by name. Raises Stopped if the cell must end."""
     events = simulate(request, ready, said=lambda _: stream.step(0)).events
     return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
 
 
 def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
-    """Return the adapted sampler of a process. The first cell that needs it adapts it."""
+    """Return the adapted sampler of a process. The first cell that needs it adapts it and stores it in ``home``."""
     path = home / READY
 
     def make() -> Columns:
@@ -180,7 +189,7 @@ def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
-    """Yield the number of each chunk, the number of events before it, and its number of events."""
+    """Yield for each chunk: its number, the number of events in all earlier chunks, and its own number of events."""
     before = 0
     for index in itertools.count():
         size = min(FIRST * 2**index, CHUNK)
@@ -193,7 +202,11 @@ def _file(place: Path, index: int) -> Path:
 
 
 def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
-    """Write the file ``path`` unless it exists or another cell is writing it. Raises Stopped if the cell must end."""
+    """Write the result of ``make`` to ``path`` unless the file exists.
+
+    If another cell is writing the file, the function returns after ``PAUSE`` seconds without a file. Raises Stopped if
+    the cell must end.
+    """
     if stream.stopping:
         raise Stopped
     with hold_lock(path.with_suffix(".lock")) as mine:
@@ -205,7 +218,7 @@ def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
 
 
 def _write(place: Path, columns: Columns) -> None:
-    with place.open("wb") as file:  # open file: numpy changes the name of a path
+    with place.open("wb") as file:  # numpy would append .npz to a path
         np.savez(file, allow_pickle=False, **columns)
 
 

@@ -1,4 +1,4 @@
-"""Source of the events of a cell: a file of the workspace, a simulated process or a toy."""
+"""Source of the events of a cell: a file of the workspace, simulated events of a process, or toy events."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from isoplan.trainers.cell import NAME, RunContext
 
 Some = TypeVar("Some")
 SPREAD = 1e-5
-"""Relative spread of a constant p1.p2 that remains after rounding to seven digits."""
+"""Maximum relative spread of p1.p2 at which sqrt(s) counts as fixed. It allows for momenta rounded to seven digits."""
 
 
 def fixed_energy(momenta: NDArray[np.float64]) -> bool:
-    """Return whether all events have the same sqrt(s), that is, whether p1.p2 of the incoming particles is constant.
+    """Return whether all events have the same sqrt(s), that is, the same product p1.p2 of the incoming momenta.
 
-    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first. A single event counts as
-    fixed.
+    ``momenta`` (n, particles, 4) are in GeV as (E, px, py, pz), the two incoming particles first. If there is only one
+    event, the result is True.
     """
     one, two = momenta[:, 0], momenta[:, 1]
     products = one[:, 0] * two[:, 0] - (one[:, 1:] * two[:, 1:]).sum(axis=1)
@@ -40,14 +40,17 @@ def fixed_energy(momenta: NDArray[np.float64]) -> bool:
 
 
 LOWEST, HIGHEST = 1.5, 2000.0
-"""Range of a varying sqrt(s): from LOWEST times the sum of masses (at least 300 GeV) to HIGHEST GeV, flat in log."""
+"""Limits of the varying sqrt(s) of toy events, whose logarithm is distributed uniformly.
+
+The minimum is LOWEST times the sum of all masses, but at least 300 GeV. The maximum is HIGHEST in GeV.
+"""
 
 
 def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Events:
-    """Return ``n`` events, flat in the phase space of a built-in process, with an artificial amplitude.
+    """Return ``n`` events of a built-in process with random momenta from RAMBO and an artificial amplitude.
 
-    The amplitude is s / ((p1 . p3) (p2 . p3)). ``sqrt_s`` in GeV, 0 if it varies. The weights of flat phase space are
-    left out.
+    The amplitude is s / ((p1 . p3) (p2 . p3)), where p3 is the momentum of the first outgoing particle. ``sqrt_s`` is
+    in GeV; if it is 0, sqrt(s) varies. All events have the weight 1: the phase-space weights are ignored.
     """
     rng, masses = np.random.default_rng(seed), find_process(process).masses
     low = max(LOWEST * sum(masses), 300.0)
@@ -61,14 +64,15 @@ def make_toy_events(process: str, n: int, seed: int, sqrt_s: float = 0.0) -> Eve
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104
-"""Seed of the shuffle of the events of a file, the same for all cells."""
+"""Seed with which the events of a file are shuffled. All cells use the same seed."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Source of events, from the fields of a cell.
+    """Source of the events of a cell.
 
-    ``data`` is simulated, toy, or a file name; the other fields apply to simulated and toy events.
+    ``data`` is "simulated", "toy", or the name of a file. ``process`` and ``sqrt_s`` (GeV, 0 if it varies) apply to
+    simulated and toy events, not to a file.
     """
 
     data: str
@@ -77,7 +81,7 @@ class Source:
 
     @property
     def made(self) -> bool:
-        """Whether Isoplan makes the events, in any number."""
+        """Whether Isoplan generates the events. Any number of events is then available."""
         return self.data in (SIMULATED, TOY)
 
     def path(self, root: Path) -> Path:
@@ -89,9 +93,11 @@ class Source:
 class Facts:
     """Properties of events that are available before a cell runs.
 
-    ``kinds``: one integer per external particle, equal for identical particles. ``varying``: whether sqrt(s) varies.
-    ``events``: number of events, 0 for any number. ``unfit``: for each kind of target that the amplitudes do not allow,
-    the reason. ``collinear``: the reason why the invariants have no logarithm, or empty.
+    - ``kinds``: one integer per external particle, equal for identical particles.
+    - ``varying``: whether sqrt(s) varies.
+    - ``events``: number of events in the file; 0 if Isoplan can generate any number of events.
+    - ``unfit``: the reasons why the amplitudes cannot be a target, for each affected kind of target ("log" or "raw").
+    - ``collinear``: the reason why some invariants have no logarithm; empty if all have one.
     """
 
     kinds: tuple[int, ...]
@@ -108,7 +114,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Data(Generic[Some]):
-    """Events or points for training, for the choice of the best weights (validation), and for the test."""
+    """Three sets of events or points: for training, for validation (choice of the best weights), and for the test."""
 
     train: Some
     validation: Some
@@ -131,7 +137,10 @@ def facts_of(root: Path, source: Source) -> Facts:
 
 @lru_cache(maxsize=64)
 def _facts(path: Path, size: int, changed: int) -> Facts:
-    """Return the properties of a file. Size and modification time are part of the cache key."""
+    """Return the properties of an event file.
+
+    The size and modification time are arguments so that the cached result is not used after the file has changed.
+    """
     events = read_events(path)
     own = [str(place) for place in range(events.momenta.shape[1])]
     names = find_process(events.process).particles if events.process else own
@@ -142,17 +151,20 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
-    """Return an integer for each particle, equal for equal names, in the order of first occurrence."""
+    """Return an integer for each particle; equal names have equal integers.
+
+    The integers count from 0, in the order in which the names first occur.
+    """
     different = list(dict.fromkeys(names))
     return tuple(different.index(name) for name in names)
 
 
 def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data[Events]:
-    """Return the requested numbers of training, validation and test events; missing simulated events are made.
+    """Return the events of ``source``: ``counts`` are the numbers of training, validation and test events.
 
-    Events of a file are shuffled with a fixed seed: the first ones are for tests, the next ones for training, and the
-    last ones for validation, so larger training sets contain smaller ones. Raises PlannerError if a file has too few
-    events.
+    Simulated events that are not stored yet are simulated. The events of a file are shuffled with a fixed seed. The
+    first events are for the test, the next for training, and the last for validation, so a larger training set contains
+    each smaller one. Raises PlannerError if a file has too few events.
     """
     train, validation, test = counts
     if not source.made:
@@ -170,7 +182,7 @@ def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream
 
 
 def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:
-    """Check that a file has at least the requested number of events. Raises PlannerError otherwise."""
+    """Check that a file with ``there`` events has at least the sum of ``counts``. Raises PlannerError otherwise."""
     if sum(counts) > there:
         train, validation, test = counts
         raise PlannerError(
@@ -180,9 +192,12 @@ def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> No
 
 
 MOST_BYTES = 200 * 1024**2
-"""Maximum size in bytes of a file that is uploaded through a page. Larger files are copied into the folder."""
+"""Maximum size in bytes of a file that is uploaded through a page.
+
+Users copy larger files into the folder themselves.
+"""
 LOCK, PATIENCE = ".lock", 10.0
-"""Lock that is held while a file is imported, and the time in seconds that other processes wait for it."""
+"""Name of the lock file that an import locks, and seconds that another import waits for the lock."""
 
 
 def list_files(root: Path) -> list[str]:
@@ -195,27 +210,29 @@ def list_files(root: Path) -> list[str]:
 def import_file(root: Path, name: str, sent: bytes) -> None:
     """Validate the uploaded bytes ``sent`` and store them as the file ``name`` in the workspace ``root``.
 
-    The file is stored completely or not at all. Raises PlannerError (one sentence) if the name is invalid or already
-    used, if the file is larger than ``MOST_BYTES``, or if ``read_events`` raises it; the message gives the name of the
-    file.
+    The file is stored completely or not at all. Raises PlannerError with a one-sentence message if the name is invalid
+    or already used, if the file is larger than ``MOST_BYTES``, or if ``read_events`` rejects its content. The message
+    contains the name of the file.
     """
     if not re.fullmatch(NAME, name):
         raise PlannerError(
-            f"The file {name!r} cannot be called so: use letters, digits, dots, hyphens and underscores, at most 64 "
-            "signs, the first a letter or digit."
+            f"The file {name!r} has an invalid name: use letters, digits, dots, hyphens and underscores, at most "
+            "64 signs, the first a letter or digit."
         )
     format_of(Path(name))
     if len(sent) > MOST_BYTES:
         raise PlannerError(
-            f"{name} has {len(sent) / 1024**2:,.0f} MB and {MOST_BYTES // 1024**2} MB may come in here: copy it into "
-            f"{FOLDER} of the workspace."
+            f"{name} has {len(sent) / 1024**2:,.0f} MB, and at most {MOST_BYTES // 1024**2} MB can be uploaded: "
+            f"copy it into {FOLDER} of the workspace."
         )
     folder = root / FOLDER
     with writing(root):
         folder.mkdir(exist_ok=True)
         with hold_lock(folder / LOCK, PATIENCE) as mine:
             if not mine:
-                raise PlannerError(f"Another file is just being brought into {FOLDER}: try again when it is there.")
+                raise PlannerError(
+                    f"Another file is being uploaded to {FOLDER}: try again when that upload has finished."
+                )
             if (folder / name).exists():
                 raise PlannerError(f"{FOLDER}/{name} is there already: give the file another name, or delete that one.")
             sweep(folder, name)
@@ -223,7 +240,10 @@ def import_file(root: Path, name: str, sent: bytes) -> None:
 
 
 def _write(place: Path, name: str, sent: bytes) -> None:
-    """Write the bytes to ``place`` and check that they are events. PlannerError names the file as ``name``."""
+    """Write the bytes ``sent`` to ``place`` and check that they are an event file.
+
+    Raises PlannerError; its message contains ``name`` and not the temporary path ``place``.
+    """
     place.write_bytes(sent)
     try:
         read_events(place)

@@ -1,4 +1,7 @@
-"""Programs of users. A program reads a cell as JSON, writes metrics as JSON lines, and needs no Isoplan code."""
+"""Programs of users that train cells.
+
+A program reads a cell as JSON and writes metrics as JSON lines. It does not need to import Isoplan.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The bundled example: an MLP student learns a fixed random teacher from noisy labels, in numpy.
+"""The bundled example program: an MLP, the student, learns a fixed random MLP, the teacher, from noisy labels.
 
-The floor of its loss is known: the variance of the noise, which no model can predict. Inputs are Gaussian. The teacher
-has two hidden layers of 64 GELU neurons and an output of unit variance; the student has two of ``width``. Adam with a
-cosine schedule sees every sample once. The loss is the mean squared error relative to the teacher without noise on
-fixed test inputs, plus the variance of the noise.
+It uses only numpy. The minimum of its loss is known: the variance of the noise, which no model can predict. Inputs are
+Gaussian. The teacher has two hidden layers of 64 GELU neurons, and its output has unit variance. The student has two
+hidden layers of ``width`` neurons. The student is trained by Adam with a cosine schedule and sees every sample once.
+The loss is the mean squared error on fixed test inputs, compared with the teacher's output without noise, plus the
+variance of the noise.
 """
 
 from __future__ import annotations
@@ -24,30 +25,30 @@ TEACHER, TEACHER_SEED, TESTS = 64, 20_260_101, 4096
 STEEP, CUBIC = np.sqrt(2 / np.pi), 0.044715
 BETAS, EPS = (0.9, 0.999), 1e-8
 SAVE_EVERY, SAY_EVERY = 2.0, 0.25
-"""Seconds between two checkpoints, and between two output lines."""
+"""Seconds between two checkpoints, and seconds between two output lines."""
 
 ending = False
 
 
 def gelu(x: Floats) -> tuple[Floats, Floats]:
-    """Return GELU in its tanh approximation (Hendrycks and Gimpel 2016, sec. 2), and its derivative."""
+    """Return GELU(x) in its tanh approximation (Hendrycks and Gimpel 2016, sec. 2), and its derivative."""
     t = np.tanh(STEEP * (x + CUBIC * x * x * x))
     return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * STEEP * (1 + 3 * CUBIC * x * x)
 
 
 def network(rng: np.random.Generator, dim: int, width: int) -> list[Floats]:
-    """Return random weights and zero biases of two hidden layers and a linear output."""
+    """Return random weights and zero biases of an MLP with two hidden layers and one linear output."""
     shapes = [(dim, width), (width, width), (width, 1)]
     return [x for shape in shapes for x in (rng.normal(0, 1 / np.sqrt(shape[0]), shape), np.zeros(shape[1]))]
 
 
 def forward(p: list[Floats], x: Floats) -> Floats:
-    """Return the output of a network (n,) for inputs (n, dim)."""
+    """Return the output (n,) of an MLP with the parameters ``p`` for inputs ``x`` (n, dim)."""
     return ((gelu(gelu(x @ p[0] + p[1])[0] @ p[2] + p[3])[0]) @ p[4] + p[5])[:, 0]
 
 
 def gradient(p: list[Floats], x: Floats, y: Floats) -> tuple[float, list[Floats]]:
-    """Return the mean squared error and its gradient."""
+    """Return the mean squared error of an MLP with the parameters ``p``, and its gradient with respect to ``p``."""
     a, slope_a = gelu(x @ p[0] + p[1])
     b, slope_b = gelu(a @ p[2] + p[3])
     off = (b @ p[4] + p[5])[:, 0] - y
@@ -59,7 +60,7 @@ def gradient(p: list[Floats], x: Floats, y: Floats) -> tuple[float, list[Floats]
 
 
 class Teacher:
-    """The target function, scaled to unit variance."""
+    """The target function: a random MLP whose output has mean 0 and variance 1 on the test inputs."""
 
     def __init__(self, dim: int) -> None:
         rng = np.random.default_rng(TEACHER_SEED)
@@ -74,7 +75,7 @@ class Teacher:
 
 
 def learning_rate(cell: dict[str, Any], updates: int) -> float:
-    """Return the peak learning rate of a cell: the given one, or a power law of width and steps."""
+    """Return the peak learning rate: that of the cell or, if it is 0, a power law of width and steps (``updates``)."""
     return float(cell["rate"] or 0.0054 * (cell["width"] / 64) ** -0.37 * (updates / 2048) ** -0.6)
 
 
@@ -118,7 +119,10 @@ def main() -> None:
 
 
 def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: float, step: int) -> None:
-    """Take one step of Adam in place (Kingma and Ba 2014, algorithm 1)."""
+    """Change ``p`` and ``moments`` in place by one step of Adam (Kingma and Ba 2014, algorithm 1).
+
+    ``slopes`` is the gradient, ``rate`` the learning rate, and ``step`` the number of the step from 1.
+    """
     half = len(p)
     for i, slope in enumerate(slopes):
         m, v = moments[i], moments[half + i]
@@ -128,13 +132,16 @@ def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: fl
 
 
 def _load(place: Path, p: list[Floats], moments: list[Floats]) -> tuple[int, list[Floats], list[Floats]]:
-    """Load steps, weights and moments from a checkpoint. Raises ValueError if their shapes differ."""
+    """Return the number of steps, the parameters and the moments of Adam from a checkpoint.
+
+    Raises ValueError if their shapes differ from those of ``p`` and ``moments``.
+    """
     with np.load(place, allow_pickle=False) as kept:
         step = int(kept["step"])
         weights = [kept[f"p{i}"] for i in range(len(p))]
         sums = [kept[f"m{i}"] for i in range(len(moments))]
     if [x.shape for x in (*weights, *sums)] != [x.shape for x in (*p, *moments)]:
-        raise ValueError("it is that of another cell")
+        raise ValueError("it belongs to another cell")
     return step, weights, sums
 
 

@@ -1,4 +1,4 @@
-"""One run of a program: its environment, the cell as JSON, its JSON lines, and its end if necessary."""
+"""One run of a program: its environment, its input (the cell as JSON), its output (JSON lines), and its end."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PASSED = frozenset(
     }
 )
 PREFIXES = ("LC_", "OMP_", "KMP_", "SLURM_", "_CONDOR_")
-"""Prefixes of names that are passed too: languages, placement of threads, batch jobs."""
+"""Prefixes of further environment variables that are passed to a program: languages, threads, batch jobs."""
 NEVER = frozenset({"SLURM_JWT"})
-"""Names with such a prefix that contain a key and are not passed."""
+"""Environment variables that have one of these prefixes but contain a key, and are therefore not passed."""
 THREADS = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
-"""Libraries whose ``..._NUM_THREADS`` is set to the number of threads of the cell."""
+"""Libraries whose variable ``<library>_NUM_THREADS`` is set to the number of threads of the cell."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PATHS = "PYTHONPATH"
 
@@ -47,9 +47,10 @@ PATHS = "PYTHONPATH"
 def environment_of(
     command: Sequence[str], named: Sequence[str], threads: int, given: Mapping[str, str], source: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the variables for ``command``: those of ``source`` that are passed or ``named``, and ``given`` ones.
+    """Return the environment variables for ``command``.
 
-    ``threads`` are those of the cell. A name in ``named`` that ``source`` lacks is ignored.
+    They are the allowed variables of ``source`` and those in ``named``, the limits for ``threads`` threads, and the
+    variables in ``given``. A name in ``named`` that ``source`` does not contain is ignored.
     """
     passed = {name: value for name, value in source.items() if name in named or _is_passed(name)}
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADS}
@@ -61,9 +62,10 @@ def _is_passed(name: str) -> bool:
 
 
 def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
-    """Return the module path of Python without the folder of Isoplan, whose ``data`` would hide the program's.
+    """Return the variable PYTHONPATH for a program, without the folder of Isoplan.
 
-    If the program runs with Isoplan's Python, the folder of Isoplan comes last.
+    The package ``data`` in that folder would hide a package ``data`` of the program. If the program runs with the same
+    Python as Isoplan, the folder is at the end of the path.
     """
     own = str(Path(isoplan.__file__).parents[1])
     paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]
@@ -73,20 +75,23 @@ def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
 
 
 GRACE = 4.0
-"""Seconds after SIGTERM in which a program can save a last checkpoint."""
+"""Seconds after SIGTERM in which a program can save a last checkpoint. It is then killed."""
 LINE = 1_000_000
-"""Maximum number of bytes of a line. A longer one is not parsed."""
+"""Maximum length of an output line in bytes. A longer line is not parsed."""
 LOG = 10_000_000
-"""Maximum number of bytes of other output in the log."""
+"""Maximum number of bytes of output in the log, without the JSON lines."""
 CHUNK = 65_536
 MARK = "ISOPLAN_CELL"
-"""Environment variable that marks the processes of a cell."""
+"""Environment variable by which processes of a cell are recognised. Its value is the folder of the cell."""
 CHECKPOINT = "checkpoint"
 
 
 @dataclass(eq=False)
 class Said:
-    """Output of a program so far: its last values, its result, and the time of its last line."""
+    """Output of a program so far: its last values, its result, the number of JSON lines, and the time of its last line.
+
+    ``loss`` is the name of the loss, and ``logged`` the number of bytes in the log.
+    """
 
     loss: str
     values: dict[str, float] = field(default_factory=dict)
@@ -99,18 +104,27 @@ class Said:
 def train(
     command: Sequence[str], loss: str, silence: float, environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> dict[str, float]:
-    """Run ``command`` on a cell until it ends.
+    """Run ``command`` on a cell until it ends, and return its metrics.
 
     The program gets the variables of ``environment_of`` and those in ``environment``. It reads one JSON object from
-    standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (the path of its saved state, to be
-    written under a temporary name and renamed) and ``resume`` (the same path if an earlier attempt saved a state, else
-    null). It writes JSON objects, one per line: ``step`` and ``total`` with measured values, and at the end ``result``.
-    SIGTERM asks it to stop. Raises CellError if the program is missing, fails, hangs, or writes no readable line, Died
-    if a signal ended it, OSError if it fails while the disk is full, and Stopped.
+    standard input:
+
+    - ``cell``: the fields of the cell.
+    - ``device`` and ``folder``: where it runs.
+    - ``checkpoint``: the path of its saved state. It must write the state under a temporary name and rename it.
+    - ``resume``: the same path if an earlier attempt has saved a state, otherwise null.
+
+    It writes JSON objects, one per line: ``step`` and ``total`` with measured values, and at the end ``result``.
+    SIGTERM asks the program to stop; if it runs for more than ``silence`` seconds without output, it is killed.
+
+    Raises CellError if the program is missing, fails, is silent for too long, or writes no readable line; Died if a
+    signal ended it; OSError if it fails while the disk is full; and Stopped after a stop request.
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
-        "device": "cuda:0" if stream.device.startswith("cuda:") else stream.device,  # the program sees only this GPU
+        "device": "cuda:0"
+        if stream.device.startswith("cuda:")
+        else stream.device,  # the only GPU that the program sees
         "folder": str(stream.folder),
         "checkpoint": str(stream.folder / CHECKPOINT),
         "resume": str(stream.resume) if stream.resume else None,
@@ -133,7 +147,10 @@ def train(
 
 
 def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
-    """Return the metrics of the program. Raises CellError if it failed or wrote none, Died if a signal ended it."""
+    """Return the metrics of a program that ended with the exit code ``code``.
+
+    Raises CellError if the program failed or wrote no metrics, and Died if a signal ended it.
+    """
     name = Path(command[0]).name if len(command) == 1 else " ".join(Path(part).name for part in command[:3])
     if code < 0:
         raise Died(f"The program {name} was ended by signal {-code}: its log says how far it came.")
@@ -151,7 +168,7 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
 def _started(
     command: Sequence[str], environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the program in its own session, so that it can be ended together with its children."""
+    """Start a program in its own session, and kill it with its child processes after the ``with`` block."""
     device = {"CUDA_VISIBLE_DEVICES": _gpu(stream.device)} if stream.device.startswith("cuda:") else {}
     program = shutil.which(command[0])
     if program is None:
@@ -177,21 +194,24 @@ def _started(
 
 
 def _gpu(device: str) -> str:
-    """Return the name of a GPU for another process: ``cuda:1`` is the second one that this process sees."""
+    """Return the value of CUDA_VISIBLE_DEVICES for a program that may use only ``device``.
+
+    ``cuda:1`` is the second GPU that this process sees, which can have another index for other processes.
+    """
     index = device.partition(":")[2]
     names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     return names[int(index)] if names and int(index) < len(names) else index
 
 
 def _tied() -> list[str]:
-    """Return a command prefix that ends the program with its worker, if the system supports it."""
+    """Return a command prefix by which the system kills the program when its worker ends; [] if there is none."""
     tie = shutil.which("setpriv")
     return [tie, "--pdeathsig", "KILL", "--"] if tie and sys.platform == "linux" else []
 
 
 def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # the program may not read its cell
+    with contextlib.suppress(BrokenPipeError):  # raised if the program does not read its input
         process.stdin.write(json.dumps(given).encode() + b"\n")
         process.stdin.close()
 
@@ -199,7 +219,10 @@ def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> No
 def _lines(
     process: subprocess.Popen[bytes], stream: RunContext, said: Said, silence: float
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield lines of standard output and standard error until both end. Raises Stopped and CellError."""
+    """Yield lines as ("out" or "err", bytes), from standard output and standard error until both end.
+
+    Raises Stopped after a stop request, and CellError if there is no output for ``silence`` seconds.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
     rest = {"out": bytearray(), "err": bytearray()}
@@ -225,20 +248,25 @@ def _lines(
                     rest[name].clear()
             if stream.stopping:
                 raise Stopped
-            if process.poll() is not None and not _readable(process):  # a child may keep the output open
+            if process.poll() is not None and not _readable(process):  # a child process may keep the output open
                 return
             if time.monotonic() - said.at > silence:
-                raise CellError(f"The program said nothing for {silence:g} s and was ended: raise its silence.")
+                raise CellError(
+                    f"The program had no output for {silence:g} s and was ended: raise silence in programs.toml."
+                )
 
 
 def _readable(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
-    """Return the outputs of a program that can be read without waiting."""
+    """Return those of the two outputs of a program that can be read without waiting."""
     streams = [one for one in (process.stdout, process.stderr) if one is not None]
     return select.select(streams, [], [], 0)[0]
 
 
 def _take(name: str, line: bytes, said: Said, stream: RunContext) -> None:
-    """Process one line: an event, the result, or text for the log. Raises CellError if the loss is not a number."""
+    """Process one output line: measured values, the result, or text for the log.
+
+    ``name`` is "out" or "err". Raises CellError if the loss is not a finite number.
+    """
     said.at = time.monotonic()
     event = _event(line) if name == "out" else None
     if event is None:
@@ -283,7 +311,7 @@ def _log(line: bytes, said: Said) -> None:
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
-    """Send SIGTERM and wait for a last checkpoint. Output is discarded."""
+    """Send SIGTERM and wait up to ``GRACE`` seconds for a last checkpoint. Further output is discarded."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     until = time.monotonic() + GRACE
@@ -304,7 +332,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_left_over(folder: Path) -> None:
-    """Kill processes that an earlier attempt left running after its worker was killed."""
+    """Kill the processes of an earlier attempt that still run because the worker was killed."""
     import psutil
 
     own = os.getpid()

@@ -1,6 +1,7 @@
-"""The programs that the operator of a workspace allows in ``programs.toml``. Each is a family.
+"""The programs that the operator of a workspace allows in ``programs.toml``. Each program is a family of cells.
 
-A browser user selects a program and never types a command. A command is a list and is never passed to a shell.
+In the browser, users select a program and cannot type a command. A command is a list of arguments, which is never
+passed to a shell.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ from isoplan.trainers.command.process import NAME, train
 
 FILE = "programs.toml"
 EXAMPLE = Path(__file__).with_name(FILE)
-"""The bundled example program of the documentation."""
+"""Path of the bundled ``programs.toml`` with the example program of the documentation."""
 PYTHON = "{python}"
-"""Placeholder in a command for the Python that runs Isoplan."""
+"""Placeholder in a command, which is replaced by the path of the Python that runs Isoplan."""
 EARLIER = {"isoplan.trainers.command.example": ".".join(("trainers", "command", "example"))}
-"""Name of the bundled program -> its name up to version 0.1, which programs.toml of older workspaces may contain."""
+"""Module of the bundled program, and its name up to version 0.1.
+
+``programs.toml`` of an older workspace may contain the earlier name.
+"""
 Formula = Callable[[Mapping[str, ArrayLike]], Any]
 KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice": str, "boolean": bool}
 
 
 class FieldOf(BaseModel):
-    """A field of a program's cells, as described by the operator."""
+    """A field of a program's cells, as the operator describes it in ``programs.toml``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["integer", "number", "text", "choice", "boolean"]
@@ -48,10 +52,11 @@ class FieldOf(BaseModel):
 class Program(BaseModel):
     """A program: its ``command``, the fields of its cells, its metrics, and its resources.
 
-    ``sizes`` are formulas of the fields for N, D, U and C (FLOPs). ``silence`` is the number of seconds without a line
-    after which it counts as hanging. ``short`` are fields of a cell of about one second, to measure its speed.
-    ``example`` is an example grid, as typed into the fields. ``environment`` are names of additional variables that the
-    program gets.
+    - ``sizes``: formulas of the fields for N, D, U and C (FLOPs).
+    - ``silence``: seconds without output after which the program counts as hanging.
+    - ``short``: field values of a cell of about one second, with which the speed of the program is measured.
+    - ``example``: an example grid, as a user types it into the fields.
+    - ``environment``: names of additional environment variables that the program gets.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,7 +76,7 @@ class Program(BaseModel):
     @field_validator("command")
     @classmethod
     def _renamed(cls, command: tuple[str, ...]) -> tuple[str, ...]:
-        """Replace the earlier name of the bundled program."""
+        """Replace the earlier name of the bundled program by its present name."""
         names = {old: new for new, old in EARLIER.items()}
         return tuple(names.get(part, part) for part in command)
 
@@ -92,9 +97,10 @@ class Program(BaseModel):
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
-    """Return the programs of the workspace ``root``, and the bundled example unless the operator replaced it.
+    """Return the programs of the workspace ``root`` and the bundled example.
 
-    Raises PlannerError with the error in the file.
+    A program of the workspace with the same name replaces the example. Raises PlannerError, whose message describes the
+    error in the file.
     """
     own = root / FILE
     found = {**_read(EXAMPLE, EXAMPLE.stat().st_mtime_ns)}
@@ -141,23 +147,26 @@ def _family(name: str, program: Program) -> Family[Any]:
 
 
 def _version(command: tuple[str, ...]) -> str:
-    """Return the version of a program: cells that an earlier name of the bundled one trained keep their names."""
+    """Return the version of a program, a hash of its command.
+
+    The hash contains the earlier name of the bundled program, so that cells which it trained then keep their names.
+    """
     return hashlib.sha256(canonical([EARLIER.get(part, part) for part in command])).hexdigest()[:12]
 
 
 def _formula(text: str) -> Formula:
-    """Parse a formula of the fields of a cell. Raises PlannerError if it is invalid."""
+    """Return the function that computes a formula from the fields of a cell. Raises PlannerError if it is invalid."""
     return ComputeRule(rule="formula", formula=text).parsed
 
 
 def _sizes(formulas: dict[str, Formula], cell: Cell) -> Sizes:
-    """Return N, D, U and C of a cell from the operator's formulas."""
+    """Return N, D, U and C of a cell, computed by the operator's formulas."""
     fields = {name: float(x) for name, x in cell.model_dump().items() if isinstance(x, (int, float))}
     return Sizes(**{size: float(formula(fields)) for size, formula in formulas.items()})
 
 
 def _cell_of(name: str, program: Program) -> type[Cell]:
-    """Return the cell model of a program."""
+    """Return the model class of the cells of a program."""
     fields: dict[str, Any] = {}
     for field, described in program.fields.items():
         kind: Any = KINDS[described.kind]

@@ -45,9 +45,9 @@ def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("my events.npz", "The file 'my events.npz' cannot be called so: use letters, digits"),
-        ("../mine.npz", "The file '../mine.npz' cannot be called so"),
-        ("mine.npz\n", "cannot be called so"),
+        ("my events.npz", "The file 'my events.npz' has an invalid name: use letters, digits"),
+        ("../mine.npz", "The file '../mine.npz' has an invalid name"),
+        ("mine.npz\n", "has an invalid name"),
         ("mine.txt", "mine.txt is no file of events by its name: use one that ends in .npz, .h5, .hdf5, .parquet."),
         ("mine.npz", "mine.npz is no NPZ file, or is cut short"),
         ("mine.h5", "mine.h5 is no HDF5 file"),
@@ -101,8 +101,10 @@ def test_one_file_at_a_time_and_none_too_large(tmp_path: Path, monkeypatch: pyte
     (tmp_path / FOLDER).mkdir()
     with hold_lock(tmp_path / FOLDER / LOCK) as mine:
         assert mine
-        with pytest.raises(PlannerError, match="Another file is just being brought into amplitudes"):
+        with pytest.raises(PlannerError, match="Another file is being uploaded to amplitudes"):
             import_file(tmp_path, "mine.npz", whole)
     monkeypatch.setattr(source, "MOST_BYTES", 1024**2)
-    with pytest.raises(PlannerError, match=r"mine\.npz has 2 MB and 1 MB may come in here: copy it into amplitudes of"):
+    with pytest.raises(
+        PlannerError, match=r"mine\.npz has 2 MB, and at most 1 MB can be uploaded: copy it into amplitudes of"
+    ):
         import_file(tmp_path, "mine.npz", bytes(2 * 1024**2))

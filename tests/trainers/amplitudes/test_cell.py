@@ -75,15 +75,15 @@ def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
     [
         ({"process": "gg"}, "The field process of the family amplitudes cannot be 'gg'"),
         ({"data": "../secret"}, "The field data of the family amplitudes cannot be '../secret'"),
-        ({"layers": 0}, "Layers 0 are taken by the parameters: give parameters N, or layers."),
+        ({"layers": 0}, "Layers is 0 and must then be computed from N, but N is 0: set Parameters N, or set Layers."),
         ({"parameters": 5}, "N = 5 is too few for 6 invariants and 3 layers"),
         ({"budget": 1e4}, "The budget of 1e+04 FLOPs is less than one iteration of 6.54e+06 FLOPs"),
         ({"process": "ttH", "sqrt_s": 400}, "470"),
-        ({"dimension_points": 50}, "The intrinsic dimension of 50 points says nothing"),
+        ({"dimension_points": 50}, "The intrinsic dimension of 50 points is too uncertain"),
         (
             {"tests": 5000},
-            "random subsets of 5,000 points (dimension_points), and of 5,000 (tests) they would be nearly the same: "
-            "set tests to 10,000 or more, or dimension_points to 2,500 or less.",
+            "dimension_points is 5,000 and tests is 5,000, so that random subsets would contain nearly the same "
+            "points: set tests to 10,000 or more, or dimension_points to 2,500 or less.",
         ),
         ({"tests": 150, "dimension_points": 100}, "set tests to 200 or more, or dimension_points to 0."),
     ],
@@ -101,7 +101,9 @@ def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) ->
         found = read_cell(family, {"tests": tests, "dimension_points": points})
         assert isinstance(found, AmplitudeCell)
         assert found.tests == 2 * found.dimension_points
-    with pytest.raises(PlannerError, match="over random subsets of 5,001 points"):
+    with pytest.raises(
+        PlannerError, match="dimension_points is 5,001 and tests is 10,001, so that random subsets would"
+    ):
         read_cell(family, {"tests": 10_001, "dimension_points": 5_001})
 
 

@@ -79,7 +79,7 @@ def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_r
     for value, log, raw in (
         (-2.5, "-2.5, which has no logarithm: leave such rows out, or set target to raw.", ""),
         (0.0, "0, which has no logarithm: leave such rows out.",
-         "0, which nothing can be relative to: leave such rows out."),
+         "0, which has no relative error: leave such rows out."),
     ):  # fmt: skip
         root = place(tmp_path, amplitude=np.where(np.arange(1000) == 7, value, good))
         for target, why in (("log", log), ("raw", raw)):

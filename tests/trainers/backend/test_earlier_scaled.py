@@ -65,9 +65,9 @@ def test_one_short_cell_of_the_smallest_gives_the_seconds_of_the_bundled_grid(ro
     per = devices(ONE, family.needs(cells[0]))
     assert 1 / 3 < found.hours / per / took(name) < 3
     assert found.basis.startswith(
-        f"Estimated from the seconds of {len(earlier)} cells of this family that were trained"
+        f"Estimated from the training times of {len(earlier)} cells of this family on another"
     )
-    assert "by one short cell here." in found.basis
+    assert "according to one short cell here." in found.basis
     slow = estimate(root, family, cells, ONE, smallest(family, 4.0), earlier)
     assert slow.hours == pytest.approx(4 * found.hours)
 
@@ -102,7 +102,7 @@ def test_finished_cells_scale_those_of_another_machine(root: Path) -> None:
     assert with_one.hours is not None
     assert without.hours is not None
     assert 2.5 < with_one.hours / without.hours < 12
-    assert "by 1 cell that finished here." in with_one.basis
+    assert "according to 1 cell that finished here." in with_one.basis
 
 
 def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
@@ -115,7 +115,7 @@ def test_jets_that_are_not_there_are_part_of_the_estimate(root: Path) -> None:
     assert alone.seconds is not None
     jets = 10 * (50 + 100) + 10 * 50
     assert found.seconds - alone.seconds == pytest.approx(jets / 35)
-    assert found.basis.endswith("57 s of a core of it simulate the missing samples.")
+    assert found.basis.endswith("It includes 57 s of one core to simulate the missing samples.")
     for name, parts in (("train", 2), ("validation", 1)):
         folder = root / "jets" / "simulated" / name
         folder.mkdir(parents=True)

@@ -13,14 +13,18 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 STEPS = 60
-"""Maximum number of Newton steps for the scale of massive momenta; quadratic convergence (linear near threshold)."""
+"""Maximum number of Newton steps for the factor that scales massive momenta.
+
+The convergence is quadratic, but only linear if the energy is close to the sum of the masses.
+"""
 
 
 def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> Floats:
-    """Draw momenta (points, n, 4) of n particles in their rest frame, as (E, px, py, pz) in GeV, without weights.
+    """Draw momenta (points, n, 4) of n particles in their rest frame, as (E, px, py, pz) in GeV.
 
-    ``energy`` (points,) and ``masses`` (n,) in GeV. Raises PlannerError if an energy is not above the sum of the
-    masses, or if there are fewer than two particles.
+    ``energy`` (points,) is the total energy and ``masses`` (n,) are the masses, in GeV. The phase-space weights of
+    RAMBO are not computed. Raises PlannerError if an energy is not above the sum of the masses, or if there are fewer
+    than two particles.
     """
     energy = np.asarray(energy, np.float64)
     m = np.array(masses)
@@ -36,7 +40,7 @@ def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -
 
 
 def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Draw isotropic massless momenta, boosted and scaled into their rest frame at ``energy`` (eqs. 2-7)."""
+    """Return isotropic massless momenta (points, n, 4) in their rest frame, scaled to ``energy`` (eqs. 2-7)."""
     u = 1 - rng.random((4, len(energy), n))
     cos, phi, q0 = 2 * u[0] - 1, 2 * pi * u[1], -np.log(u[2] * u[3])
     sin = np.sqrt(np.maximum(0, 1 - cos**2))
@@ -51,7 +55,11 @@ def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def _massive(p: Floats, energy: Floats, m: Floats) -> Floats:
-    """Scale momenta by xi so that the energies with masses add up (4.2)."""
+    """Return massive momenta (points, n, 4) with the total ``energy`` (eq. 4.2).
+
+    They are the massless momenta ``p`` times a factor xi, at which the energies of particles with the masses ``m`` add
+    up.
+    """
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)
     for _ in range(STEPS):

@@ -1,21 +1,24 @@
-"""Map a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
+"""Map from a hypercube to phase space in transverse momenta, rapidities and azimuths, flat at the poles of QCD.
 
-The last massive particle takes the recoil; the other k = n_f - 1 are free. With sum p_T = 0 solved by the recoil and
-x_1 x_2 S = s-hat = (sum m_T e^y)(sum m_T e^-y) by the partons,
+The last massive particle takes the recoil; the other k = n_f - 1 outgoing particles are free. The recoil solves sum p_T
+= 0, and the momentum fractions of the partons solve x_1 x_2 S = s-hat = (sum m_T e^y)(sum m_T e^-y). Then
 
     int dx_1 dx_2 f f' dPhi = (2 / S) (2 pi)^(4 - 3 n_f) 2^-n_f  int dL/dtau  prod_free p_T dp_T dphi  prod dy_relative
 
-(R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7). The distribution of soft and
-collinear gluons, 1 / p_T^2, is flat in ln p_T and y. Rapidities are relative to that of the recoil. The boost of the
-whole event is integrated over in dL/dtau, so only points above the collider's energy fail. The largest p_T has a
-power-law distribution; the others are drawn below it. Gluons are ordered in rapidity, and the azimuth of each is
-relative to the previous particle, because neighbours in rapidity are neighbours in the leading colour orders. Phase
-space consists of n! such regions, and |M|^2 is the same in all of them.
+(R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7). Soft and collinear gluons have
+the density 1 / p_T^2, which is flat in ln p_T and y. Rapidities are relative to the rapidity of the recoil. dL/dtau
+contains the integral over the boost of the whole event, so a point is lost only if its energy exceeds that of the
+collider.
 
-x q(x) = A x^-a (1 - x)^b, the shape in which parton densities have been parametrised since R. P. Feynman, R. D. Field
-and G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants are rounded and similar to the densities of u and ubar at
-scales of about 100 GeV; they do not run. They determine the distribution of sqrt(s), not the amplitudes. All quarks and
-antiquarks of the built-in processes use these two densities.
+The largest p_T has a power-law distribution; the other p_T are drawn below it. Gluons are ordered in rapidity, and the
+azimuth of each particle is relative to the previous one, because gluons that are neighbours in rapidity are neighbours
+in the leading colour orders. The n! orders of n gluons give n! regions of phase space, and |M|^2 is the same in all of
+them.
+
+The parton densities have the form x q(x) = A x^-a (1 - x)^b, which has been used since R. P. Feynman, R. D. Field and
+G. C. Fox (Phys. Rev. D 18 (1978) 3320). The constants are rounded; they approximate the densities of u and ubar at
+scales of about 100 GeV and do not depend on the scale. They determine the distribution of sqrt(s), not the amplitudes.
+All quarks and antiquarks of the built-in processes use these two densities.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ COLLIDER = 13_000.0
 
 @dataclass(frozen=True)
 class Density:
-    """The density x f(x) = ``size`` x^-``low`` (1 - x)^``high``, with an integer ``high``."""
+    """A parton density x f(x) = ``size`` x^-``low`` (1 - x)^``high``, where ``high`` is an integer."""
 
     size: float
     low: float
@@ -57,7 +60,7 @@ ANTIQUARK = Density(0.19, 0.3, 9)
 
 
 def _powers() -> tuple[Floats, Floats]:
-    """Return the coefficients of P and Q in ``luminosity``."""
+    """Return the coefficients of the polynomials P and Q in ``luminosity``, the constant term first."""
     j, k = np.arange(QUARK.high + 1)[:, None], np.arange(ANTIQUARK.high + 1)
     one = np.array([(-1) ** i * comb(QUARK.high, i) for i in range(QUARK.high + 1)])
     other = np.array([(-1) ** i * comb(ANTIQUARK.high, i) for i in range(ANTIQUARK.high + 1)])
@@ -67,15 +70,21 @@ def _powers() -> tuple[Floats, Floats]:
 
 P, Q = _powers()
 CLOSE = 0.2
-"""Maximum tau at which at least ten digits remain after the cancellation of P and Q."""
+"""Largest tau at which ``luminosity`` uses the polynomials P and Q.
+
+Up to this tau, at least ten digits of their difference are correct.
+"""
 
 
 def luminosity(tau: Floats) -> Floats:
-    """Return dL / dtau of quark and antiquark, each from either proton; it is zero for tau >= 1.
+    """Return dL / dtau (points,) of a quark and an antiquark; it is zero for tau >= 1.
 
-    ``tau`` (points,) is s-hat / S. 2 int_tau^1 dx/x q(x) qbar(tau / x), R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD
-    and Collider Physics" (1996), ch. 7. The binomial theorem gives 2 A A' tau^(-1-a') (P(tau) - tau^(a'-a) Q(tau)) with
-    two polynomials. Close to 1, where they cancel, the substitution 1 - x = (1 - tau) v gives Euler's integral of the
+    ``tau`` (points,) is s-hat / S. Either proton can contain the quark, so dL / dtau is 2 int_tau^1 dx/x q(x) qbar(tau
+    / x) (R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7).
+
+    A, a and b are the constants ``size``, ``low`` and ``high`` of the quark, and A', a' and b' those of the antiquark.
+    The binomial theorem gives 2 A A' tau^(-1-a') (P(tau) - tau^(a'-a) Q(tau)) with two polynomials P and Q. If tau is
+    close to 1, the two terms cancel. There the substitution 1 - x = (1 - tau) v gives Euler's integral of the
     hypergeometric function, (1 - tau)^(b+b'+1) B(b+1, b'+1) 2F1(b' + 1 + a - a', b + 1; b + b' + 2; 1 - tau).
     """
     q, anti = QUARK, ANTIQUARK
@@ -90,22 +99,23 @@ def luminosity(tau: Floats) -> Floats:
 PT = 20.0
 """Minimum transverse momentum of a gluon in GeV."""
 DELTA_R = 0.4
-"""Minimum distance of two gluons, (Delta y^2 + Delta phi^2)^(1/2)."""
+"""Minimum distance of two gluons in rapidity and azimuth, (Delta y^2 + Delta phi^2)^(1/2)."""
 
 
 def least_energy(process: Process) -> float:
     """Return the sqrt(s) in GeV below which no event passes the cuts.
 
-    It is the energy with all gluons at the minimum pT and all other particles at rest. A single gluon needs slightly
-    more because of its recoil.
+    It is the energy of gluons with the minimum p_T and of all other particles at rest. A process with a single gluon
+    needs slightly more, because another particle takes the recoil of the gluon.
     """
     return sum(process.masses) + PT * len(process.gluons)
 
 
 def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
-    """Return which events pass the cuts; ``outgoing`` (points, particles, 4) in GeV, without incoming particles.
+    """Return whether each event passes the cuts ``PT`` and ``DELTA_R`` on its gluons, (points,).
 
-    Both cuts are invariant under boosts along the beams, so the boost of the partons does not matter.
+    ``outgoing`` (points, particles, 4) in GeV does not contain the incoming particles. Both cuts are invariant under
+    boosts along the beams, so the rest frame of the partons can be used.
     """
     gluons = outgoing[:, [leg - INCOMING for leg in process.gluons]]
     pt = np.hypot(gluons[..., 1], gluons[..., 2])
@@ -119,14 +129,18 @@ def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
 
 
 STEPS = 100
-"""Maximum number of Newton steps for the scale of transverse momenta; quadratic convergence (linear near threshold)."""
+"""Maximum number of Newton steps for the factor that scales the transverse momenta.
+
+The convergence is quadratic, but only linear if sqrt(s) is close to its minimum.
+"""
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """A map from a hypercube to events of a process, at ``sqrt_s`` GeV or (None) with the parton luminosity.
+    """A map from a hypercube to events of a process.
 
-    Raises PlannerError if no event passes the cuts at this energy.
+    ``sqrt_s`` is the fixed energy in GeV. If it is None, sqrt(s) varies according to the parton luminosity. Raises
+    PlannerError if no event passes the cuts at this energy.
     """
 
     process: Process
@@ -142,9 +156,9 @@ class Mapping:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the hypercube: 3 n_f - 4.
+        """Dimension of the hypercube: 3 n_f - 4 at variable sqrt(s).
 
-        It is one less at a fixed energy, and one more if the hardest particle has to be chosen.
+        It is one less at a fixed energy, and one more for n_f > 2, because one coordinate selects the hardest particle.
         """
         n = len(self.process.outgoing)
         return 3 * n - 4 - (self.sqrt_s is not None) + (n > 2)
@@ -152,9 +166,10 @@ class Mapping:
     def __call__(self, u: Floats) -> tuple[Floats, Floats]:
         """Map points (points, dimension) in (0, 1) to outgoing momenta and weights.
 
-        Returns momenta (points, n_f, 4) in their rest frame and weights (points,). The mean of weight times |M|^2 in
-        GeV^(4 - 2 n_f) is sigma in GeV^-2, 1/n! for n gluons included. Points without an event have the weight zero and
-        undefined momenta. The first free particle has phi = 0.
+        Returns momenta (points, n_f, 4) in GeV in their rest frame, and weights (points,). The cross section sigma in
+        GeV^-2 is the mean of weight times |M|^2, where |M|^2 is in GeV^(4 - 2 n_f). It contains the factor 1/n! for n
+        identical gluons. Points without an event have the weight zero and undefined momenta. The first free particle
+        has phi = 0.
         """
         masses = np.array(self.process.masses[INCOMING:])
         order = _recoil_last(masses)
@@ -175,16 +190,19 @@ class Mapping:
 
 
 def _recoil_last(masses: Floats) -> list[int]:
-    """Return the order in which the particles are drawn: the last massive one takes the recoil."""
+    """Return the indices of the particles in the order in which they are drawn.
+
+    The last massive particle is moved to the end, because it takes the recoil.
+    """
     recoil = int(np.flatnonzero(masses)[-1])
     return [i for i in range(len(masses)) if i != recoil] + [recoil]
 
 
 def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return rapidities (points, k + 1) relative to the last particle, and the volume element of each point.
+    """Return rapidities (points, k + 1) relative to the last particle, and the volume element (points,) of each point.
 
     Massive particles are drawn around the recoil, and the first gluon around the mean of all massive particles, with dy
-    = du / (u (1 - u)). Each further gluon has a smaller rapidity than the previous one, with dy = du / u.
+    = du / (u (1 - u)). Each further gluon has a smaller rapidity than the previous gluon, with dy = du / u.
     """
     behind = gluon & (np.cumsum(gluon) > 1)
     steps = np.where(behind, np.log(u), np.log(u / (1 - u)))
@@ -196,9 +214,10 @@ def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 
 def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return transverse momenta (points, k + 1, 2), and (2 / S) dL/dtau / (2 s) with prod p_T dp_T.
+    """Return transverse momenta (points, k + 1, 2) at variable sqrt(s), and the factor of each point in the weight.
 
-    The hardest p_T of the free particles has a power-law distribution, and the others are below it.
+    The factor (points,) is (2 / S) dL/dtau / (2 s) times the volume element prod p_T dp_T. The largest p_T of the free
+    particles has a power-law distribution, and the others are below it.
     """
     floor, rest = (PT, 0.0) if np.any(m == 0) else (m[0], m[0])
     top = np.sqrt(floor**2 / u[:, 0] ** 2 - rest**2)
@@ -210,9 +229,10 @@ def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats,
 
 
 def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return the same at a fixed energy: the ratios of p_T are scaled to give ``sqrt_s``.
+    """Return transverse momenta (points, k + 1, 2) at a fixed energy, and the factor of each point in the weight.
 
-    The factor 2 delta(s - sqrt_s^2) replaces (2 / S) dL/dtau.
+    The ratios of the p_T are drawn, and one common scale gives the energy ``sqrt_s``. In the factor, 2 delta(s -
+    sqrt_s^2) replaces the (2 / S) dL/dtau of ``_with_partons``.
     """
     top = np.full(len(u), sqrt_s / 2)
     pt, jacobian = _below(u, top, m)
@@ -222,10 +242,11 @@ def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> t
 
 
 def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
-    """Return transverse momenta (points, k), one equal to ``top`` and the others less, and the volume prod p_T dp_T.
+    """Return transverse momenta (points, k), the largest of which is ``top``, and the volume element prod p_T dp_T.
 
-    The first column of ``u`` selects the largest (if there are at least two). Gluons are flat in ln p_T above the cut,
-    massive particles in ln m_T: both follow 1 / m_T^2, and 1 at small p_T.
+    If k > 1, the first column of ``u`` selects the particle with the largest p_T. The other gluons are flat in ln p_T
+    above the cut, and the other massive particles are flat in ln m_T. Their densities are thus proportional to 1 /
+    m_T^2.
     """
     k = len(m) - 1
     if k == 1:
@@ -244,10 +265,10 @@ def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
 
 
 def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
-    """Return the factor on transverse momenta at which s-hat is ``s``, and the derivative of s-hat by the factor.
+    """Return the factor on the transverse momenta at which s-hat is ``s``, and the derivative of s-hat at this factor.
 
-    The derivative is set to infinity if the masses alone have a larger s-hat than ``s``. s-hat is convex in the factor,
-    so Newton's method converges to the root from above.
+    The derivative is with respect to the factor. It is set to infinity if the masses alone give an s-hat above ``s``.
+    s-hat is a convex function of the factor, so Newton's method converges to the root from above.
     """
     x2 = (shape**2).sum(axis=2)
     plus, minus = _light_cone(np.sqrt(x2), y)
@@ -266,7 +287,10 @@ def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Float
 
 
 def _balanced(pt: Floats, phi: Floats) -> Floats:
-    """Return the transverse momentum vectors (points, k + 1, 2) for (points, k); the last one takes the recoil."""
+    """Return the transverse momentum vectors (points, k + 1, 2); the last vector balances the sum of the others.
+
+    ``pt`` and ``phi`` (points, k) are the sizes and azimuths of the other vectors.
+    """
     free = pt[..., None] * np.stack([np.cos(phi), np.sin(phi)], axis=-1)
     return np.concatenate([free, -free.sum(axis=1, keepdims=True)], axis=1)
 
@@ -276,6 +300,6 @@ def _transverse(across: Floats, m: Floats) -> Floats:
 
 
 def _light_cone(mt: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the total E + p_z and E - p_z."""
+    """Return the sums of E + p_z and of E - p_z over all particles, (points,) each."""
     grow = np.exp(y)
     return (mt * grow).sum(axis=1), (mt / grow).sum(axis=1)

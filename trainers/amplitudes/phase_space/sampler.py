@@ -1,10 +1,11 @@
-"""Weighted points of a process, and events of weight one from them.
+"""Weighted points of a process, and events of weight one that are selected from them.
 
-A phase-space mapping has a hypercube, which vegas adapts to the cross section (G. P. Lepage, J. Comput. Phys. 439
-(2021) 110386). A point of weight w becomes an event with probability min(1, w / cap) and the weight max(1, w / cap), so
-weighted means are exact for any cap. About 0.1 % of the cross section lies above the cap, which is determined from all
-points up to the last part used. Each part keeps the points that pass a lower floor, with their random numbers, and is
-thinned when the cap is known.
+vegas adapts the hypercube of a phase-space mapping to the cross section (G. P. Lepage, J. Comput. Phys. 439 (2021)
+110386). A point of weight w becomes an event with probability min(1, w / cap). The event has the weight max(1, w /
+cap), so weighted means are exact for any cap. The cap is the weight above which about 0.1 % of the cross section lies.
+
+The cap is computed from all points up to the last part that is used. Until then, each part keeps the points that pass a
+lower cap, the floor, together with their random numbers. It is thinned when the cap is available.
 """
 
 from __future__ import annotations
@@ -27,22 +28,25 @@ from isoplan.trainers.amplitudes.processes.fields import INCOMING
 from isoplan.trainers.cell import Stopped
 
 ROUNDS, BINS, PACE = 8, 50, 0.5
-"""Settings of the adaptation: rounds, bins per dimension, and vegas's alpha."""
+"""Settings of the adaptation by vegas: number of rounds, bins per dimension, and the damping exponent alpha."""
 POINTS, FEW = 30_000, 10_000
-"""Points per round. FEW applies with more than ``MANY`` colour orders, when a point takes half a millisecond."""
+"""Number of points in a round of the adaptation.
+
+FEW is used for more than ``MANY`` colour orders, for which one point takes half a millisecond.
+"""
 MANY = 6
 EDGE = 1e-12
-"""Minimum distance of points from the faces of the hypercube, where momenta are infinite."""
+"""Minimum distance of points from the faces of the unit hypercube. On a face, momenta can be infinite."""
 PICOBARN = 0.3893793721e9
-"""(hbar c)^2 in pb GeV^2."""
+"""Conversion of a cross section from GeV^-2 to pb: (hbar c)^2 in pb GeV^2."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points that pass the cuts, out of ``tried`` points; the sum of weights over ``tried`` is sigma in pb.
+    """Points that pass the cuts, selected from ``tried`` points. The sum of ``weight`` over ``tried`` is sigma in pb.
 
-    ``momenta`` (n, particles, 4) in GeV with the incoming particles first, in the rest frame of the partons;
-    ``amplitude`` (n,) is |M|^2; ``weight`` (n,) in pb.
+    ``momenta`` (n, particles, 4) in GeV are in the rest frame of the partons, with the incoming particles first.
+    ``amplitude`` (n,) is |M|^2. ``weight`` (n,) is in pb.
     """
 
     momenta: Floats
@@ -53,7 +57,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A mapping and the grid of its hypercube (dimension, bins + 1); without a grid the hypercube is flat."""
+    """A mapping and the vegas grid of its hypercube (dimension, bins + 1). Without a grid, points are uniform."""
 
     mapping: Mapping
     grid: Floats | None = None
@@ -63,9 +67,10 @@ class Sampler:
         return self._at(rng.random((count, self.mapping.dimension)), rng)[0]
 
     def adapted(self, seed: int = 0, said: Callable[[int], None] = lambda rounds: None) -> Sampler:
-        """Return a sampler whose grid is adapted to the squared weights in ``ROUNDS`` rounds, deterministic for a seed.
+        """Return a sampler whose grid is adapted to the squared weights in ``ROUNDS`` rounds.
 
-        ``said`` is called with the number of completed rounds. Raises PlannerError if no point passes the cuts.
+        The same ``seed`` gives the same grid. ``said`` is called with the number of completed rounds. Raises
+        PlannerError if no point passes the cuts.
         """
         process, rng = self.mapping.process, np.random.default_rng(seed)
         count = POINTS if len(process.plan.ends) <= MANY else FEW
@@ -87,7 +92,10 @@ class Sampler:
         return sampler
 
     def _at(self, u: Floats, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
-        """Return the points for the hypercube coordinates ``u``, and their rows."""
+        """Return the points that pass the cuts at the hypercube coordinates ``u`` (n, dimension).
+
+        The second result contains the row in ``u`` of each returned point.
+        """
         x, jacobian = np.empty_like(u), np.empty(len(u))
         _grid(self).map(u, x, jacobian)
         outgoing, weight = self.mapping(np.clip(x, EDGE, 1 - EDGE))
@@ -108,7 +116,7 @@ def need_vegas() -> None:
 
 
 def _grid(sampler: Sampler) -> Any:
-    """Return vegas's grid of a sampler."""
+    """Return the vegas grid of a sampler; it is uniform if the sampler has none."""
     import vegas
 
     if sampler.grid is None:
@@ -117,7 +125,10 @@ def _grid(sampler: Sampler) -> Any:
 
 
 def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Floats:
-    """Rotate each event by a random azimuth and shuffle its gluons: the mapping orders them, but events do not."""
+    """Rotate each event by a random azimuth and put its gluons into a random order.
+
+    The mapping gives gluons that are ordered in rapidity. The order of the gluons of an event must be arbitrary.
+    """
     phi = 2 * pi * rng.random(len(outgoing))[:, None]
     e, x, y, z = np.moveaxis(outgoing, -1, 0)
     turned = np.stack([e, x * np.cos(phi) - y * np.sin(phi), x * np.sin(phi) + y * np.cos(phi), z], axis=-1)
@@ -128,7 +139,10 @@ def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Flo
 
 
 def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
-    """Prepend the incoming quark (along +z) and antiquark (along -z) to the outgoing momenta."""
+    """Return momenta with the incoming quark (along +z) and antiquark (along -z) before the ``outgoing`` particles.
+
+    If ``sqrt_s`` in GeV is None, the sum of the outgoing energies is used.
+    """
     energy = outgoing[..., 0].sum(axis=1) if sqrt_s is None else np.full(len(outgoing), sqrt_s)
     beams = np.zeros((len(outgoing), INCOMING, 4))
     beams[..., 0] = energy[:, None] / 2
@@ -137,33 +151,36 @@ def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
 
 
 ABOVE = 1e-3
-"""Fraction of the cross section that may lie above the cap."""
+"""Maximum fraction of the cross section from points with weights above the cap."""
 TRIES, WARM = 8192, 16384
-"""Hypercube points per part, and the number of points that determine the floor."""
+"""Number of hypercube points in a part, and number of points from which the floor is computed."""
 ROOMY = 0.01
-"""Fraction of the cross section that may lie above the floor. Caps below the floor are not considered."""
+"""Maximum fraction of the cross section from points with weights above the floor. The cap is never below the floor."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """An adapted sampler and the ``floor``, a cap that is likely too low: parts keep the points that pass it."""
+    """An adapted sampler and its ``floor``, a first estimate of the cap that is probably too low.
+
+    Parts keep the points that pass the floor.
+    """
 
     sampler: Sampler
     floor: float
 
     @staticmethod
     def of(sampler: Sampler, seed: int = 0) -> Ready:
-        """Return a sampler with the floor of a few points, deterministic for a seed."""
+        """Return ``sampler`` with a floor, which is computed from ``WARM`` points. ``seed`` determines the points."""
         weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
         return Ready(sampler, cap_of(weight, float(weight.sum()), ROOMY))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Points kept from one part, and statistics of all its points.
+    """The points of one part that pass a cap, and statistics of all its points.
 
-    The statistics are the number of tries, the number that passed the cuts, and the sums of the weights (pb) and of
-    their squares.
+    ``lot`` contains the random numbers (n,) of the kept points. The statistics are ``passed``, the number of points
+    that passed the cuts; ``total``, the sum of their weights in pb; and ``squares``, the sum of the squared weights.
     """
 
     points: Points
@@ -173,7 +190,7 @@ class Part:
     squares: float
 
     def thinned(self, cap: float) -> Part:
-        """Return the points that pass a higher cap."""
+        """Return a part with the points that pass the higher ``cap``; the statistics stay the same."""
         points = self.points
         kept = points.weight > self.lot * cap
         fewer = Points(points.momenta[kept], points.amplitude[kept], points.weight[kept], points.tried)
@@ -187,9 +204,9 @@ class Part:
 class Sample:
     """Unweighted events and statistics of their generation.
 
-    ``sigma`` and its ``error`` in pb are from all points. ``passed`` is the number of points that passed the cuts and
-    had their amplitude evaluated; ``efficiency`` is the fraction of those that became events; ``above`` is the fraction
-    of the cross section that lies above the cap.
+    ``sigma`` and its ``error`` in pb are computed from all points. ``passed`` is the number of points that passed the
+    cuts, that is, the number of computed amplitudes. ``efficiency`` is the fraction of these points that became events.
+    ``above`` is the fraction of the cross section from points with weights above the cap.
     """
 
     events: Events
@@ -206,19 +223,25 @@ class Sample:
 
     @property
     def largest(self) -> float:
-        """Largest weight of an event."""
+        """Largest weight of an event, at least 1."""
         return float(self.events.weight.max())
 
 
 def cap_of(weight: Floats, total: float, share: float) -> float:
-    """Return the smallest of ``weight`` (n,) above which at most the fraction ``share`` of ``total`` lies."""
+    """Return the smallest cap for which the larger weights sum to at most the fraction ``share`` of ``total``.
+
+    The cap is one of the entries of ``weight`` (n,).
+    """
     falling = np.sort(weight)[::-1]
     above = int(np.searchsorted(np.cumsum(falling), share * total, side="right"))
     return float(falling[min(above, len(falling) - 1)])
 
 
 def make_part(ready: Ready, seed: int, index: int) -> Part:
-    """Return part number ``index`` of a ``seed``; the result does not depend on the process that computes it."""
+    """Return part number ``index`` of the sequence of parts that belongs to ``seed``.
+
+    The result depends only on the arguments, so any process can compute it.
+    """
     rng = np.random.default_rng([seed, 2, index])
     points = ready.sampler.draw(TRIES, rng)
     weight = points.weight
@@ -233,9 +256,10 @@ def gather(
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
-    """Return the first ``n`` events of ``parts``, with the cap computed from all parts up to the last one used.
+    """Return the first ``n`` events of ``parts``.
 
-    ``said`` is called with the number of events so far. Raises Stopped if ``stop`` returns True.
+    The cap is computed from all parts up to the last one that is used. After each part ``said`` is called with the
+    number of events so far. Raises Stopped if ``stop`` returns True.
     """
     held: list[Part] = []
     cap, count = ready.floor, 0

@@ -2,9 +2,9 @@
 
 Every array has the shape (components, one axis per leg for its helicities, points), so currents of different legs
 multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2). In this basis
-V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac line
-in the chiral basis (Peskin and Schroeder, eq. 3.25) is its pair of two-component parts. None stands for a part that
-vanishes, so a massless line of one chirality costs half.
+V-slash is the matrix of the four components, and the vector current of a spinor pair is its outer product. A Dirac
+spinor in the chiral basis (Peskin and Schroeder, eq. 3.25) is stored as its two two-component parts, left and right. A
+part that vanishes is None, so a massless line of one chirality needs half the operations.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.complex128]
 Slots = tuple[Array | None, Array | None]
-"""Parts (left, right) of a Dirac column; for a row, the parts that multiply (left, right) of a column."""
+"""Parts (left, right) of a Dirac spinor.
+
+The parts of a row spinor are those that multiply (left, right) of a column spinor.
+"""
 Current = Array | Slots
 
 
 def light_cone(momenta: NDArray[np.float64] | Array) -> Array:
-    """Convert (..., 4) as (E, px, py, pz) to (4, ...) in light-cone components."""
+    """Return the light-cone components (4, ...) of momenta (..., 4), which are given as (E, px, py, pz)."""
     e, x, y, z = np.moveaxis(momenta, -1, 0)
     return np.stack([e + z, e - z, x + 1j * y, x - 1j * y]).astype(np.complex128)
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Return a . b in the metric (+, -, -, -), without the axis of components."""
+    """Return the product a . b of two light-cone vectors in the metric (+, -, -, -), without the component axis."""
     out: Array = a[0] * b[1]
     out += a[1] * b[0]
     out -= a[2] * b[3]
@@ -45,7 +48,7 @@ def _two(a: Array, b: Array, c: Array, d: Array, x: Array) -> Array:
 
 
 def slash_column(v: Array, psi: Slots) -> Slots:
-    """Return V-slash times a column: (sigma.V psi_R, sigmabar.V psi_L)."""
+    """Return V-slash times a column spinor: (sigma.V psi_R, sigmabar.V psi_L)."""
     left, right = psi
     return (
         None if right is None else _two(v[1], -v[3], -v[2], v[0], right),
@@ -54,7 +57,7 @@ def slash_column(v: Array, psi: Slots) -> Slots:
 
 
 def slash_row(bar: Slots, v: Array) -> Slots:
-    """Return a row times V-slash: (b sigmabar.V, a sigma.V)."""
+    """Return a row spinor (a, b) times V-slash: (b sigmabar.V, a sigma.V)."""
     a, b = bar
     return (
         None if b is None else _two(v[0], v[2], v[3], v[1], b),
@@ -63,20 +66,20 @@ def slash_row(bar: Slots, v: Array) -> Slots:
 
 
 def scale(psi: Slots, left: complex, right: complex) -> Slots:
-    """Multiply the parts by ``left`` and ``right``; a part with factor zero becomes None."""
+    """Return a spinor with its parts multiplied by ``left`` and ``right``; a part whose factor is zero becomes None."""
     a, b = psi
     return None if a is None or left == 0 else a * left, None if b is None or right == 0 else b * right
 
 
 def total(x: Array | None, y: Array | None) -> Array | None:
-    """Return x + y, with None as zero."""
+    """Return x + y, where None stands for zero."""
     if x is None or y is None:
         return y if x is None else x
     return np.add(x, y)
 
 
 def vector_bilinear(bar: Slots, psi: Slots, left: float, right: float) -> Array | None:
-    """Return psibar gamma^mu (left P_L + right P_R) psi."""
+    """Return the vector psibar gamma^mu (left P_L + right P_R) psi, or None if it vanishes."""
     (a, b), (x, y) = bar, psi
     out = None
     if b is not None and x is not None and left:
@@ -96,7 +99,7 @@ def _outer(a: Array, x: Array, b: Array, order: tuple[int, int]) -> Array:
 
 
 def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
-    """Return psibar psi."""
+    """Return the scalar psibar psi, or None if it vanishes."""
     out = None
     for row, column in zip(bar, psi, strict=True):
         if row is not None and column is not None:
@@ -105,7 +108,10 @@ def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
 
 
 def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
-    """Return a_1 b_2 (g^{12} (k - q)^3 + cyclic) for vectors a and b with incoming momenta k and q."""
+    """Return the outgoing vector a_1 b_2 (g^{12} (k - q)^3 + cyclic) of a vertex of three vectors.
+
+    The vectors ``a`` and ``b`` have the incoming momenta ``k`` and ``q``.
+    """
     out: Array = dot(a, b) * (k - q)
     out += dot(2 * q + k, a) * b
     out -= dot(2 * k + q, b) * a
@@ -113,7 +119,10 @@ def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
 
 
 def quartic(a: Array, b: Array, c: Array) -> Array:
-    """Return a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23})."""
+    """Return the outgoing vector of a vertex of four vectors, three of which are given.
+
+    It is a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}).
+    """
     out: Array = 2 * dot(a, c) * b
     out -= dot(a, b) * c
     out -= dot(b, c) * a
@@ -121,9 +130,9 @@ def quartic(a: Array, b: Array, c: Array) -> Array:
 
 
 def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
-    """Return -(k-slash + m) / (k^2 - m^2) times a column with momentum ``k`` along its arrow.
+    """Return -(k-slash + m) / (k^2 - m^2) times a column spinor, whose momentum ``k`` follows the fermion arrow.
 
-    The sign is the product of the factors i of the propagator and of the vertex.
+    ``square`` is k^2. The sign is the product of the factors i of the propagator and of the vertex.
     """
     factor = 1 / (mass**2 - square)
     left, right = slash_column(k * factor, psi)
@@ -134,7 +143,10 @@ def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
 
 
 def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
-    """Return the same for a row, whose momentum ``k`` goes into the diagram against the arrow."""
+    """Return a row spinor times -(-k-slash + m) / (k^2 - m^2); ``square`` is k^2.
+
+    The momentum ``k`` of the row enters the diagram against the fermion arrow, which changes the sign of k-slash.
+    """
     factor = 1 / (mass**2 - square)
     left, right = slash_row(bar, -(k * factor))
     if not mass:
@@ -144,10 +156,13 @@ def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
 
 
 def propagate_vector(v: Array, k: Array, square: Array, mass: float) -> Array:
-    """Return (V - k k.V / M^2) / (k^2 - M^2), the unitary gauge; a massless vector uses the Feynman gauge."""
+    """Return (V - k k.V / M^2) / (k^2 - M^2), the unitary gauge, or V / k^2, the Feynman gauge, for a massless vector.
+
+    ``square`` is k^2.
+    """
     return (v - k * (dot(k, v) / mass**2) if mass else v) / (square - mass**2)
 
 
 def propagate_scalar(s: Array, square: Array, mass: float) -> Array:
-    """Return -1 / (k^2 - M^2) times a scalar."""
+    """Return -1 / (k^2 - M^2) times a scalar; ``square`` is k^2."""
     return np.multiply(s, 1 / (mass**2 - square))

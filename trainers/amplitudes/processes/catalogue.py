@@ -26,7 +26,7 @@ from isoplan.trainers.amplitudes.processes.fields import (
 )
 
 Lines = tuple[tuple[int, int], ...]
-"""Quark lines as (leg of psibar, leg of psi)."""
+"""Quark lines, each as a pair of legs: (leg of psibar, leg of psi). Legs are numbered from 0."""
 
 
 @cache
@@ -50,10 +50,12 @@ def generators(n: int = COLOURS) -> NDArray[np.complex128]:
 
 
 def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the colour orders: psibar, gluons in every order, psi; or one line inside the other without gluons.
+    """Return the colour orders, each as a tuple of all coloured legs.
 
-    A gluon from the inner line is attached to the outer one, so the only colour structure is T^a T^a. Raises ValueError
-    for two lines with gluons, which have more structures than orders.
+    One quark line has an order for each permutation of its gluons: psibar, gluons, psi. Two lines without gluons have
+    one order, with one line inside the other: a gluon from the inner line is attached to the outer line, so the only
+    colour structure is T^a T^a. Raises ValueError for two lines with gluons, which have more colour structures than
+    orders.
     """
     if len(lines) == 1:
         ((bar, psi),) = lines
@@ -66,9 +68,10 @@ def colour_orders(lines: Lines, gluons: tuple[int, ...]) -> tuple[tuple[int, ...
 
 @cache
 def colour_matrix(lines: int, gluons: int) -> NDArray[np.float64]:
-    """Return the colour sums c_st of |M|^2 = sum_st A_s c_st conj(A_t), in the order of ``colour_orders``.
+    """Return the matrix c (orders, orders) of the colour sums in |M|^2 = sum_st A_s c_st conj(A_t).
 
-    Each structure is written as a tensor with one index per leg, and the tensors are contracted with each other.
+    ``lines`` and ``gluons`` are the numbers of quark lines and gluons; s and t have the order of ``colour_orders``.
+    Each colour structure is a tensor with one index per coloured leg, and c_st is the contraction of two such tensors.
     """
     t = generators()
     if lines == 2:
@@ -86,9 +89,8 @@ def colour_matrix(lines: int, gluons: int) -> NDArray[np.float64]:
 class Process:
     """A process: two incoming particles, the outgoing particles, and the vertices that connect them.
 
-    ``lines`` are the quark lines as (leg where the colour matrices begin, leg where they end): the incoming antiquark
-    or outgoing quark, and the incoming quark or outgoing antiquark. The root of the recursion is the last colourless
-    leg.
+    ``lines`` contains each quark line as (leg where its colour matrices begin, leg where they end). They begin at an
+    incoming antiquark or outgoing quark, and end at an incoming quark or outgoing antiquark.
     """
 
     name: str
@@ -104,7 +106,7 @@ class Process:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Fields of the legs as they enter the diagram: outgoing particles as their antiparticles."""
+        """Name of the field of each leg as it enters the diagram: an outgoing particle enters as its antiparticle."""
         return self.incoming + tuple(FIELDS[name].anti for name in self.outgoing)
 
     @property
@@ -118,13 +120,16 @@ class Process:
 
     @property
     def root(self) -> int:
-        """Leg that is contracted last."""
+        """The leg that is contracted at the end of the recursion: the last leg without colour."""
         coloured = {*self.gluons, *(leg for line in self.lines for leg in line)}
         return max(leg for leg in range(len(self.particles)) if leg not in coloured)
 
     @property
     def identical(self) -> int:
-        """n! for n identical outgoing particles. Cross sections are divided by it, squared amplitudes are not."""
+        """The product of n! over groups of n identical outgoing particles.
+
+        Isoplan divides cross sections by this number, but not squared amplitudes.
+        """
         return prod(factorial(count) for count in Counter(self.outgoing).values())
 
     @cached_property
@@ -133,7 +138,7 @@ class Process:
         return plan(self.fields, orders, self.root, self.vertices)
 
     def without(self, *vertices: Vertex) -> Process:
-        """Return the process without some of its vertices."""
+        """Return the process without these ``vertices``."""
         return replace(self, vertices=tuple(vertex for vertex in self.vertices if vertex not in vertices))
 
 

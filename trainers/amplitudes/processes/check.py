@@ -1,4 +1,4 @@
-"""Checks of the momenta of events: shape, conservation, mass shells."""
+"""Checks of the momenta of events: shape, finite values, conservation, mass shells."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from isoplan.trainers.amplitudes.processes.fields import FIELDS, INCOMING
 
 
 def row_of(index: int, all_of_them: int = 1) -> str:
-    """Return the name of a row, such as ``Row 7 (counted from 0)``, with the number of such rows if it exceeds one."""
+    """Return the name of a row for a message, such as ``Row 7 (counted from 0)``.
+
+    ``all_of_them`` is the number of rows with the same error. If it exceeds one, the name contains it.
+    """
     more = f"; {all_of_them:,} rows in all" if all_of_them > 1 else ""
     return f"Row {index} (counted from 0{more})"
 
 
 TOLERANCE = 1e-6
-"""Tolerance relative to sqrt(s) for momentum conservation, and to E^2 for p^2 - m^2.
+"""Relative tolerance of the checks, larger than the error of rounding to seven digits.
 
-It is larger than the error of rounding to seven digits.
+Momentum conservation is compared with the total incoming energy, and p^2 - m^2 with E^2.
 """
 
 
 def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
-    """Check that ``momenta`` are events of these ``particles``.
+    """Check that ``momenta`` are events of a process with these ``particles``.
 
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Raises PlannerError, which names the
-    first invalid row.
+    ``momenta`` (points, particles, 4) are in GeV as (E, px, py, pz), with the incoming particles first. Raises
+    PlannerError; its message contains the first invalid row.
     """
     if momenta.ndim != 3 or momenta.shape[1:] != (len(particles), 4):
         raise PlannerError(
@@ -39,10 +42,11 @@ def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def check_own_momenta(momenta: NDArray[np.float64]) -> None:
-    """Check momenta of a user-defined process.
+    """Check the momenta of a user-defined process, whose masses are not given.
 
-    They must be finite, not faster than light, and conserved, and each particle must have the same mass in all rows.
-    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Raises PlannerError otherwise.
+    Momenta must be finite and conserved, no particle may be faster than light, and each particle must have the same
+    mass in all rows. ``momenta`` (points, particles, 4) are in GeV as (E, px, py, pz), with the incoming particles
+    first. Raises PlannerError otherwise.
     """
     _check_finite(momenta)
     squares = _squares(momenta)
@@ -67,7 +71,7 @@ def _check_finite(momenta: NDArray[np.float64]) -> None:
     if not good.all():
         row, leg = np.argwhere(~good)[0]
         raise PlannerError(
-            f"{row_of(row)}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: "
+            f"{row_of(row)}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which is impossible: "
             "give finite numbers as (E, px, py, pz) with a positive energy, for incoming particles too."
         )
 
@@ -90,7 +94,10 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
-    """Check that one p^2 is compatible with all rows of ``momenta`` (points, 4) of a particle, within the tolerance."""
+    """Check that one value of p^2 agrees with all rows of a particle, within the tolerance.
+
+    ``momenta`` (points, 4) are those of the particle, and ``leg`` is its number. Raises PlannerError otherwise.
+    """
     squares, off = _squares(momenta[:, None])[:, 0], TOLERANCE * momenta[:, 0] ** 2
     low, high = squares - off, squares + off
     if low.max(initial=-np.inf) > high.min(initial=np.inf):

@@ -1,10 +1,11 @@
 """Currents that a process needs, their order, and the rules by which each vertex combines currents.
 
-A current is the sum of all combinations of a set of legs into one off-shell line. Its coloured legs are neighbours in
-the colour order (psibar, gluons, psi), and its colourless legs are any set. One recursion therefore computes gluons on
-a quark line (F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams (A. Kanaki, C. G.
-Papadopoulos, Comput. Phys. Commun. 132 (2000) 306), and all colour orders share their currents. The last leg, the root,
-is left out and contracted at the end: the amplitude is its wave function times the current of all other legs.
+A current is the sum of all diagrams that combine a set of legs into one off-shell line. Its coloured legs must be
+neighbours in the colour order (psibar, gluons, psi); its colourless legs can be any set. Therefore one recursion
+computes both gluons on a quark line (F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams
+(A. Kanaki, C. G. Papadopoulos, Comput. Phys. Commun. 132 (2000) 306), and different colour orders share currents. One
+leg, the root, is left out and contracted at the end: the amplitude is the wave function of the root times the current
+of all other legs.
 """
 
 from __future__ import annotations
@@ -30,15 +31,19 @@ from isoplan.trainers.amplitudes.processes.algebra import (
 from isoplan.trainers.amplitudes.processes.fields import FIELDS, Field, Vertex
 
 Combine = Callable[[Sequence[Any], Sequence[Array], tuple[float, ...]], Any]
-"""Function of (currents, their momenta, couplings) that returns the outgoing current before its propagator.
+"""A function that applies a vertex: it takes (currents, their momenta, couplings) and returns the outgoing current.
 
-The spins of the vertex determine which currents are arrays and which are spinors.
+The result does not contain the propagator. The spins of the vertex determine which currents are arrays and which are
+spinors.
 """
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that combines ``inputs`` into ``output``; coloured inputs are in the order of their colour matrices."""
+    """A rule of a vertex: currents of the fields ``inputs`` are combined into a current of the field ``output``.
+
+    Coloured inputs are in the order of their colour matrices.
+    """
 
     output: str
     inputs: tuple[str, ...]
@@ -90,7 +95,10 @@ def _scalar_vector(currents: Sequence[Any], _: Sequence[Array], g: tuple[float, 
 
 @cache
 def rules(vertices: tuple[Vertex, ...]) -> dict[str, tuple[Rule, ...]]:
-    """Return all rules of the vertices by their output. A rule that two legs of a vertex give (Z Z W W) occurs once."""
+    """Return, for each output field, all rules of the vertices that give it.
+
+    Two legs of one vertex can give the same rule, for example the two Z of Z Z W W. The rule is then returned once.
+    """
     by_output: dict[str, dict[Rule, None]] = {}
     for vertex in vertices:
         for rule in _of(vertex):
@@ -131,18 +139,21 @@ def _of(vertex: Vertex) -> list[Rule]:
     turned = [(leg, legs[i + 1 :] + legs[:i]) for i, leg in enumerate(legs)]
     if len(legs) == 3:
         return [rule(out, rest, _two_vectors) for out, rest in turned]
-    # a and c of quartic(a, b, c) are interchangeable, so one order of the two is enough.
+    # quartic(a, b, c) is symmetric in a and c, so one order of the two is enough.
     return [rule(out, (*sorted((a, c))[:1], b, *sorted((a, c))[1:]), _three_vectors) for out, (a, b, c) in turned]
 
 
 Legs = tuple[int, ...]
 Part = tuple[Legs, Legs]
-"""Coloured legs in colour order, and colourless legs sorted by number."""
+"""A set of legs: first the coloured legs in colour order, then the colourless legs sorted by number."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A current: an external leg if it has no terms, else the sum over (rule, input nodes)."""
+    """A current. Without ``terms`` it is an external leg; otherwise it is the sum of its terms.
+
+    Each term is (rule, indices of the input nodes).
+    """
 
     field: Field
     legs: Legs
@@ -151,16 +162,20 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes in order of evaluation and, for each colour order, the node that is contracted with the root."""
+    """The plan of a process: all nodes in the order in which they are evaluated.
+
+    ``ends`` contains, for each colour order, the index of the node that is contracted with the root.
+    """
 
     nodes: tuple[Node, ...]
     ends: Legs
 
 
 def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices: tuple[Vertex, ...]) -> Plan:
-    """Build the recursion for external legs of these ``fields``, all incoming, and these colour orders.
+    """Return the plan of the recursion for a process.
 
-    ``root`` must be colourless. Raises ValueError if the vertices do not connect the legs of some order.
+    ``fields`` are the fields of the external legs, all incoming; ``orders`` are the colour orders; ``root`` is a leg
+    without colour. Raises ValueError if the vertices do not connect all legs in one of the orders.
     """
     coloured = set(orders[0])
     colourless = tuple(leg for leg in range(len(fields)) if leg not in coloured and leg != root)
@@ -172,7 +187,7 @@ def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices:
 
 
 class _Growth:
-    """The nodes created so far; ``current`` creates a node and all nodes that it needs."""
+    """The nodes created so far. ``current`` creates a node and all nodes that it needs, and returns its index."""
 
     def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
         self.nodes: list[Node] = []
@@ -211,9 +226,9 @@ class _Growth:
 
 
 def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
-    """Yield all ways to distribute the legs over ``count`` currents, none of them empty.
+    """Yield all ways to distribute the legs of ``part`` over ``count`` currents, each of which gets at least one leg.
 
-    Coloured legs are split into consecutive parts.
+    Each current gets a consecutive stretch of the coloured legs and any subset of the colourless legs.
     """
     coloured, colourless = part
     for cuts in combinations_with_replacement(range(len(coloured) + 1), count - 1):
@@ -226,10 +241,10 @@ def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
 
 
 def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
-    """Return whether this order of the inputs is the one to use.
+    """Return whether this order of the inputs counts as a term, so that no diagram is counted twice.
 
-    Two inputs of one colourless field differ only by their legs, so only one order of them is used. Gluons differ by
-    their place in the colour order, and each order is a separate term.
+    Two inputs of the same colourless field can be exchanged, so only one of the two orders counts. Two gluons differ by
+    their position in the colour order, so both orders count.
     """
     named = list(zip(rule.inputs, parts, strict=True))
     return all(

@@ -1,8 +1,8 @@
-"""Numerical amplitudes: wave functions and the plan of a process, node by node, on blocks of points.
+"""Numerical values of amplitudes: wave functions of the legs, then all nodes of the plan of a process.
 
 Spinors are those of Peskin and Schroeder, eqs. 3.50 and 3.62, in the helicity basis. The transverse polarisation
-vectors are (-+ e1 - i e2) / sqrt 2, with e1 in the plane of p and the z axis. The longitudinal one is (|p|, E p/|p|) /
-M.
+vectors are (-+ e1 - i e2) / sqrt 2, with e1 in the plane of p and the z axis. The longitudinal polarisation vector is
+(|p|, E p/|p|) / M.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from isoplan.trainers.amplitudes.processes.currents import Node
 from isoplan.trainers.amplitudes.processes.fields import COLOURS, FIELDS, INCOMING, Field
 
 Chirality = Literal["left", "right"]
-"""Chirality of the massless quark line of a process, the same along the whole line."""
+"""Chirality of the massless incoming quarks of a process. A massless quark line has one chirality from end to end."""
 
 
 def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -> Current:
     """Return the wave function (components, helicities, points) of a leg.
 
-    ``field`` is the leg as it enters the diagram (an outgoing t is ``t~``), ``momentum`` (points, 4) is the physical
-    momentum in GeV. Helicities: -1/2, 1/2 or -1, 0, 1 for massive particles, -1, 1 for massless vectors, only that of
-    ``chirality`` for a massless quark, and one for scalars.
+    ``field`` is the field of the leg as it enters the diagram (``t~`` for an outgoing t). ``momentum`` (points, 4) is
+    the physical momentum in GeV. The helicities are -1/2 and 1/2 for massive quarks, the helicity of ``chirality``
+    alone for massless quarks, -1, 0 and 1 for massive vectors, -1 and 1 for massless vectors, and 0 for scalars.
     """
     if field.spin == "scalar":
         return np.ones((1, len(momentum)), np.complex128)
@@ -54,11 +54,11 @@ def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -
 
 
 def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
-    """Return |p|, cos and sin of half the polar angle, and e^{i phi}; along the z axis phi is 0."""
+    """Return |p|, cos(theta / 2), sin(theta / 2) and e^{i phi} of momenta ``p`` (points, 4); phi is 0 on the z axis."""
     x, y, z = p[:, 1], p[:, 2], p[:, 3]
     across = np.hypot(x, y)
     size = np.hypot(across, z)
-    # The larger of cos and sin is computed without cancellation, the smaller one from the larger one.
+    # Compute the larger of cos and sin without cancellation, and the smaller one from the larger one.
     safe = np.where(size > 0, size, 1.0)
     large = np.sqrt(0.5 + np.abs(z) / (2 * safe))
     small = across / (2 * safe * large)
@@ -68,7 +68,7 @@ def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
 
 
 def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slots:
-    """Return u(p) of a particle or v(p) of an antiparticle."""
+    """Return the column spinor u(p) of a particle or v(p) of an antiparticle, for both helicities if it is massive."""
     size, cosine, sine, phase = _directions(p)
     up = np.stack([cosine + 0j, phase * sine])
     down = np.stack([-phase.conj() * sine, cosine + 0j])
@@ -82,7 +82,7 @@ def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slo
 
 
 def _polarisations(p: Floats, mass: float) -> Array:
-    """Return the polarisation vectors (helicities, points, 4)."""
+    """Return the polarisation vectors (helicities, points, 4) of a vector: two if ``mass`` is 0, otherwise three."""
     size, cosine, sine, phase = _directions(p)
     cos, sin, zero = cosine**2 - sine**2, 2 * sine * cosine, np.zeros(len(p))
     one = np.stack([zero, cos * phase.real, cos * phase.imag, -sin], axis=-1)
@@ -95,10 +95,10 @@ def _polarisations(p: Floats, mass: float) -> Array:
 
 
 BLOCK = 1024
-"""Points per block: a compromise between numpy's call overhead and memory."""
+"""Number of points in a block. Larger blocks reduce the overhead of numpy calls, but need more memory."""
 CHIRALITIES: tuple[Chirality, Chirality] = ("left", "right")
 AVERAGE = 1 / (4 * COLOURS**2)
-"""Average over the helicities and colours of an incoming quark and antiquark."""
+"""Factor of the average over the 4 helicity states and the 9 colour states of an incoming quark and antiquark."""
 
 
 def squared_amplitude(process: Process, momenta: Floats) -> Floats:
@@ -125,7 +125,10 @@ def _squared(process: Process, momenta: Floats) -> Floats:
 
 
 def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Current]:
-    """Return the wave functions of all legs, with one axis per leg for its helicities: (components, ..., points)."""
+    """Return the wave functions of all legs, (components, one axis per leg, points) each.
+
+    The axis of the leg itself contains its helicities; the axes of all other legs have the length 1.
+    """
     count = len(process.fields)
     return [
         _on_axis(wave(FIELDS[name], momenta[:, leg], leg < INCOMING, chirality), leg, count)
@@ -136,7 +139,8 @@ def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Curre
 def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
     """Return the colour-ordered amplitudes (orders, one axis per leg for its helicities, points).
 
-    Returns None if no diagram has the chirality of the wave functions: quarks with a W on their line are left-handed.
+    ``external`` are the wave functions of ``waves``. Returns None if no diagram has their chirality: a W couples only
+    to left-handed quarks.
     """
     count, plan = len(process.fields), process.plan
     flow = np.where(np.arange(count) < INCOMING, 1.0, -1.0)
@@ -163,7 +167,10 @@ def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -
 
 
 def _on_axis(current: Current | None, leg: int, count: int) -> Current:
-    """Move the helicities of (..., helicities, points) to the axis of ``leg`` among ``count`` legs."""
+    """Reshape a current (..., helicities, points) to (..., ``count`` axes, points).
+
+    The helicities are on axis number ``leg`` of these axes. The other axes have the length 1.
+    """
     if isinstance(current, tuple):
         return cast(Slots, tuple(None if part is None else _on_axis(part, leg, count) for part in current))
     assert current is not None
@@ -172,7 +179,10 @@ def _on_axis(current: Current | None, leg: int, count: int) -> Current:
 
 
 def _meet(node: Node, values: Sequence[Current | None], k: Sequence[Array]) -> Current | None:
-    """Sum over all ways in which the legs of a node meet in a vertex, before the propagator."""
+    """Return the current of a node before its propagator: the sum of the terms in which its legs meet in a vertex.
+
+    ``values`` and ``k`` are the currents and momenta of all earlier nodes. Returns None if all terms vanish.
+    """
     out: Current | None = None
     for rule, inputs in node.terms:
         currents = [values[i] for i in inputs]

@@ -1,16 +1,17 @@
-"""Fields, vertices, masses and couplings as data. A test may omit a vertex.
+"""Fields, vertices, masses and couplings as data, so that a test can remove a vertex.
 
 Conventions: L_int gives the Feynman rule i V with real V. The covariant derivative is D = d - i g T^a A^a (Peskin and
 Schroeder, sec. 16.1). Every leg of a vertex is a field that enters it: ``W+`` adds charge +1 (it is annihilated as a W+
-or created as a W-), ``u`` is a quark along its arrow (incoming u or outgoing ubar), and ``u~`` is the other end.
+or created as a W-), ``u`` is a quark along its arrow (incoming u or outgoing ubar), and ``u~`` is the same line against
+its arrow (incoming ubar or outgoing u).
 
-Measured values: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), tables 1.1 (physical constants)
+Measured values: S. Navas et al. (Particle Data Group), Phys. Rev. D 110, 030001 (2024), table 1.1 (physical constants)
 and the summary tables of gauge and Higgs bosons and quarks. The input scheme is G_F, M_W, M_Z. The weak angle is then
-cos(theta_w) = M_W / M_Z, which the cancellations between diagrams at high energy require.
+cos(theta_w) = M_W / M_Z; with any other value the diagrams would not cancel at high energy.
 
-All widths are zero. The W, Z, H and top in the final states are on their mass shells, so that every unstable
-intermediate particle is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t + M_H)^2 >
-m_t^2). All quarks except the top are massless and do not mix (CKM = 1). alpha_s does not run.
+All widths are zero. This is possible because the W, Z, H and top in the final states are on their mass shells, so every
+unstable intermediate particle is above its pole (s_WZ >= (M_W + M_Z)^2 > M_W^2, s_WW >= 4 M_W^2 > M_H^2, s_tH >= (m_t +
+M_H)^2 > m_t^2). All quarks except the top are massless and do not mix (CKM = 1). alpha_s does not run.
 """
 
 from __future__ import annotations
@@ -20,38 +21,41 @@ from math import pi, sqrt
 from typing import Literal
 
 W_MASS = 80.369
-"""Value in GeV."""
+"""Mass of the W in GeV."""
 Z_MASS = 91.188
-"""Value in GeV."""
+"""Mass of the Z in GeV."""
 HIGGS_MASS = 125.20
-"""Value in GeV."""
+"""Mass of the Higgs boson in GeV."""
 TOP_MASS = 172.57
-"""Mass in GeV, from direct measurements."""
+"""Mass of the top quark in GeV, from direct measurements."""
 FERMI = 1.1663788e-5
 """Fermi constant G_F in GeV^-2, from the lifetime of the muon."""
 ALPHA_S = 0.118
-"""Strong coupling at M_Z, used at every scale."""
+"""Strong coupling alpha_s at the scale M_Z, used at every scale."""
 
 COLOURS = 3
 VACUUM = 1 / sqrt(sqrt(2) * FERMI)
-"""Vacuum expectation value of the Higgs field, 246.22 GeV."""
+"""Vacuum expectation value v of the Higgs field, 246.22 GeV."""
 COS_W = W_MASS / Z_MASS
 SIN_W = sqrt(1 - COS_W**2)
 G_STRONG = sqrt(4 * pi * ALPHA_S)
 G_WEAK = 2 * W_MASS / VACUUM
 E_CHARGE = G_WEAK * SIN_W
 YUKAWA_TOP = TOP_MASS / VACUUM
-"""Coupling of the top to H in L = - y H tbar t, m_t / v."""
+"""Yukawa coupling y of the top in L = - y H tbar t, equal to m_t / v."""
 
 
 INCOMING = 2
-"""Number of incoming particles; they come first."""
+"""Number of incoming particles. They come before the outgoing particles in every array."""
 Spin = Literal["fermion", "antifermion", "vector", "scalar"]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A kind of line. ``anti`` is the field of the reversed line, ``mass`` is in GeV."""
+    """A kind of line in a diagram, with its mass in GeV.
+
+    ``anti`` is the name of the field of the same line in the other direction.
+    """
 
     name: str
     anti: str
@@ -69,7 +73,7 @@ class Vertex:
     - (V1, V2, V3, V4): 2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23}, couplings (g,)
     - (S, V, V): g^{mu nu}, couplings (g,) in GeV
 
-    For gluons the order is that of the colour matrices (colour-ordered rules with T^a of trace 1/2).
+    Gluons are in the order of their colour matrices (colour-ordered Feynman rules, with tr(T^a T^b) = delta^ab / 2).
     """
 
     legs: tuple[str, ...]
@@ -99,7 +103,7 @@ ISOSPIN = {"u": 1 / 2, "d": -1 / 2}
 
 
 def z_couplings(quark: str) -> tuple[float, float]:
-    """Return (g_L, g_R) of the Z with a quark: g / cos(theta_w) (T3 - Q sin^2(theta_w)), with T3 = 0 for g_R."""
+    """Return the couplings (g_L, g_R) of the Z to a quark: g / cos(theta_w) (T3 - Q sin^2(theta_w)), T3 = 0 in g_R."""
     right = -CHARGE[quark] * SIN_W**2
     return G_WEAK / COS_W * (ISOSPIN[quark] + right), G_WEAK / COS_W * right
 

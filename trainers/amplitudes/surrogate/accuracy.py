@@ -18,22 +18,25 @@ from isoplan.trainers.backend.store.files import replace
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
     ("relative_median", "relative_mean", "relative_99", "epsilon", "sigma_mean"), "min"
 )
-"""Metrics of a cell in addition to its loss, with the direction that is better."""
+"""Metrics of a cell in addition to its loss. "min" means that a smaller value is better."""
 FURTHEST = 30.0
-"""Maximum of log(A_NN / A) and of log sigma.
+"""Upper limit of log(A_NN / A) and of log sigma.
 
-Predictions far from the training points can be arbitrarily large, but a row must contain finite numbers.
+Predictions far from the training points can be arbitrarily large, but all numbers in a run table must be finite.
 """
 
 
 def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> dict[str, float]:
-    """Return the errors of ``guess`` for the targets ``truth``, both (points,) and not standardised.
+    """Return the errors of predictions ``guess`` for the targets ``truth``, both (points,) and not standardised.
 
-    ``kind`` is log or raw. ``loss`` is the mean squared error over the variance of the truth, that is, of the
-    standardised target; a prediction of the mean has the loss 1. ``spread`` is the root of that variance, the standard
-    deviation of log A (of A in its unit if ``kind`` is raw): loss x spread^2 is in the units of the target.
-    ``relative_median``, ``relative_mean`` and ``relative_99`` (99 % quantile) are of |A_NN / A - 1|, and ``epsilon`` is
-    sum |A_NN - A| / sum |A| (eq. 23). Points are weighted with ``weight`` (points,), or equally if it is None.
+    ``kind`` is "log" (the targets are log A) or "raw" (the targets are A). Points are weighted with ``weight``
+    (points,), or equally if it is None.
+
+    - ``loss``: mean squared error divided by the variance of the truth. A constant prediction of the mean gives 1.
+    - ``spread``: standard deviation of the truth, so loss x spread^2 is the mean squared error in the units of the
+    target.
+    - ``relative_median``, ``relative_mean``, ``relative_99``: median, mean and 99 % quantile of |A_NN / A - 1|.
+    - ``epsilon``: sum |A_NN - A| / sum |A| (eq. 23).
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
@@ -52,27 +55,32 @@ def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> di
 
 
 FILE = "pulls.csv"
-"""Name of the histogram file in the folder of a cell."""
+"""Name of the file with the histogram of the pulls, in the folder of a cell."""
 COLUMNS, FORMATS = ("low", "high", "points", "gaussian"), ("%.1f", "%.1f", "%.8g", "%.6g")
 EDGES = np.linspace(-6, 6, 61)
-"""Bin edges in units of sigma."""
+"""Edges of the bins of the pull t, which is in units of sigma."""
 
 
 def pulls(guess: Floats, truth: Floats, sigma: Floats) -> Floats:
-    """Return t = (guess - truth) / sigma of the learned target (log A or A), (points,).
+    """Return the pulls t = (guess - truth) / sigma of the target (log A or A), (points,).
 
-    It is a unit Gaussian if sigma is correct (eq. 16).
+    If the learned uncertainty sigma is correct, they follow a Gaussian with mean 0 and width 1 (eq. 16).
     """
     return (guess - truth) / sigma
 
 
 def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) -> dict[str, float]:
-    """Return the calibration of the pulls ``t``.
+    """Return statistics of the pulls ``t`` (points,), which show whether the learned ``sigma`` is correct.
 
-    It contains their mean and width; the mean and width of their bulk (the median, and half of the central 68.3 %
-    interval, both independent of the tails); the fractions within 1 and 2 sigma (0.683 and 0.954 if sigma is correct);
-    and the mean of ``sigma`` in units of the spread of ``truth``, so that its square is comparable with the loss.
-    Weights are as in ``errors``.
+    - ``pull_mean``, ``pull_width``: mean and standard deviation.
+    - ``bulk_mean``, ``bulk_width``: median, and half of the central 68.3 % interval. Both are independent of the tails.
+    - ``within_1``, ``within_2``: fractions of pulls between -1 and 1, and between -2 and 2 (0.683 and 0.954 if
+    correct).
+    - ``sigma_mean``: mean of ``sigma`` divided by the standard deviation of ``truth``; its square is comparable with
+    the
+      loss.
+
+    Points are weighted as in ``errors``.
     """
     scale = unit(truth)
     low, middle, high = quantiles(t, np.asarray(ndtr([-1.0, 0.0, 1.0]), float), weight)
@@ -88,7 +96,7 @@ def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) 
 
 
 def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
-    """Write the histogram of the pulls ``t`` as CSV, with the expectation for a unit Gaussian.
+    """Write the histogram of the pulls ``t`` to a CSV file, with the counts that a unit Gaussian gives.
 
     The first and last bins contain all values beyond the range.
     """
@@ -100,7 +108,7 @@ def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
 
 
 def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
-    """Return bin edges (n + 1), counts (n) and the Gaussian expectation (n) of a histogram file.
+    """Return the bin edges (n + 1), the counts (n) and the counts of a unit Gaussian (n) from a histogram file.
 
     Returns None if the file is missing or invalid.
     """
@@ -116,7 +124,7 @@ def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
 
 SUBSETS = 5
 LEAST = 100
-"""Minimum number of points for a meaningful estimate."""
+"""Minimum number of points for an estimate of the intrinsic dimension."""
 
 
 def need_skdim() -> None:
@@ -129,28 +137,31 @@ def need_skdim() -> None:
 
 
 def check_points(size: int, there: int) -> None:
-    """Check that subsets of ``size`` points are large enough and at most half of the points ``there``.
+    """Check that ``size`` points per subset are possible if ``there`` points are available.
 
-    Estimates on nearly the same points, or on all points, have no spread. Raises PlannerError otherwise.
+    A subset needs at least ``LEAST`` points, and at most half of all points. The spread over subsets with nearly the
+    same points would be too small. Raises PlannerError otherwise.
     """
     if size < LEAST:
         raise PlannerError(
-            f"The intrinsic dimension of {size:,} points says nothing: take subsets of {LEAST} or more, or none (0)."
+            f"The intrinsic dimension of {size:,} points is too uncertain: set dimension_points to {LEAST} or more, "
+            "or to 0."
         )
     if 2 * size > there:
         most = f"dimension_points to {there // 2:,} or less" if there // 2 >= LEAST else "dimension_points to 0"
         raise PlannerError(
-            f"The spread of the intrinsic dimension is that over random subsets of {size:,} points (dimension_points), "
-            f"and of {there:,} (tests) they would be nearly the same: set tests to {2 * size:,} or more, or {most}."
+            f"dimension_points is {size:,} and tests is {there:,}, so that random subsets would contain nearly "
+            f"the same points: set tests to {2 * size:,} or more, or {most}."
         )
 
 
 def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
-    """Return the intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets.
+    """Return the intrinsic dimension d of ``points`` (n, m) and its standard deviation.
 
-    The subsets have ``size`` points. The ratio mu of the distances to the second and the first neighbour has the
-    density d mu^(-d-1) (eq. 30); d is the slope of -log(1 - F(mu)) over log(mu), without the largest tenth of the
-    ratios (``skdim.id.TwoNN``). Duplicate points are left out. Raises PlannerError if there are too few points or
+    Both are computed over ``SUBSETS`` random subsets of ``size`` points. The ratio mu of the distances to the second
+    and the first neighbour has the density d mu^(-d-1) (eq. 30). Therefore d is the slope of -log(1 - F(mu)) as a
+    function of log(mu), where F is the cumulative distribution. The fit omits the largest tenth of the ratios
+    (``skdim.id.TwoNN``). Duplicate points are removed. Raises PlannerError if there are too few points or
     scikit-dimension is not installed.
     """
     check_points(size, len(points))
@@ -167,7 +178,7 @@ def _one(points: Floats) -> float:
     different = np.unique(points, axis=0)
     if len(different) < LEAST:
         raise PlannerError(
-            f"Only {len(different):,} of {len(points):,} points differ: their intrinsic dimension says nothing."
+            f"Only {len(different):,} of {len(points):,} points differ: this is too few for the intrinsic dimension."
         )
     near = NearestNeighbors(n_neighbors=3).fit(different).kneighbors(different)[0][:, 1:]
     return float(TwoNN(dist=True).fit(near).dimension_)

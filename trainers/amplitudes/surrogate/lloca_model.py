@@ -18,22 +18,27 @@ from torch import Tensor, nn
 from isoplan.trainers.amplitudes.surrogate.shape import FRAMES_LAYERS, LlocaShape
 
 HEAD = "8x0n+2x1n"
-"""Representation of an attention head: scalars and four-vectors."""
+"""Content of an attention head in the notation of ``lloca``: 8 scalars and 2 four-vectors."""
 FIRST = 1_000
-"""Number of points that standardise the invariants used for the frames."""
+"""Number of training points from which the standardisation of the invariants is computed.
+
+The local frames depend on these invariants.
+"""
 
 
 class Lloca:
-    """Local frames of all particles, a Transformer between them, the mean over particles, and a last layer.
+    """The LLoCa-Transformer, with one token per particle.
 
+    It consists of a network for the local frames, a Transformer, the mean over the particles, and a last linear layer.
     The parameters of the modules and their gradients are views of ``theta`` and ``gradient`` (N,). Momenta and frames
     are in double precision, everything else is in single precision.
     """
 
     def __init__(self, shape: LlocaShape, x: Tensor, seed: int) -> None:
-        """Initialise the weights, identical on every device, for training points ``x`` (points, inputs).
+        """Initialise the weights from ``seed``; they are identical on every device.
 
-        The model is created on the device of ``x``.
+        ``x`` (points, inputs) are the training points. They determine the device of the model and the standardisation
+        of the invariants.
         """
         torch.manual_seed(seed)
         self.shape = shape
@@ -42,7 +47,7 @@ class Lloca:
         )
         self._frames = LearnedPDFrames(of_pairs).to(x.device)
         self._net = Transformer(4 + shape.different, HEAD, shape.outputs, shape.layers, shape.heads).to(x.device)
-        # The last layer is linear, so the mean over particles can be taken before it: the mean is the last hidden
+        # The last layer is linear, so the mean over particles can be computed before it. This mean is the last hidden
         # layer.
         self._last, self._net.linear_out = self._net.linear_out, nn.Identity()
         self._into_frame = TensorRepsTransform(TensorReps("1x1n"))
@@ -54,17 +59,20 @@ class Lloca:
 
     @property
     def full_rate(self) -> int:
-        """Number of parameters that learn at the full rate: all."""
+        """Number of parameters that learn at the full learning rate: all N."""
         return len(self.theta)
 
     @torch.enable_grad()
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for momenta ``x`` (B, inputs); store the intermediate values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised momenta ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
         self._out = self.layers_of(x)[-1]
         return self._out.detach()
 
     def backward(self, by_output: Tensor) -> None:
-        """Write the gradient of the loss to ``gradient``.
+        """Write the gradient of the loss with respect to the parameters to ``gradient``.
 
         ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
         """
@@ -72,7 +80,10 @@ class Lloca:
         torch.autograd.backward(self._out, by_output)
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """Return the mean over particles of the last block's activations (B, width), and the outputs (B, outputs)."""
+        """Return the last hidden layer (B, width) and the outputs (B, outputs).
+
+        The last hidden layer is the mean over the particles of the activations after the last block.
+        """
         momenta = self._momenta(x)
         kinds = self._kinds.expand(len(x), -1, -1)
         frames = self._frames(momenta, scalars=kinds)
@@ -87,7 +98,10 @@ class Lloca:
 
 
 def _vectors(module: nn.Module) -> tuple[Tensor, Tensor]:
-    """Return the parameters of a module and zeros for their gradients, as vectors; both become views of them."""
+    """Return the parameters of a module as a vector (N,), and a vector of zeros for their gradients.
+
+    The parameters of the module and their gradients become views of these vectors.
+    """
     parameters = list(module.parameters())
     theta = torch.cat([one.detach().flatten() for one in parameters])
     gradient = torch.zeros_like(theta)

@@ -1,8 +1,8 @@
 """The surrogate MLP-I (eq. 17) with an explicit backward pass, its initialisation, and Adam with rates by layer.
 
 All parameters are in one vector: first those that learn at the full rate (W_1 and the biases), then the other matrices.
-Small surrogates spend most time on call overhead, so few calls on few tensors are two to three times as fast as a
-module, autograd and a general optimiser. Tests compare both to the last digits.
+In small surrogates most time is call overhead. With few calls on few tensors, training is two to three times as fast as
+with a PyTorch module, autograd and a general optimiser. Tests check that both give the same numbers.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from torch.nn import functional as F
 from isoplan.trainers.amplitudes.surrogate.shape import BASE_WIDTH, Model, Parametrization, Shape
 
 BETAS, EPSILON = (0.9, 0.999), 1e-12
-"""Parameters of Adam. The epsilon must be smaller than the gradients, which reach 1e-6 at small loss."""
+"""Settings of Adam: (beta_1, beta_2) and epsilon.
+
+Epsilon must be smaller than the gradients, which decrease to 1e-6 if the loss is small.
+"""
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation phi(z), and its backward pass.
+    """An activation function phi(z) and its derivative.
 
-    ``back`` takes the gradient of the loss with respect to phi, z and phi(z), and returns the gradient with respect to
-    z.
+    ``of`` returns phi(z). ``back`` takes the gradient of the loss with respect to phi(z), then z and phi(z), and
+    returns the gradient with respect to z.
     """
 
     of: Callable[[Tensor], Tensor]
@@ -46,7 +49,10 @@ ACTIVATIONS = {
 
 
 class Mlp:
-    """f(x) = W_last phi(... phi(W_1 x + b_1) ...); weights and biases are views of ``theta`` and ``gradient`` (N,)."""
+    """The MLP f(x) = W_last phi(... phi(W_1 x + b_1) ...).
+
+    Its weights and biases are views of the vector ``theta`` (N,), and their gradients are views of ``gradient`` (N,).
+    """
 
     def __init__(self, shape: Shape, activation: str, device: str = "cpu") -> None:
         self.shape, self.phi = shape, ACTIVATIONS[activation]
@@ -59,14 +65,14 @@ class Mlp:
 
     @property
     def full_rate(self) -> int:
-        """Number of parameters, from the start of the vector, that learn at the full rate: W_1 and all biases."""
+        """Number of parameters that learn at the full learning rate: W_1 and all biases, at the start of the vector."""
         return self.shape.width * (self.shape.inputs + self.shape.layers)
 
     def initialise(self, parametrization: Parametrization, seed: int) -> None:
-        """Draw the weights of eq. 18 (standard) or eq. 19 (mup), identical on every device; biases are 0.
+        """Draw the weights of eq. 18 (standard) or eq. 19 (mup) from ``seed``, identical on every device; biases are 0.
 
-        W_1 ~ N(0, 1 / d_in), hidden W ~ N(0, 1 / n), and the last W ~ N(0, 1 / n), or N(0, n_0 / n^2) in mup. Both are
-        identical at the base width n_0.
+        The variances are 1 / d_in for W_1, 1 / n for the hidden matrices, and 1 / n (standard) or n_0 / n^2 (mup) for
+        the last matrix. Both initialisations are identical at the base width n_0.
         """
         rng, shape = np.random.default_rng([seed, 0]), self.shape
         last = BASE_WIDTH / shape.width**2 if parametrization == "mup" else 1 / shape.width
@@ -76,7 +82,10 @@ class Mlp:
             weight.copy_(torch.from_numpy(drawn))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for standardised invariants ``x`` (B, inputs); store values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised invariants ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
         self._z, self._h = [], [x]
         for bias, transposed in zip(self.biases, self._transposed, strict=False):
             self._z.append(torch.addmm(bias, self._h[-1], transposed))
@@ -84,7 +93,7 @@ class Mlp:
         return torch.mm(self._h[-1], self._transposed[-1])
 
     def backward(self, by_output: Tensor) -> None:
-        """Write the gradient of the loss to ``gradient``.
+        """Write the gradient of the loss with respect to the parameters to ``gradient``.
 
         ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
         """
@@ -102,7 +111,7 @@ class Mlp:
 
 
 def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """Return views of ``vector`` (N,): the matrices (out, in) and the biases (width,)."""
+    """Return the matrices (out, in) and the biases (width,) of all layers as views of ``vector`` (N,)."""
     n, inside = shape.width, shape.layers - 1
     first, rest = vector[: n * shape.inputs], vector[n * (shape.inputs + shape.layers) :]
     biases = list(vector[n * shape.inputs : n * (shape.inputs + shape.layers)].view(shape.layers, n))
@@ -111,10 +120,11 @@ def _views(shape: Shape, vector: Tensor) -> tuple[list[Tensor], list[Tensor]]:
 
 
 class Adam:
-    """Adam (Kingma and Ba, arXiv:1412.6980) with the rates of eq. 20 or 21, and an L2 term in the loss.
+    """Adam (Kingma and Ba, arXiv:1412.6980) with the learning rates of eq. 20 (standard) or 21 (mup), and an L2 term.
 
-    In mup the hidden and the last matrices learn at n_0 / n of the rate. This is eq. 21 with the constant n_0, the base
-    width, at which both parametrizations are identical.
+    In mup, the learning rate of the hidden and the last matrices is multiplied by n_0 / n. This is eq. 21 with the
+    constant n_0, the base width, at which both parametrizations are identical. The L2 term ``l2`` / 2 sum theta^2 is
+    part of the loss.
     """
 
     def __init__(self, model: Model, parametrization: Parametrization, l2: float = 0.0) -> None:
@@ -124,7 +134,10 @@ class Adam:
         self.steps = 0
 
     def step(self, rate: float) -> None:
-        """Take one step along the gradient of the model."""
+        """Change the parameters of the model by one step of Adam, from the gradient in ``model.gradient``.
+
+        ``rate`` is the full learning rate.
+        """
         model, (first, second) = self.model, BETAS
         self.steps += 1
         if self.l2:

@@ -1,4 +1,4 @@
-"""The kinds of surrogates: their size, their inputs, and the model that is trained."""
+"""The two kinds of surrogates (MLP and LLoCa-Transformer): for each, its size, its inputs, and its initial model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ Activation = Literal["silu", "gelu", "tanh", "relu"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Size that a cell requests: ``parameters`` N, or ``width`` if N is 0; ``layers`` 0 follow from ``ratio``."""
+    """Size of the network that a cell requests.
+
+    ``parameters`` is N. If N is 0, ``width`` determines the size. If ``layers`` is 0, it is computed from N and from
+    ``ratio``, the width divided by the number of layers.
+    """
 
     parameters: float
     width: int
@@ -46,13 +50,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Network:
-    """A kind of surrogate, which evaluates ``at_once`` points per batch.
+    """A kind of surrogate, as functions.
 
-    ``size(architecture, facts)`` and ``check(parametrization)`` raise PlannerError for invalid settings.
-    ``unfit(facts)`` returns the reason why it cannot read the events of a file, or "". ``inputs(momenta, facts)``
-    returns its inputs (points, inputs), ``standard(inputs, weight)`` their standardisation, to numbers of
-    ``precision``, and ``model(size, start, x)`` the initial model for standardised training points ``x``. ``rate`` is
-    the default learning rate.
+    - ``size(architecture, facts)`` returns the size of the surrogate; raises PlannerError if there is none.
+    - ``check(parametrization)`` raises PlannerError if the kind does not support the parametrization.
+    - ``unfit(facts)`` returns the reason why the kind cannot use the events of a file, or "".
+    - ``inputs(momenta, facts)`` returns the network inputs (points, inputs).
+    - ``standard(inputs, weight)`` returns the standardisation of the inputs. They then have the dtype ``precision``.
+    - ``model(size, start, x)`` returns the initial model for standardised training points ``x``.
+
+    ``rate`` is the default learning rate. ``at_once`` is the number of points that are evaluated together.
     """
 
     size: Callable[[Architecture, Facts], Size]
@@ -110,7 +117,10 @@ def _lloca_inputs(momenta: Floats, facts: Facts) -> Floats:
 
 
 def beam_units(x: Floats, weight: Weight = None) -> Standard:
-    """Return the scale of momenta ``x`` (points, 4 particles): the root mean square of sqrt(s) / 2, in any frame."""
+    """Return the standardisation that divides momenta by the root mean square of sqrt(s) / 2.
+
+    ``x`` (points, 4 particles) are the momenta in any frame, weighted with ``weight`` (points,).
+    """
     total = x[:, :4] + x[:, 4:8]
     s = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)
     return Standard(np.zeros(x.shape[1]), np.full(x.shape[1], np.sqrt(mean(s, weight)) / 2))
@@ -132,4 +142,4 @@ NETWORKS: Mapping[str, Network] = {
         1_024,
     ),
 }  # fmt: skip
-"""Networks by the field ``network`` of a cell."""
+"""Network for each value of the field ``network`` of a cell."""

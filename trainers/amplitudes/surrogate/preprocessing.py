@@ -16,10 +16,13 @@ Weight = Floats | None
 
 
 def relative(weight: Floats) -> Weight:
-    """Return the weights (points,) divided by their mean, or None if all are equal, so that results do not change."""
+    """Return the weights (points,) divided by their mean, or None if all weights are equal.
+
+    None selects the unweighted formulas, so equal weights give exactly the same results as no weights.
+    """
     if (weight == weight[0]).all():
         return None
-    scaled = weight / weight.max()  # the sum of the largest weights can overflow
+    scaled = weight / weight.max()  # the sum of very large weights would overflow
     return scaled / scaled.mean()
 
 
@@ -29,20 +32,21 @@ def mean(values: Floats | NDArray[np.bool_], weight: Weight) -> Floats:
 
 
 def variance(values: Floats, weight: Weight) -> Floats:
-    """Return the variance over the first axis of ``values`` (points, ...)."""
+    """Return the variance over the first axis of ``values`` (points, ...), weighted with ``weight`` (points,)."""
     return np.asarray(values.var(axis=0) if weight is None else mean((values - mean(values, weight)) ** 2, weight))
 
 
 def unit(values: Floats) -> Floats:
-    """Return the largest power of two that is at most the largest of ``values`` (points, ...), for each column.
+    """Return a power of two for each column of ``values`` (points, ...).
 
-    Values are divided by it before they are squared. This prevents overflow and underflow without rounding.
+    It is the largest one that is at most the largest absolute value of the column. Values are divided by it before they
+    are squared. This prevents overflow and underflow without rounding.
     """
     return np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1)
 
 
 def deviation(values: Floats, weight: Weight) -> Floats:
-    """Return the root of the variance over the first axis of ``values`` (points, ...), for values of any size."""
+    """Return the standard deviation over the first axis of ``values`` (points, ...), without overflow."""
     scale = unit(values)
     return np.asarray(np.sqrt(variance(values / scale, weight)) * scale)
 
@@ -50,8 +54,8 @@ def deviation(values: Floats, weight: Weight) -> Floats:
 def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
     """Return the values below which the fractions ``shares`` of the weight of ``values`` (points,) lie.
 
-    Points with equal weights are interpolated linearly. With weights a quantile is one of the values, so a point of
-    weight 2 counts as two points.
+    Without weights, quantiles are interpolated linearly. With weights, a quantile is one of the values, so that a point
+    of weight 2 counts as two points.
     """
     if weight is None:
         return np.asarray(np.quantile(values, shares))
@@ -59,18 +63,18 @@ def quantiles(values: Floats, shares: float | Floats, weight: Weight) -> Floats:
 
 
 def effective(weight: Weight, points: int) -> float:
-    """Return the effective number of points, (sum w)^2 / sum w^2 (Kish 1965); ``points`` if the weights are None."""
+    """Return the effective number of points, (sum w)^2 / sum w^2 (Kish 1965); ``points`` if ``weight`` is None."""
     return float(points) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 LOG, RAW = "log", "raw"
 ROUNDING = 1e-9
-"""Relative tolerance with respect to the largest value, below which a column counts as constant."""
+"""A column counts as constant if its spread is at most this fraction of its largest absolute value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Standardisation (x - mean) / spread by column; a constant column becomes 0."""
+    """Standardisation (x - mean) / spread of each column; a constant column becomes 0."""
 
     mean: Floats
     spread: Floats
@@ -87,12 +91,12 @@ class Standard:
         return (values - self.mean) / self.spread
 
     def back(self, values: Floats) -> Floats:
-        """Return ``values`` before standardisation."""
+        """Return standardised ``values`` in their original scale."""
         return values * self.spread + self.mean
 
 
 def target(amplitude: Floats, kind: str) -> Floats:
-    """Return the target (points, 1) of a surrogate before standardisation: log A, or A for ``kind`` raw (Sec. 4).
+    """Return the target (points, 1) of a surrogate before standardisation: log A or, if ``kind`` is raw, A (Sec. 4).
 
     Raises PlannerError if the amplitudes are invalid (see ``unfit``).
     """
@@ -104,8 +108,8 @@ def target(amplitude: Floats, kind: str) -> Floats:
 def unfit(amplitude: Floats, kind: str) -> str:
     """Return the reason why amplitudes (points,) are invalid for a ``kind`` of target, or "" if they are valid.
 
-    The reason is a sentence that names the first row. Logarithms need positive amplitudes. Raw amplitudes can be
-    negative but not 0, because errors are also relative to them.
+    The reason is a sentence with the first invalid row. Logarithms need positive amplitudes. Raw amplitudes can be
+    negative but not 0, because the relative errors are divided by them.
     """
     bad = ~np.isfinite(amplitude) | (amplitude <= 0 if kind == LOG else amplitude == 0)
     if not bad.any():
@@ -114,7 +118,7 @@ def unfit(amplitude: Floats, kind: str) -> str:
     if not np.isfinite(amplitude[row]):
         what = "is no number: leave such rows out"
     elif kind == RAW:
-        what = "nothing can be relative to: leave such rows out"
+        what = "has no relative error: leave such rows out"
     else:
         what = "has no logarithm: leave such rows out" + (", or set target to raw" if amplitude[row] else "")
     return f"{row_of(row, bad.sum())} has the amplitude {amplitude[row]:g}, which {what}."
@@ -123,8 +127,9 @@ def unfit(amplitude: Floats, kind: str) -> str:
 def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
     """Check that the targets ``y`` (points, 1) of a ``kind`` vary by more than rounding.
 
-    ``points`` is the purpose of the points, for the message. Logarithms are compared with at least 1, because their
-    size depends on the unit of A. Raises PlannerError otherwise.
+    The standard deviation is compared with the largest |y|. For logarithms, 1 is added to the largest |y|, because it
+    depends on the unit of A and can be close to 0. ``points`` is the purpose of the points in the message, such as "to
+    train on". Raises PlannerError otherwise.
     """
     largest = np.abs(y).max() + (kind == LOG)
     if deviation(y[:, 0], weight) <= ROUNDING * largest:
@@ -136,33 +141,37 @@ def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
 
 
 AT_ONCE = 1_000_000
-"""Number of products of momenta per block."""
+"""Maximum number of products p_i . p_j that are computed at once."""
 
 
 def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j), i < j, of external particles whose p_i . p_j varies between events.
 
-    p_i . p_i is the mass squared and never included. If sqrt(s) is fixed, p_1 . p_2 is constant too, and with two
-    particles in the final state also p_3 . p_4. ``particles`` includes the incoming ones.
+    Pairs with i = j are excluded, because p_i . p_i is the squared mass. If sqrt(s) is fixed, p_1 . p_2 is constant,
+    and for two particles in the final state p_3 . p_4 too. ``particles`` includes the incoming particles.
     """
     constant = set() if varying else {(0, 1)} | ({(2, 3)} if particles == 4 else set())
     return tuple(pair for pair in combinations(range(particles), 2) if pair not in constant)
 
 
 def inputs(particles: int, varying: bool) -> int:
-    """Return the number of invariants: n (n - 1) / 2 for n ``particles``, minus the constant ones."""
+    """Return the number of invariants: n (n - 1) / 2 for n ``particles``, minus the number of constant invariants."""
     return len(pairs(particles, varying))
 
 
 def freedoms(particles: int, varying: bool) -> int:
-    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, minus one at fixed sqrt(s) (amplitudes, Sec. 2)."""
+    """Return the degrees of freedom d of the amplitude: 3 n_f - 4, or 3 n_f - 5 at fixed sqrt(s).
+
+    The source is amplitudes, Sec. 2. ``particles`` is n_f plus the two incoming particles.
+    """
     return 3 * (particles - 2) - 4 - (not varying)
 
 
 def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
-    """Return z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), for ``momenta`` (events, particles, 4).
+    """Return z_ij = log(p_i . p_j), with p_i . p_j in GeV^2, for the ``chosen`` pairs (i, j); shape (events, pairs).
 
-    Raises PlannerError if a product has no logarithm (see ``unfit_momenta``).
+    ``momenta`` (events, particles, 4) are in GeV. Raises PlannerError if a product has no logarithm (see
+    ``unfit_momenta``).
     """
     found = _products(momenta, chosen)
     if why := _without_logarithm(found, chosen, 0):
@@ -171,10 +180,10 @@ def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floa
 
 
 def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
-    """Return the reason why invariants of ``momenta`` have no logarithm, or "" if all have one.
+    """Return the reason why an invariant p_i . p_j of ``momenta`` has no logarithm, or "" if all have one.
 
-    The reason is a sentence that names the first row where p_i . p_j is not positive, for example for collinear
-    massless particles. Momenta are processed in blocks to limit memory.
+    The reason is a sentence with the first row in which p_i . p_j of a ``chosen`` pair is not positive, for example
+    because two massless particles are collinear. Momenta are processed in blocks to limit memory.
     """
     rows = max(AT_ONCE // len(chosen), 1)
     for first in range(0, len(momenta), rows):
@@ -184,14 +193,17 @@ def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
 
 
 def _products(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
-    """Return p_i . p_j in GeV^2, (events, pairs)."""
+    """Return p_i . p_j in GeV^2 for the ``chosen`` pairs (i, j); shape (events, pairs)."""
     i, j = (np.array([pair[end] for pair in chosen]) for end in (0, 1))
     lower = momenta * np.array([1.0, -1.0, -1.0, -1.0])
     return np.asarray(np.einsum("epk,epk->ep", momenta[:, i], lower[:, j]))
 
 
 def _without_logarithm(found: Floats, chosen: tuple[tuple[int, int], ...], first: int) -> str:
-    """Return the sentence of ``unfit_momenta`` for products (events, pairs) whose first row has the index ``first``."""
+    """Return the result of ``unfit_momenta`` for one block of events, from its products (events, pairs).
+
+    ``first`` is the number of the first event of the block.
+    """
     bad = ~(found > 0)
     if not bad.any():
         return ""

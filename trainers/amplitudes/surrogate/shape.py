@@ -1,7 +1,8 @@
 """Sizes of surrogates before they are built: parameters, training FLOPs, width and depth for N, learning rates.
 
-A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products are counted:
-forward, gradient of the weights, gradient of the inputs (not for the invariants, which are data). Torch is not needed.
+A multiply-add is two FLOPs. As in ``torch.utils.flop_counter.FlopCounterMode``, only matrix products count: the forward
+pass, the gradient of the weights, and the gradient of the inputs of each layer. The first layer needs no gradient of
+its inputs, because they are data. This module does not import PyTorch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ MOST_LAYERS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """The MLP of eq. 17: ``inputs`` -> ``layers`` hidden layers of ``width`` (with biases) -> ``outputs`` (without)."""
+    """Size of an MLP (eq. 17): ``inputs`` -> ``layers`` hidden layers of ``width`` -> ``outputs``.
+
+    The hidden layers have biases; the output layer has none.
+    """
 
     inputs: int
     width: int
@@ -41,22 +45,25 @@ class Shape:
 
     @property
     def training_flops(self) -> int:
-        """FLOPs of one point in one iteration, 4 m n + 6 ((L - 1) n^2 + n o), that is, C per point seen."""
+        """Training FLOPs for one point in one iteration: 4 m n + 6 ((L - 1) n^2 + n o).
+
+        C is this number times the number of points seen.
+        """
         n = self.width
         inside = (self.layers - 1) * n * n + n * self.outputs
         return FORWARD_AND_BACKWARD * inside + ON_DATA * self.inputs * n
 
     @property
     def activations(self) -> float:
-        """Memory in bytes per point for the activations."""
+        """Memory in bytes for the activations of one point."""
         return 12.0 * self.width * self.layers
 
 
 def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, ratio: float = 32.0) -> Shape:
     """Return the surrogate whose number of parameters is nearest to ``N``.
 
-    With ``layers`` 0, its depth is the one whose ratio of width to depth is nearest to ``ratio``, so that width and
-    depth grow together (amplitudes, Sec. 3.2). Raises PlannerError if even a width of 1 has more parameters.
+    If ``layers`` is 0, the depth is the one whose ratio of width to depth is nearest to ``ratio``, so width and depth
+    grow together (amplitudes, Sec. 3.2). Raises PlannerError if even a width of 1 has more than 2 N parameters.
     """
     depths = [layers] if layers else range(1, MOST_LAYERS + 1)
     widths = {depth: _width(N, inputs, outputs, depth) for depth in depths}
@@ -71,24 +78,31 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
 
 
 def _width(N: float, inputs: int, outputs: int, layers: int) -> float:
-    """Return the positive root n of N = (L - 1) n^2 + (m + L + o) n, not rounded."""
+    """Return the positive root n of N = (L - 1) n^2 + (m + L + o) n, not rounded.
+
+    It is the width for m inputs, L layers and o outputs.
+    """
     a, b = layers - 1, inputs + layers + outputs
     return N / b if a == 0 else (math.sqrt(b * b + 4 * a * N) - b) / (2 * a)
 
 
 HEAD = 16
-"""Channels of an attention head: 8 scalars and 2 four-vectors, as in the amplitude models of the LLoCa authors."""
+"""Number of channels of an attention head: 8 scalars and 2 four-vectors.
+
+The amplitude models of the LLoCa authors have the same heads.
+"""
 FRAMES_LAYERS = 2
-"""Hidden layers of the network that predicts the local frames; they have the width of the Transformer."""
+"""Number of hidden layers in the network that predicts the local frames. Their width is that of the Transformer."""
 PRODUCTS = 96
-"""Multiply-adds of the 4 x 4 products that compute the local frame of a particle from three vectors."""
+"""Multiply-adds per particle for the products of 4 x 4 matrices that give the local frame from three vectors."""
 
 
 @dataclass(frozen=True)
 class LlocaShape:
-    """Shape: tokens of ``kinds`` -> ``layers`` blocks of ``width`` -> the mean over tokens -> ``outputs``.
+    """Size of a LLoCa-Transformer: tokens -> ``layers`` blocks of ``width`` -> mean over tokens -> ``outputs``.
 
-    Raises PlannerError if the width is not a multiple of the head size.
+    ``kinds`` contains an integer for each particle, equal for identical particles; each particle is a token. Raises
+    PlannerError if the width is not a multiple of the head size.
     """
 
     kinds: tuple[int, ...]
@@ -112,7 +126,7 @@ class LlocaShape:
 
     @property
     def different(self) -> int:
-        """Number of kinds of particles, the length of the one-hot code in a token."""
+        """Number of different kinds of particles, which is the length of the one-hot code in a token."""
         return len(set(self.kinds))
 
     @property
@@ -124,8 +138,9 @@ class LlocaShape:
     def parameters(self) -> int:
         """N = (12 L + 1) n^2 + (9 L + 3 t + 11 + o) n + 3 + o, for L blocks of width n, t kinds, and o outputs.
 
-        (2 t + 1) n + n + n^2 + n + 3 n + 3 belong to the frames, (4 + t) n + n to the first layer, 12 n^2 + 9 n to a
-        block (attention 4 n^2, two layers with 4 n between them 8 n^2), and (n + 1) o to the last layer.
+        The terms are (2 t + 1) n + n + n^2 + n + 3 n + 3 for the frames, (4 + t) n + n for the first layer, 12 n^2 + 9
+        n for each block, and (n + 1) o for the last layer. In a block, attention has 4 n^2, and the two layers with 4 n
+        channels between them have 8 n^2.
         """
         square, linear, constant = self._polynomial
         return square * self.width**2 + linear * self.width + constant
@@ -137,11 +152,11 @@ class LlocaShape:
 
     @property
     def training_flops(self) -> int:
-        """FLOPs of one point in one iteration, with m particles and e = m (m - 1) pairs.
+        """Training FLOPs for one point in one iteration, with m particles and e = m (m - 1) pairs.
 
         4 (2 t + 1) n e + 6 ((n^2 + 3 n) e + (12 L n^2 + (4 + t) n + 96) m + 2 L n m^2 + n o) + 32 m. The first term is
-        the first layer of the frames, whose inputs are data. The inputs of the tokens depend on the frames and have a
-        gradient. The term 32 m scales the frames and has no gradient.
+        the first layer of the frames; its inputs are data and need no gradient. The inputs of the tokens depend on the
+        frames and need a gradient. The term 32 m scales the frames and has no gradient.
         """
         n, m, t = self.width, len(self.kinds), self.different
         pairs = m * (m - 1)
@@ -151,7 +166,7 @@ class LlocaShape:
 
     @property
     def activations(self) -> float:
-        """Memory in bytes per point for the activations."""
+        """Memory in bytes for the activations of one point."""
         m = len(self.kinds)
         return 4.0 * self.width * (60 * self.layers * m + 8 * m * (m - 1))
 
@@ -161,8 +176,8 @@ def lloca_of_parameters(
 ) -> LlocaShape:
     """Return the LLoCa-Transformer whose number of parameters is nearest to ``N``.
 
-    Its width is a multiple of a head. With ``layers`` 0, its depth is the one whose ratio of width to depth is nearest
-    to ``ratio``. Raises PlannerError if even a single head has more parameters.
+    The width is a multiple of the head size. If ``layers`` is 0, the depth is the one whose ratio of width to depth is
+    nearest to ``ratio``. Raises PlannerError if even a single head has more than 2 N parameters.
     """
     shapes = {
         depth: _lloca_width(N, LlocaShape(kinds, HEAD, depth, outputs))
@@ -180,30 +195,42 @@ def lloca_of_parameters(
 
 
 def _lloca_width(N: float, shape: LlocaShape) -> float:
-    """Return the real-valued width at which the layers have ``N`` parameters; 0 if there is none."""
+    """Return the width at which a surrogate with the layers of ``shape`` has ``N`` parameters, not rounded.
+
+    Returns 0 if every width has more parameters.
+    """
     a, b, c = shape._polynomial
     return max((math.sqrt(max(b * b + 4 * a * (N - c), 0.0)) - b) / (2 * a), 0.0)
 
 
 VERSION = 3
-"""Version, part of the name of a cell. Increase it if the same cell gives other numbers."""
+"""Version of the training code, part of the version of the family.
+
+Increase it if a change of the code changes the results of a cell.
+"""
 BASE_WIDTH = 64
-"""n_0 of muP, the width at which its initialisation and rates are those of the standard parametrization."""
+"""n_0 of muP, a width.
+
+At this width, muP and the standard parametrization have the same initialisation and learning rates.
+"""
 RATE = 3e-3
-"""Learning rate of Adam at the start of the cosine, for every width in muP; from long runs (docs/amplitudes.md)."""
+"""Default learning rate of an MLP: that of Adam at the start of the cosine schedule.
+
+In muP it is used at every width. It was determined in long runs (docs/amplitudes.md).
+"""
 LLOCA_RATE = 1e-3
-"""The same for a LLoCa-Transformer."""
+"""Default learning rate of a LLoCa-Transformer: that of Adam at the start of the cosine schedule."""
 
 
 Parametrization = Literal["mup", "standard"]
 
 
 Size = Shape | LlocaShape
-"""Size of a surrogate, with its parameters N, FLOPs per point, and memory per point."""
+"""Size of a surrogate. It gives N, the training FLOPs per point, and the memory per point."""
 
 
 class Model(Protocol):
-    """A model under training, with the vectors ``theta`` and ``gradient`` (N,)."""
+    """A model that is trained: its parameters ``theta`` (N,), and the ``gradient`` (N,) of the loss."""
 
     theta: Tensor
     gradient: Tensor
@@ -212,16 +239,22 @@ class Model(Protocol):
     def shape(self) -> Size: ...
     @property
     def full_rate(self) -> int:
-        """Number of parameters, from the start of the vector, that learn at the full rate in muP."""
+        """Number of parameters that learn at the full learning rate in muP; they are at the start of the vector."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return outputs (B, outputs) for standardised inputs ``x`` (B, inputs); store the values for ``backward``."""
+        """Return the outputs (B, outputs) for standardised inputs ``x`` (B, inputs).
+
+        The intermediate values are stored for ``backward``.
+        """
 
     def backward(self, by_output: Tensor) -> None:
-        """Write the gradient of the loss to ``gradient``.
+        """Write the gradient of the loss with respect to the parameters to ``gradient``.
 
         ``by_output`` is the gradient of the loss with respect to the outputs of the last ``forward``.
         """
 
     def layers_of(self, x: Tensor) -> list[Tensor]:
-        """Return activations of hidden layers and the outputs (B, outputs); the last hidden layer is (B, width)."""
+        """Return the activations of the hidden layers and, as the last entry, the outputs (B, outputs).
+
+        The last hidden layer has the shape (B, width).
+        """

@@ -1,7 +1,7 @@
-"""The surrogate of a cell with its losses, optimiser and standardised points on a device.
+"""The trainer of a surrogate: model, losses, optimiser, and standardised points on a device.
 
 Outputs and targets are standardised. Outputs are (B, 1), or (B, 2) for the heteroscedastic loss: mean and log sigma. If
-points have weights, ``averaged`` applies them.
+points have weights, ``averaged`` multiplies their losses by the weights.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from isoplan.trainers.amplitudes.surrogate.shape import Size
 from isoplan.trainers.cell import CellError
 
 LOWEST = -14.0
-"""Minimum of log sigma.
+"""Lower limit of log sigma.
 
-Single precision does not resolve smaller values, and a surrogate that has memorised its training points would reduce
-sigma to 0.
+Single precision does not resolve smaller values. Without a limit, a surrogate that has memorised its training points
+would reduce sigma to 0.
 """
 HIGHEST = 30.0
-"""Maximum of log(A_NN / A), so that the first predictions are finite."""
+"""Upper limit of log(A_NN / A) in the relative loss, so that the loss of the first predictions is finite."""
 Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-"""Function of outputs (B, o) and targets (B, 1).
+"""A loss: a function of outputs (B, o) and standardised targets (B, 1).
 
-It returns the loss per point (B, 1) and the gradient (B, o) of its mean.
+It returns the loss of each point (B, 1), and the gradient (B, o) of the mean loss with respect to the outputs.
 """
 
 
 def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the mean loss () and its gradient (B, o), weighted with ``weight`` (B, 1), or equally if it is None.
+    """Return the mean loss, a scalar, and its gradient (B, o) with respect to the outputs.
 
-    Weights have the mean 1 over the whole set, not over a batch, so the gradient of a batch is unbiased.
+    Points are weighted with ``weight`` (B, 1), or equally if it is None. The weights have the mean 1 over the whole
+    set, not over a batch, so the gradient of a batch is unbiased.
     """
     each, by_output = loss(out, y)
     if weight is None:
@@ -52,13 +53,13 @@ def averaged(loss: Loss, out: Tensor, y: Tensor, weight: Tensor | None) -> tuple
 
 
 def mse(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute <(f - y)^2>."""
+    """Return the loss (f - y)^2 of each point and the gradient of its mean, as ``Loss`` defines."""
     off = out - y
     return off.square(), off.mul(2 / len(y))
 
 
 def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute <(f - y)^2 / (2 sigma^2) + log sigma> (eq. 15)."""
+    """Return the loss (f - y)^2 / (2 sigma^2) + log sigma of each point (eq. 15) and the gradient of its mean."""
     off, log_sigma = out[:, :1] - y, out[:, 1:].clamp(min=LOWEST)
     by_mean = off * torch.exp(-2 * log_sigma)
     twice = off * by_mean
@@ -67,7 +68,10 @@ def heteroscedastic(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def relative_of_logs(spread: float) -> Loss:
-    """Return the loss <|A_NN / A - 1|> for outputs log A; ``spread`` is that of the standardisation."""
+    """Return the loss function |A_NN / A - 1| for outputs log A.
+
+    ``spread`` is the standard deviation of log A that was used to standardise the targets.
+    """
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         off = torch.expm1((spread * (out - y)).clamp(max=HIGHEST))
@@ -77,7 +81,10 @@ def relative_of_logs(spread: float) -> Loss:
 
 
 def relative_of_amplitudes(mean: float, spread: float) -> Loss:
-    """Return the loss <|A_NN / A - 1|> for outputs A; ``mean`` and ``spread`` are those of the standardisation."""
+    """Return the loss function |A_NN / A - 1| for outputs A.
+
+    ``mean`` and ``spread`` are those of A that were used to standardise the targets.
+    """
 
     def relative(out: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         scale = spread / (mean + spread * y)
@@ -89,9 +96,9 @@ def relative_of_amplitudes(mean: float, spread: float) -> Loss:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1), not standardised.
+    """Network inputs ``x`` (points, inputs) and targets ``y`` (points, 1), not standardised.
 
-    ``weight`` (points,) has the mean 1; None if all points have the same weight.
+    ``weight`` (points,) has the mean 1; it is None if all points have the same weight.
     """
 
     x: Floats
@@ -103,9 +110,11 @@ class Points:
 class State:
     """Training state of a surrogate.
 
-    ``done``: iterations so far. ``best``: iteration with the smallest validation loss (0 if none). ``best_loss``: that
-    loss. ``trained``: mean training loss between the last two validations (nan if none yet, or if the checkpoint does
-    not contain it).
+    - ``done``: number of iterations so far.
+    - ``best``: iteration with the smallest validation loss (0 before the first validation).
+    - ``best_loss``: smallest validation loss.
+    - ``trained``: mean training loss between the last two validations (nan before the first validation, or if an old
+      checkpoint does not contain it).
     """
 
     done: int = 0
@@ -115,7 +124,10 @@ class State:
 
 
 class Trainer:
-    """A trainer of ``shape`` with the settings of ``cell`` on the points ``train``, which it standardises."""
+    """A trainer of a surrogate with the size ``shape`` and the settings of ``cell``.
+
+    It standardises the points ``train`` and keeps them on the device.
+    """
 
     def __init__(self, cell: AmplitudeCell, shape: Size, train: Points, device: str) -> None:
         self.cell, self.device = cell, torch.device(device)
@@ -130,7 +142,10 @@ class Trainer:
         self.said = torch.zeros((), device=self.device)
 
     def tensors(self, points: Points) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return standardised inputs and targets on the device, and their weights (points, 1) or None."""
+        """Return the standardised inputs and targets of ``points`` on the device, and their weights.
+
+        The weights are a tensor (points, 1), or None if all are equal.
+        """
         weight = None if points.weight is None else self._tensor(points.weight[:, None])
         return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
 
@@ -138,7 +153,10 @@ class Trainer:
         return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:
-        """Run one iteration on the ``chosen`` points (None for all) and add its loss to ``said``."""
+        """Run one iteration and add its loss to ``said``.
+
+        ``chosen`` contains the indices of the training points to use; None means all.
+        """
         x, y, weight = self.x, self.y, self.weight
         if chosen is not None:
             x, y, weight = x[chosen], y[chosen], None if weight is None else weight[chosen]
@@ -156,7 +174,7 @@ class Trainer:
         return torch.cat([self.model.layers_of(block)[-2] for block in torch.split(x, self.network.at_once)])
 
     def save(self, place: Path) -> None:
-        """Save all state that the next iteration depends on."""
+        """Save the complete training state to ``place``, so that a resumed training gives the same numbers."""
         parts = {
             "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
             "said": self.said, "x": self.x[:1], "y": self.y.sum(),
@@ -164,7 +182,10 @@ class Trainer:
         training_loop.save_checkpoint(place, self.device, **parts, state=asdict(self.state))
 
     def load(self, place: Path) -> None:
-        """Continue from a checkpoint. Raises CellError if it cannot be read or belongs to other points."""
+        """Restore the training state from the checkpoint ``place``.
+
+        Raises CellError if the checkpoint cannot be read or was saved with other training points.
+        """
         with training_loop.read_checkpoint(place, self.device) as found:
             if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
                 raise CellError("the events have changed since")
@@ -177,7 +198,7 @@ class Trainer:
 
 
 def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> Loss:
-    """Return the training loss of a cell whose targets had this mean and spread."""
+    """Return the training loss function of a cell; ``mean`` and ``spread`` are those of its targets."""
     if cell.objective == "mse":
         return mse
     if cell.objective == "heteroscedastic":

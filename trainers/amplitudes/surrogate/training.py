@@ -35,12 +35,12 @@ from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.training_loop import check_memory, cosine, set_determinism, whole_batches
 
 EVERY, LOOKS = 1_000, 20
-"""Iterations between two validations (amplitudes, Sec. 3.2), and the number of validations in a short training."""
+"""Iterations between two validations (amplitudes, Sec. 3.2), and the minimum number of validations in a training."""
 SHARE = 0.1
 """Maximum fraction of the training compute for validations.
 
-If they would take more, they are less frequent than ``EVERY``, but there are at least ``LOOKS``. C does not include
-validations.
+If validations every ``EVERY`` iterations needed more, the interval is longer, but there are at least ``LOOKS``
+validations. C does not contain the compute of validations.
 """
 STRIDE = 50
 """Iterations between two checks for a stop request."""
@@ -67,7 +67,8 @@ def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, f
 def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Points]:
     """Return the network inputs, targets and weights of the events of a cell.
 
-    Raises PlannerError if amplitudes are invalid as targets, or if all training or all test targets are equal.
+    Raises PlannerError if amplitudes are invalid as targets, if all training targets are equal, or if all test targets
+    are equal.
     """
     inputs = NETWORKS[cell.network].inputs
 
@@ -82,14 +83,14 @@ def sets_of(data: Data[Events], facts: Facts, cell: AmplitudeCell) -> Data[Point
 
 
 def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream: RunContext) -> dict[str, float]:
-    """Train ``shape`` for ``total`` iterations as ``cell`` specifies, and test the best validated weights.
+    """Train a surrogate for ``total`` iterations and return the test results of its best weights.
 
-    Raises CellError if the training diverges.
+    The best weights are those with the smallest validation loss. Raises CellError if the training diverges.
     """
     set_determinism(cell)
     with torch.no_grad():
         trainer = training_loop.make_or_resume(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
-        if trainer.state.done == total and math.isnan(trainer.state.trained):  # older checkpoint without this value
+        if trainer.state.done == total and math.isnan(trainer.state.trained):  # old checkpoints lack this value
             trainer = Trainer(cell, shape, sets.train, stream.device)
         try:
             y, scale = sets.test.y[:, 0], unit(sets.test.y[:, 0])
@@ -103,7 +104,8 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Data[Points], stream
 def looked_every(cell: AmplitudeCell, total: int) -> int:
     """Return the number of iterations between two validations.
 
-    It is ``EVERY``, more if ``SHARE`` requires it, and less if there would be fewer than ``LOOKS`` validations.
+    It is ``EVERY``, or more if validations would exceed the fraction ``SHARE`` of the compute. It is less if there
+    would be fewer than ``LOOKS`` validations.
     """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)
@@ -112,8 +114,8 @@ def looked_every(cell: AmplitudeCell, total: int) -> int:
 def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: RunContext) -> None:
     """Train until ``total`` iterations are done.
 
-    ``share`` converts errors of targets standardised over the training points to targets standardised over the test
-    points.
+    ``share`` is the variance of the training targets divided by that of the test targets. The reported validation error
+    is multiplied by ``share``, so that it has the same normalisation as the test loss.
     """
     cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
@@ -135,7 +137,10 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
-    """Yield the points of each iteration from number ``first`` on; None if a batch contains all points."""
+    """Yield the indices of the training points of each iteration, from iteration number ``first`` on.
+
+    The indices are None if a batch contains all points.
+    """
     if cell.points_a_batch == cell.points:
         return repeat(None, total - first)
     chosen = whole_batches(cell.points, cell.points_a_batch, (cell.seed, 1), first, total)
@@ -143,10 +148,10 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
 
 
 def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> dict[str, float]:
-    """Validate the model, and keep the weights if their validation loss is the smallest so far.
+    """Validate the model, and keep its weights if their validation loss is the smallest so far.
 
-    Returns the values to report, including the mean training loss of the ``since`` iterations since the last
-    validation, which the state stores. Raises CellError if the training diverged.
+    Returns the values to report. One of them is the mean training loss of the ``since`` iterations since the last
+    validation, which is also stored in the state. Raises CellError if the training diverged.
     """
     cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)
@@ -164,7 +169,7 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
 
 
 def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
-    """Return the test metrics of the weights with the best validation, and what the training used."""
+    """Return the test metrics of the weights with the smallest validation loss, and N, D, C and the settings used."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
     x, *_ = trainer.tensors(test)
@@ -190,9 +195,9 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) ->
 
 
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
-    """Return the intrinsic dimensions of the last hidden layer and of the inputs.
+    """Return the intrinsic dimensions of the last hidden layer and of the inputs, with their standard deviations.
 
-    Estimates that fail are left out, and the reason is printed.
+    An estimate that fails is missing in the result, and the reason is printed.
     """
     dimensions: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):

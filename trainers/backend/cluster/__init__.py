@@ -1,1 +1,1 @@
-"""Workers on this machine, at the address of a scheduler, or as batch jobs."""
+"""Workers that run cells: on this machine, of an external Dask scheduler, or as batch jobs."""

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("isoplan.jobs")
 
 FOLDER = "jobs"
-"""Folder in the workspace for the output of jobs and the temporary keys of the cluster."""
+"""Folder in the workspace for the output of the batch jobs and the temporary keys of the cluster."""
 PATIENCE = 30.0
-"""Maximum seconds between two queries of the batch system while nothing changes. The limit protects a shared service.
+"""Maximum pause in seconds between two queries of the batch system.
+
+The pause doubles after each query without a change. Long pauses reduce the load on the batch system, which is shared.
 """
 PLAIN = re.compile(r"[\w./+@,:=-]+")
-"""Allowed characters of a path in a job script: dask-jobqueue does not quote paths in its shell commands."""
+"""Pattern of an allowed path in a job script. dask-jobqueue does not quote paths, so spaces are not allowed."""
 TRIES = 3
-"""Maximum number of consecutive jobs that end before a worker of theirs connects."""
+"""Maximum number of consecutive jobs that end before any of their workers connects to the scheduler."""
 LISTED = {
     "slurm": ["squeue", "--me", "--noheader", "--format=%i", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"],
     "htcondor": [
@@ -38,13 +40,16 @@ LISTED = {
         "-format", "%d.", "ClusterId", "-format", "%d\n", "ProcId",
     ],
 }  # fmt: skip
-"""Commands that list the waiting and running jobs of this user."""
+"""Commands that list the numbers of the waiting and running jobs of this user, for each batch system."""
 
 
 @dataclass(eq=False)
 class Upkeep:
-    """A cluster of jobs, with the jobs that had no worker at the last query and the count of jobs that never had
-    one.
+    """State of a cluster of batch jobs that Isoplan maintains.
+
+    ``without`` contains the numbers of the jobs that had no worker at the last check, and ``met`` those of the jobs
+    that have ever had one. ``failed`` counts the consecutive jobs that ended without ever having a worker. ``asked`` is
+    the time of the last query of the batch system, and ``pause`` the time until the next one, in seconds.
     """
 
     cluster: JobQueueCluster
@@ -59,7 +64,7 @@ class Upkeep:
 
 @contextlib.contextmanager
 def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
-    """Open a cluster whose workers are batch jobs. The jobs end when the context ends.
+    """Open a cluster whose workers are batch jobs. The jobs end at the end of the ``with`` block.
 
     All connections are encrypted with keys of this cluster. Raises ClusterError if the batch system accepts no job, or
     if a path has a character that a job script cannot contain.
@@ -93,7 +98,7 @@ def _made(settings: Slurm | HTCondor, root: Path) -> Iterator[JobQueueCluster]:
 
 
 def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
-    """Return the cluster, with its scheduler in this process and without jobs."""
+    """Return the cluster. Its scheduler runs in this process; no job is submitted yet."""
     from dask_jobqueue.htcondor import HTCondorCluster
     from dask_jobqueue.slurm import SLURMCluster
 
@@ -113,7 +118,10 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
 
 
 def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
-    """Return the options of dask-jobqueue: one single-threaded worker per core, so that each cell is one process."""
+    """Return the options of dask-jobqueue.
+
+    A job has one single-threaded worker per core, so that each cell has its own process.
+    """
     options: dict[str, Any] = {
         "cores": settings.cores,
         "processes": settings.cores,
@@ -142,7 +150,7 @@ def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
 
 
 def _exports() -> list[str]:
-    """Return Isoplan's settings of Dask workers as shell lines."""
+    """Return shell lines that disable the same Dask options in a worker as Isoplan disables in this process."""
     names = [name for name in CONFIG if name.startswith("distributed.worker.") and CONFIG[name] is False]
     return [f"export DASK_{name.upper().replace('.', '__')}=False" for name in names]
 
@@ -154,7 +162,7 @@ def _seconds(walltime: str) -> int:
 
 
 def _submit(cluster: JobQueueCluster, settings: Jobs) -> None:
-    """Submit the jobs. Raises ClusterError with the message of the batch system if it accepts none."""
+    """Submit ``settings.jobs`` jobs. Raises ClusterError with the message of the batch system if it accepts none."""
     while len(cluster.worker_spec) < settings.jobs:
         cluster.worker_spec.update(cluster.new_worker_spec())
     try:
@@ -173,11 +181,14 @@ def _refusal(cluster: Any, error: Exception) -> str:
         command = cluster.job_cls.submit_command
         return f"There is no {command} on this machine: run Isoplan where jobs are submitted."
     match = re.search(r"stderr:\s*(.+)", str(error))
-    return f"The batch system took no job: {match[1].strip() if match else error}."
+    return f"The batch system accepted no job: {match[1].strip() if match else error}."
 
 
 def _tend(upkeep: Upkeep, pool: Pool) -> str:
-    """Update the workers as for any cluster, and resubmit jobs that disappeared."""
+    """Update the workers of the pool and resubmit jobs that disappeared. Returns a message for users, or "".
+
+    Raises ClusterError if ``TRIES`` consecutive jobs never had a worker, or if the batch system accepts no job.
+    """
     note = update_workers(pool)
     cluster = upkeep.cluster
     there = {str(said["name"]) for said in cluster.scheduler_info["workers"].values()}
@@ -188,7 +199,7 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
     for name in gone:
         upkeep.failed = 0 if jobs[name] in upkeep.met else upkeep.failed + 1
     if upkeep.failed >= TRIES:
-        raise ClusterError(f"{TRIES} jobs ended before their workers were there: {upkeep.folder} has what they said.")
+        raise ClusterError(f"{TRIES} jobs ended before their workers connected: their output is in {upkeep.folder}.")
     if gone:
         log.warning("submitting %s again: %s gone", ", ".join(gone), ", ".join(jobs[name] for name in gone))
         try:
@@ -199,10 +210,10 @@ def _tend(upkeep: Upkeep, pool: Pool) -> str:
 
 
 def _vanished(upkeep: Upkeep, without: Mapping[str, str]) -> list[str]:
-    """Return the names of jobs that the batch system no longer lists.
+    """Return the Dask names of the jobs that the batch system no longer lists.
 
-    ``without`` maps the names of jobs that have no worker to their job numbers. The batch system is queried soon after
-    a job loses its workers, then at increasing intervals.
+    ``without`` maps the Dask names of jobs without a worker to their job numbers. The batch system is queried one
+    second after a job has lost its workers, then at increasing intervals.
     """
     now = time.monotonic()
     if frozenset(without.values()) != upkeep.without:
@@ -225,5 +236,5 @@ def _listed(kind: str) -> set[str] | None:
 
 async def _submit_again(cluster: JobQueueCluster, names: list[str]) -> None:
     for name in names:
-        await cluster.workers.pop(name).close()  # a held job would stay forever
+        await cluster.workers.pop(name).close()  # cancels the job: a job on hold would stay forever
     await cluster

@@ -1,4 +1,4 @@
-"""The Dask cluster that runs cells: on this machine, at an address, or as batch jobs."""
+"""The Dask cluster that runs cells: on this machine, with an external scheduler, or as batch jobs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ log = logging.getLogger("isoplan.cluster")
 
 @contextlib.contextmanager
 def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
-    """Open the cluster that ``settings`` describe for the workspace ``root``, until the context ends.
+    """Open the cluster that ``settings`` describe for the workspace ``root``. It is closed after the ``with`` block.
 
     Raises ClusterError if the scheduler does not answer or the batch system accepts no jobs.
     """
     import dask
 
-    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of workers: users do not need their log
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # logging level of the workers; users do not need their log
     dask.config.set(CONFIG)
     fault_point("cluster-starts")
     if isinstance(settings, Local):
@@ -91,9 +91,10 @@ def _address(settings: Address, root: Path) -> Iterator[Pool]:
 
 
 def security_of(settings: Address) -> Security:
-    """Return the TLS settings of the client: the files of ``settings``, or those of Dask's own configuration.
+    """Return the TLS settings of the client.
 
-    Raises ClusterError if TLS is used without certificates or if the files are not certificates.
+    They are the files in ``settings`` or, if it contains none, those of Dask's own configuration. Raises ClusterError
+    if TLS is used without certificates or if the files are not certificates.
     """
     from distributed.security import Security
 
@@ -130,8 +131,8 @@ def connected(address: str, security: Security) -> Iterator[Client]:
 def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
     """Submit attempt ``number`` of the cell in ``folder`` to a worker and return its Dask future.
 
-    On other machines Dask chooses the worker, so the cell requests a share of the GPU resource that the worker
-    declares.
+    ``place`` is the device of the cell. If the GPUs are on other machines, Dask chooses the worker. The cell then
+    requests a share of the Dask resource GPU, which each worker declares.
     """
     elsewhere = bool(pool.gpus) and place.device != "cpu"
     how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
@@ -145,17 +146,17 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
 
 
 def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
-    """Return the share of a GPU that a cell with ``gpu_memory`` bytes requests.
+    """Return the share of a GPU (0 to 1) that a cell with ``gpu_memory`` bytes requests from Dask.
 
-    It is relative to the smallest GPU and limited to the largest declared share. It is rounded down so that n cells of
-    share 1/n fit.
+    It is the fraction of the memory of the smallest GPU, but at most the largest share that a worker declares. It is
+    rounded down so that n cells of share 1/n fit.
     """
     least, most = min(gpu.memory for gpu in gpus), max(gpu.share for gpu in gpus)
     return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
 
 
 def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
-    """Write the files of a finished remote attempt into the folder of its cell."""
+    """Write the files that a finished remote attempt returned into the folder of its cell."""
     if pool.remote_cells.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
         return
     try:
@@ -168,9 +169,11 @@ def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
 
 
 def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
-    """Poll remote attempts (``given``: number by cell) and tell workers which of them continue or stop.
+    """Exchange messages with the workers of remote attempts, without waiting for an answer.
 
-    Does not wait: an answer is read when it has arrived. Returns the cells whose process died.
+    ``given`` contains the number of the active attempt of each cell. The workers are told which attempts continue and
+    which must stop. If the answers to an earlier message have arrived, their data is written. Returns the names of the
+    cells whose process died.
     """
     dead: list[str] = []
     if pool.answers is not None and pool.answers.done():
@@ -197,7 +200,7 @@ def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
 
 
 def _take_updates(pool: Pool, given: Mapping[str, int], updates: Mapping[str, Any]) -> list[str]:
-    """Write the updates of remote attempts and return the cells whose earlier process died."""
+    """Write the data that workers sent, and return the names of the cells whose earlier process died."""
     dead = []
     for name, news in updates.items():
         folder = pool.root / "cells" / name
@@ -211,7 +214,7 @@ def _take_updates(pool: Pool, given: Mapping[str, int], updates: Mapping[str, An
 
 
 def end_worker(pool: Pool, future: Any) -> None:
-    """Restart the worker that runs ``future``, if it has a nanny."""
+    """Restart the worker process that runs ``future``, if Dask supervises the process (with a nanny)."""
     with contextlib.suppress(OSError, TimeoutError, ValueError):
         holders = [worker for worker, keys in pool.client.processing().items() if future.key in keys]
         if holders:

@@ -1,4 +1,4 @@
-"""Dask scheduler and worker without the HTTP servers that both start regardless of their options."""
+"""Dask scheduler and worker without HTTP servers. Dask starts these servers regardless of the options."""
 
 from __future__ import annotations
 

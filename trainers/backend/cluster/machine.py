@@ -1,4 +1,4 @@
-"""Resources of the machine, and the choice of waiting cells that fit in addition to the running ones."""
+"""Resources of a machine, and the check whether a waiting cell fits in addition to the running cells."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from isoplan.trainers.cell import Resources
 
 MIB = 2**20
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Files in which the kernel gives the memory limit of a container (cgroup v2 and v1)."""
+"""Files that contain the memory limit of a container (Linux cgroup v2 and v1)."""
 AHEAD = 2
-"""Cells per core that wait at the workers, so that no worker is idle between two cells."""
+"""Maximum number of submitted cells per core: one runs and one waits, so that no worker is idle between two cells."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Number of cores, bytes of memory, and bytes of memory of each GPU."""
+    """Resources of a machine: number of cores, memory in bytes (0 if unknown), and memory of each GPU in bytes."""
 
     cores: int
     memory: float
@@ -30,25 +30,27 @@ class Machine:
 
 @dataclass(frozen=True)
 class Place:
-    """The device of a cell and the resources that it uses there."""
+    """The device on which a cell runs, and the resources that it uses there."""
 
     needs: Resources
     device: str
 
 
 def this_machine(cores: int | None = None) -> Machine:
-    """Return the resources of this machine: cores and memory available to the process, and GPUs listed by
-    nvidia-smi.
+    """Return the resources of this machine.
+
+    They are the cores (``cores`` if given) and the memory that are available to this process, and the GPUs that
+    nvidia-smi lists.
     """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Machine(cores or usable, usable_memory(), _gpus())
 
 
 def usable_memory() -> float:
-    """Return the bytes of memory of this machine or container; 0 if unknown."""
+    """Return the memory of this machine, or of its container, in bytes; 0 if unknown."""
     said = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
     for place in LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # the file contains "max" if there is no limit
+        with contextlib.suppress(OSError, ValueError):  # a file without a limit contains "max"
             said.append(int(place.read_text()))
     return float(min(said, default=0))
 
@@ -66,9 +68,10 @@ def _gpus() -> tuple[float, ...]:
 
 
 def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
-    """Return the bytes of memory of the GPUs that nvidia-smi ``listed`` and that are ``visible`` to this process.
+    """Return the memory in bytes of each GPU that is visible to this process.
 
-    ``listed`` has rows of index, UUID and MiB. ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices or prefixes of UUIDs.
+    ``listed`` is the output of nvidia-smi, in which each row contains index, UUID and memory in MiB. ``visible`` is the
+    value of ``CUDA_VISIBLE_DEVICES``: indices or prefixes of UUIDs; None makes all GPUs visible.
     """
     rows = [[part.strip() for part in line.split(",")] for line in listed.splitlines()]
     gpus = [
@@ -83,7 +86,7 @@ def visible_gpus(listed: str, visible: str | None) -> tuple[float, ...]:
 def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: int = 1) -> str | None:
     """Return the device on which ``needs`` fit in addition to the ``running`` cells, or None if the cell must wait.
 
-    The number of cores is multiplied by ``ahead``. A cell that needs more than the whole machine runs alone.
+    Up to ``ahead`` cells per core fit. If no cell runs, the cell fits even if it needs more than the machine has.
     """
     if not running:
         return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"
@@ -102,7 +105,7 @@ def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: in
 
 
 def at_once(machine: Machine, needs: Resources) -> int:
-    """Return the number of cells with these ``needs`` that the machine runs in parallel, at least 1."""
+    """Return how many cells with these ``needs`` the machine can run in parallel, at least 1."""
     most = machine.cores // max(needs.cores, 1)
     if machine.memory and needs.memory:
         most = min(most, int(machine.memory // needs.memory))
@@ -112,5 +115,5 @@ def at_once(machine: Machine, needs: Resources) -> int:
 
 
 def devices(machine: Machine, needs: Resources) -> int:
-    """Return the number of devices that a cell uses: 1 GPU, or its cores."""
+    """Return the number of devices that a cell with these ``needs`` uses: 1 for a GPU, otherwise its cores."""
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

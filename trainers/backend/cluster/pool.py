@@ -1,4 +1,4 @@
-"""Workers of a cluster: their keys, the checks before a worker receives a cell, and which of them joined or left."""
+"""Workers of a cluster: their keys, their check before they receive cells, and the list of connected workers."""
 
 from __future__ import annotations
 
@@ -23,25 +23,29 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 PACKAGES = ("isoplan", "python", "dask", "distributed", "cloudpickle", "msgpack", "numpy")
-"""Packages whose versions must agree. Other packages do not change the result of a cell."""
+"""Packages that must have the same version here and on the workers.
+
+Other packages do not change the result of a cell.
+"""
 THREADS = "start them with dask worker --nthreads 1 and as many --nworkers as they have cores"
 WAIT = 20.0
-"""Timeout in seconds for an answer of the scheduler, and of new workers that are checked."""
+"""Timeout in seconds for an answer of the scheduler, and of new workers during their check."""
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Report of a worker: whether it can read the workspace, and the memory of each of its GPUs in bytes."""
+    """Report of a worker: whether it can read the workspace (``sees``), and the memory of each of its GPUs in bytes."""
 
     sees: bool
     gpus: tuple[float, ...] = ()
 
 
 def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
-    """Check versions and threads of ``workers`` (by address, as the scheduler describes them).
+    """Check the versions and the threads of ``workers``, which map addresses to descriptions by the scheduler.
 
-    Returns the report of each accepted worker, and a sentence if one of them cannot train cells: it has other versions,
-    or several threads in one process. Raises OSError or TimeoutError if the scheduler does not respond.
+    Returns (reports by address, "") if all can train cells. Returns ({}, sentence) if one cannot: its versions differ,
+    it cannot import Isoplan, or it has several threads in one process. Raises OSError or TimeoutError if the scheduler
+    does not respond.
     """
     ours, scheduler, theirs = _versions(client, workers)
     wrong = describe_conflict(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
@@ -59,9 +63,9 @@ def check_workers(client: Client, workers: Mapping[str, Any], root: Path) -> tup
 
 
 def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Return the package versions of this process, the scheduler and ``workers``.
+    """Return the package versions of this process, of the scheduler, and of each of the ``workers``.
 
-    Like ``Client.get_versions``, but with a timeout.
+    It corresponds to ``Client.get_versions`` of Dask, but has a timeout.
     """
     from distributed.versions import get_versions
 
@@ -73,7 +77,10 @@ def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dic
 
 
 def describe_worker(place: str, content: str) -> WorkerInfo:
-    """Report, on a worker, whether the file at ``place`` has the ``content`` that the runner wrote, and the GPUs."""
+    """Return the report of the worker on which this function runs.
+
+    The worker can read the workspace if the file ``place`` has the ``content`` that the runner has written.
+    """
     try:
         sees = Path(place).read_text() == content
     except (OSError, UnicodeDecodeError):
@@ -82,9 +89,10 @@ def describe_worker(place: str, content: str) -> WorkerInfo:
 
 
 def describe_conflict(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
-    """Return a sentence about the first package of ``names`` whose version differs, or "" if all agree.
+    """Return a sentence about the first package whose version differs, or "" if all versions agree.
 
-    For Python only the first two numbers are compared.
+    ``ours`` are the versions here. ``theirs`` are those of other processes, by the name of the process in the sentence.
+    ``names`` are the packages to compare. For Python only the first two numbers of the version are compared.
     """
     for who, said in theirs.items():
         for name in names:
@@ -118,32 +126,32 @@ def _probe(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 LOOK = 1.0
-"""Seconds between two updates of the list of workers, and between two exchanges about remote cells."""
+"""Seconds between two updates of the list of workers, and between two exchanges of messages about remote cells."""
 ANSWER = 30.0
-"""Timeout in seconds of such an exchange."""
+"""Timeout in seconds for the answers of the scheduler and of the workers in these updates and exchanges (see LOOK)."""
 CONFIG = {
-    "distributed.scheduler.allowed-failures": 0,  # the queue counts attempts
+    "distributed.scheduler.allowed-failures": 0,  # no retries by Dask: the queue counts attempts itself
     "distributed.worker.memory.terminate": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
     "distributed.admin.tick.limit": "60s",
-    "distributed.admin.large-graph-warning-threshold": "1TB",  # a cell is sent with its checkpoint
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # tasks can be large: cells with checkpoints
     "distributed.worker.daemon": False,  # a cell may start child processes
     "distributed.worker.preload": [],
     "distributed.comm.timeouts.connect": f"{WAIT:g}s",
-    "distributed.deploy.lost-worker-timeout": "10000 hours",  # else Dask drops workers that reconnect slowly
+    "distributed.deploy.lost-worker-timeout": "10000 hours",  # otherwise Dask drops workers that reconnect slowly
     "logging.distributed": "warning",
 }
 
 
 class ClusterError(PlannerError):
-    """A cluster that does not answer or cannot be used now. The cells wait and the connection is retried."""
+    """The cluster does not answer or cannot be used now. Its cells wait, and the connection is tried again."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """The ``share`` of a GPU with ``memory`` bytes that a remote worker has."""
+    """A GPU of a remote worker: its ``memory`` in bytes, and the ``share`` of it (0 to 1) that the worker may use."""
 
     memory: float
     share: float
@@ -153,8 +161,9 @@ class Gpu:
 class Pool:
     """A Dask client, its workers and their resources.
 
-    ``shared`` is true if the workers can read the folder of the workspace. ``refresh_workers`` adds new workers,
-    removes lost ones, and returns a message for users or raises ClusterError.
+    ``text`` describes the cluster for users. ``shared`` is true if the workers can read the folder of the workspace;
+    otherwise ``remote_cells`` contains the attempt number of each submitted cell. ``refresh_workers`` adds new workers
+    and removes lost ones; it returns a message for users, or raises ClusterError.
     """
 
     client: Client
@@ -172,7 +181,7 @@ class Pool:
 
 
 def update_workers(pool: Pool) -> str:
-    """Update the workers of the pool and their resources.
+    """Update the workers of the pool and their resources. Returns a message if there are no workers, otherwise "".
 
     Raises ClusterError if the scheduler is gone or if workers cannot run cells.
     """
@@ -199,26 +208,36 @@ def update_workers(pool: Pool) -> str:
 
 
 def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
-    """Return the resources of all workers together. Each worker runs one cell at a time and has a share of a GPU."""
+    """Return the total resources of all workers.
+
+    Each worker runs one cell at a time, so it counts as one core. A GPU counts with the shared part of its memory.
+    """
     memory = [float(said.get("memory_limit") or 0) for said in workers.values()]
     return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpu.memory * gpu.share for gpu in gpus))
 
 
 def _gpus(workers: Mapping[str, Any], known: Mapping[str, WorkerInfo]) -> tuple[Gpu, ...]:
-    """Return the GPUs that workers declare as the Dask resource GPU. Unknown memory counts as infinite."""
+    """Return the GPUs that the workers declare as the Dask resource GPU.
+
+    ``known`` are the reports of the workers. If a report contains no GPU memory, the memory counts as infinite.
+    """
     shares = {a: min(float((said.get("resources") or {}).get("GPU", 0)), 1.0) for a, said in workers.items()}
     return tuple(Gpu(max(known[a].gpus, default=math.inf), share) for a, share in shares.items() if share > 0)
 
 
 FROM, UNTIL = datetime(2000, 1, 1), datetime(2999, 1, 1)
-"""Validity of the certificate. The key is lost when the cluster ends, so a short validity adds no protection. A start
-at the present time would refuse workers whose clocks are behind, and all workers after this clock is set back."""
+"""Dates between which the certificate of a cluster is valid.
+
+The key is lost when the cluster ends, so a short validity would add no protection. If the validity began at the present
+time, workers with slow clocks would reject the certificate. So would all workers if the clock here were set back.
+"""
 
 
 def temporary_security() -> Security:
-    """Return a key and a certificate for a cluster.
+    """Return TLS settings with a new key and certificate for one cluster.
 
-    Both are only in memory, as with ``Security.temporary``, but the validity dates are fixed.
+    The key and the certificate are only in memory, as with ``Security.temporary`` of Dask, but the validity dates are
+    fixed.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

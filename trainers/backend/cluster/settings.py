@@ -1,5 +1,6 @@
-"""Settings of the cluster, which the operator of a workspace writes in ``cluster.toml``. The default is this
-machine.
+"""Settings of the cluster, which the operator of a workspace writes in ``cluster.toml``.
+
+Without this file, cells run on this machine.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class Local(_Kind):
 
 
 class Address(_Kind):
-    """An external Dask scheduler, and the files for mutual authentication with this client."""
+    """An external Dask scheduler, and the TLS files with which the scheduler and this client authenticate each other.
+
+    ``insecure`` allows an unencrypted connection to another machine.
+    """
 
     kind: Literal["address"] = "address"
     scheduler: str
@@ -71,11 +75,11 @@ class Address(_Kind):
 
 
 class Jobs(_Kind):
-    """Batch jobs, each with ``cores`` workers. ``jobs`` is the number of jobs kept in the batch system.
+    """Batch jobs. ``jobs`` is the number of jobs that are kept in the batch system; each has ``cores`` workers.
 
-    ``memory`` is that of one job. With ``gpu`` a job has one GPU, which its workers share. ``interface`` is the network
-    interface through which jobs reach this machine. ``prologue`` are shell lines before the worker, such as ``module
-    load``.
+    ``memory`` is the memory of one job. If ``gpu`` is true, a job has one GPU, which its workers share. ``interface``
+    is the network interface through which jobs reach this machine. ``prologue`` contains shell lines that run before
+    the workers start, such as ``module load``.
     """
 
     cores: Annotated[int, Field(ge=1, le=4096)]
@@ -110,7 +114,7 @@ class Jobs(_Kind):
 
 
 class Slurm(Jobs):
-    """Slurm jobs. ``extra`` are options of sbatch such as ``--gres=gpu:1``, one line of the script each."""
+    """Slurm jobs. ``extra`` contains options of sbatch such as ``--gres=gpu:1``; each is one line of the job script."""
 
     kind: Literal["slurm"] = "slurm"
     queue: str | None = None
@@ -118,7 +122,7 @@ class Slurm(Jobs):
 
 
 class HTCondor(Jobs):
-    """HTCondor jobs. ``extra`` are lines of the submit file by name, such as ``request_gpus = "1"``."""
+    """HTCondor jobs. ``extra`` contains additional lines of the submit file, such as ``request_gpus = "1"``."""
 
     kind: Literal["htcondor"] = "htcondor"
     disk: str = "1 GB"
@@ -130,9 +134,9 @@ _ANY: TypeAdapter[Settings] = TypeAdapter(Annotated[Settings, Field(discriminato
 
 
 def read_settings(root: Path) -> Settings:
-    """Read ``cluster.toml`` of the workspace ``root``. Raises PlannerError with the invalid field.
+    """Return the settings in ``cluster.toml`` of the workspace ``root``, or ``Local()`` if the file does not exist.
 
-    Paths in the file are relative to the workspace.
+    Paths in the file are relative to the workspace. Raises PlannerError, whose message contains the invalid field.
     """
     path = root / FILE
     if not path.exists():
@@ -151,9 +155,10 @@ def read_settings(root: Path) -> Settings:
 
 
 def at_address(scheduler: str, insecure: bool = False, known: Settings | None = None) -> Address:
-    """Return the settings for the option ``--scheduler``, with the certificates of ``cluster.toml`` (``known``).
+    """Return the settings for the option ``--scheduler``.
 
-    Raises PlannerError if ``scheduler`` is not an address, or not a secure one.
+    ``known`` are the settings in ``cluster.toml``, whose certificates are used. Raises PlannerError if ``scheduler`` is
+    not an address, or not a secure one.
     """
     files = {n: getattr(known, n) for n in ("ca", "cert", "key")} if isinstance(known, Address) else {}
     try:
@@ -179,7 +184,7 @@ def _why(error: ValidationError) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """Return whether ``host`` is this machine by its loopback address."""
+    """Return whether ``host`` is a loopback address of this machine, such as 127.0.0.1 or localhost."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Training speed of a family: measured in short cells, or taken from earlier cells."""
+"""Training speed of a family: measured in short cells, or computed from earlier cells."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS, Reco
 from isoplan.trainers.cell import Cell, Family
 
 LIMIT = 20.0
-"""Maximum total seconds of a calibration."""
+"""Maximum total time of a calibration in seconds."""
 LAST = 6.0
-"""Seconds of this limit that a cell has to stop and report its progress."""
+"""Seconds before the time limit at which the cells that still run are asked to stop and to report their progress."""
 COPIES = 8
 """Maximum number of copies of a short cell that run in parallel."""
 SEEDS = 2**31
@@ -37,7 +37,7 @@ LEFT_OUT = {CELLS, SWEEPS, BACKBONES, "logs", "owner.json"}
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured short cell: ``speed`` of training in FLOP/s, seconds to start, bytes on disk."""
+    """A measured short cell: training ``speed`` in FLOP/s, ``overhead`` in seconds to start, and ``disk`` in bytes."""
 
     cell: Cell
     speed: float
@@ -48,10 +48,11 @@ class Measured:
 def calibrate(
     root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, limit: float = LIMIT
 ) -> list[Measured]:
-    """Run the short ``cells`` one after another for at most ``limit`` seconds; return those with a measured speed.
+    """Run the short ``cells`` one after another for at most ``limit`` seconds, and return the measurements.
 
-    Copies of each cell with other seeds run in parallel, as many as fit on the machine, because a cell is faster alone
-    than in a grid. Raises PlannerError with the message of a cell that fails.
+    A cell is faster alone than in a grid. Therefore copies of each cell, with other seeds, run in parallel: as many as
+    fit on the machine, but at most ``COPIES``. Cells whose speed could not be measured are missing in the result.
+    Raises PlannerError with the message of a cell that fails.
     """
     needs = family.needs(cells[0])
     copies = min(at_once(machine, needs), COPIES)
@@ -74,7 +75,7 @@ def calibrate(
 
 
 def _mean(found: Sequence[Measured]) -> Measured:
-    """Combine copies of a cell into one measurement, with the harmonic mean of their speeds."""
+    """Return one measurement for all copies of a cell: the harmonic mean of the speeds, and the means of the rest."""
     return Measured(
         found[0].cell,
         harmonic_mean([one.speed for one in found]),
@@ -84,14 +85,20 @@ def _mean(found: Sequence[Measured]) -> Measured:
 
 
 def _borrow(root: Path, own: Path) -> None:
-    """Link the files of the workspace that cells may read: descriptions of programs, and data."""
+    """Link the files of the workspace ``root`` that cells may read into the temporary workspace ``own``.
+
+    These are the descriptions of programs and the data.
+    """
     for entry in root.iterdir():
         if entry.name not in LEFT_OUT and not entry.name.startswith(".") and ".duckdb" not in entry.name:
             (own / entry.name).symlink_to(entry.resolve())
 
 
 def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
-    """Run cells in separate processes. At the time limit, ask them to stop, then kill them."""
+    """Run one process for each of the ``commands`` and wait for all of them.
+
+    Shortly before the time limit, the cells that still run are asked to stop. At the limit their processes are killed.
+    """
     until = time.monotonic() + limit
     with (queue.root / "calibration.log").open("wb") as log, contextlib.ExitStack() as ended:
         processes = []
@@ -105,7 +112,7 @@ def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
 
 
 def _all_end(processes: Sequence[subprocess.Popen[bytes]], until: float) -> bool:
-    """Return whether all ``processes`` end before the time ``until``."""
+    """Wait for all ``processes`` until the time ``until``, and return whether all of them have ended."""
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(until - time.monotonic(), 0.1))
@@ -119,7 +126,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Measured | None:
-    """Return the measurement of a cell that ended or was stopped, or None if its speed is unknown."""
+    """Return the measurement of a short cell from its record, or None if its speed cannot be computed.
+
+    The cell has ended or was stopped. Raises PlannerError with the message of a cell that failed.
+    """
     result, folder, flops = record.result or {}, root / CELLS / record.name, family.sizes(cell).C
     if result.get("state") == "failed":
         raise PlannerError(str(result["why"]))
@@ -141,8 +151,9 @@ def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Me
 
 
 NEAREST = 5
-"""Number of cells whose speed is used. In leave-one-out tests, half of the bundled cells are predicted within a factor
-of 1.7.
+"""Number of earlier cells from whose speed the time of a cell is predicted.
+
+In leave-one-out tests on the bundled cells, the prediction is within a factor of 1.7 for half of the cells.
 """
 
 
@@ -156,9 +167,10 @@ class Earlier:
 
 
 def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> float:
-    """Predict the seconds of a cell: its FLOPs at the median speed of the cells nearest in log C and log N.
+    """Return the predicted time of a cell in seconds.
 
-    If ``C`` is unknown, return the median of the seconds. ``earlier`` must not be empty.
+    It is ``C`` in FLOPs divided by the median speed of the ``NEAREST`` earlier cells that are nearest in log C and log
+    N. If ``C`` is unknown, it is the median time of all earlier cells. ``earlier`` must not be empty.
     """
     if not C:
         return median(one.seconds for one in earlier)
@@ -171,7 +183,7 @@ def seconds_of(N: float | None, C: float | None, earlier: Sequence[Earlier]) -> 
 
 
 def main() -> None:
-    """Run the cells named as arguments, each under its existing lease."""
+    """Run the cells that are named in the arguments one after another, each with its existing lease."""
     from isoplan.trainers.backend.worker.attempt_process import run_cell
 
     root, device, *names = sys.argv[1:]

@@ -1,8 +1,8 @@
 """The cost of a grid before its launch: FLOPs, time, device hours and disk.
 
-The dependence of the seconds on N and C comes from earlier cells of the family, trained here or elsewhere. Short cells
-on this machine scale them. Without cells from elsewhere, speeds come from the short cells, or else from cells finished
-here.
+If cells of the family were trained elsewhere, their times determine how the time depends on N and C. Short cells on
+this machine, or cells that finished here, then give the ratio between this machine and the other one. If none were
+trained elsewhere, speeds come from short cells on this machine or, without short cells, from cells that finished here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from isoplan.trainers.families import read_cell
 LOOKED_AT = 50
 """Maximum number of finished cells whose disk use is measured."""
 LONG = 5.0
-"""Minimum seconds of a finished cell for which the start of its process can be neglected."""
+"""Minimum time in seconds of a finished cell that is used to compare this machine with another one.
+
+The time to start the process of the cell is then negligible.
+"""
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
 
@@ -35,8 +38,9 @@ Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured
 class Estimate:
     """The cost of the unfinished cells of a grid. A value is None if it is unknown.
 
-    ``seconds`` is the time on this machine with parallel cells, ``hours`` are device hours (of a GPU or of one core),
-    ``longest`` is the time of the slowest cell in seconds, ``disk`` is in bytes. ``basis`` states what was measured.
+    ``seconds`` is the total time on this machine, with cells in parallel. ``hours`` is the number of device hours, of a
+    GPU or of one core. ``longest`` is the time of the slowest cell in seconds, and ``disk`` is in bytes. ``basis`` is a
+    sentence that states what was measured.
     """
 
     cells: int
@@ -55,7 +59,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Speeds:
-    """The time of a cell, ``seconds(cell)``, and its ``disk`` in bytes. ``basis`` states the source of both."""
+    """A prediction: ``seconds(cell)`` returns the time of a cell, and ``disk`` is the disk use of one cell in bytes.
+
+    ``basis`` is a sentence that states what both were computed from.
+    """
 
     seconds: Callable[[Cell], float]
     disk: float
@@ -70,10 +77,11 @@ def estimate(
     measure: Calibrate = calibrate,
     earlier: Sequence[Earlier] = (),
 ) -> Estimate:
-    """Estimate the cost of ``cells`` of the workspace ``root`` on this machine. This takes up to 20 s.
+    """Estimate the cost of ``cells`` of the workspace ``root`` on this machine.
 
-    ``earlier`` are cells of the family that were trained elsewhere. Finished cells cost nothing. Raises PlannerError if
-    a short cell fails, because the cells of the grid would fail too.
+    ``earlier`` are cells of the family that were trained elsewhere. Finished cells cost nothing. Short cells are
+    measured, which takes up to 20 s. Raises PlannerError if a short cell fails, because the cells of the grid would
+    fail too.
     """
     machine = machine or this_machine()
     records = Queue(root).scan()
@@ -102,7 +110,10 @@ def estimate(
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
-    """Return the smallest of ``cells`` and the cell at half of the cumulative FLOPs, in order of size."""
+    """Return two typical cells: the smallest one, and the one at which half of the FLOPs of all cells are reached.
+
+    For the second one, the FLOPs are summed in order of increasing size.
+    """
     sized = sorted(((family.sizes(cell).C or 0.0, i) for i, cell in enumerate(cells)))
     half, spent = sum(C for C, _ in sized) / 2, 0.0
     for C, i in sized:
@@ -115,10 +126,10 @@ def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
 def _short(
     root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, measure: Calibrate
 ) -> list[tuple[Cell, Measured]]:
-    """Return the typical ``cells`` whose short cells ran, with the measurements.
+    """Measure short versions of the two typical ``cells``; return pairs of the original cell and its measurement.
 
-    The list is empty if the family has no short cells or does not count FLOPs, or if the cells were too slow to
-    measure.
+    The list is empty if the family has no short cells or does not count FLOPs, or if the short cells were too slow to
+    be measured.
     """
     chosen = typical(family, cells)
     pairs = [
@@ -131,7 +142,7 @@ def _short(
 
 
 def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> Speeds | None:
-    """Return speeds from short cells only, or None without short cells."""
+    """Return the prediction from short cells alone, or None if no short cell was measured."""
     if not short:
         return None
     measured = [one for _, one in short]
@@ -144,7 +155,7 @@ def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> 
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
     ran = _ran(measured)
-    basis = f"Estimated from {ran} on this machine, all of it busy: {speed}, and {overhead:.2g} s for a cell to start."
+    basis = f"Estimated from {ran} that filled this machine: {speed}, and {overhead:.2g} s to start a cell."
     return Speeds(seconds, mean(one.disk for one in measured), basis)
 
 
@@ -153,9 +164,10 @@ def _ran(measured: Sequence[Measured]) -> str:
 
 
 def between(known: Sequence[tuple[float, float]], work: float) -> float:
-    """Interpolate the speed at ``work`` from pairs of work and speed in rising order.
+    """Return the speed at ``work``, interpolated between the pairs (work, speed) in ``known``.
 
-    A power law connects the pairs; outside their range the speed is constant.
+    The pairs are sorted by work. A power law connects two neighbouring pairs; outside their range the speed is
+    constant.
     """
     below = [pair for pair in known if pair[0] <= work]
     above = [pair for pair in known if pair[0] > work]
@@ -166,8 +178,9 @@ def between(known: Sequence[tuple[float, float]], work: float) -> float:
 
 
 def _work(family: Family[Any], cell: Cell) -> float:
-    """Return the FLOPs of one sample, on which the utilisation depends, or those of the cell if samples are not
-    counted.
+    """Return the FLOPs of one sample of a cell, on which the speed of the hardware depends.
+
+    If the family does not count samples, return the FLOPs of the whole cell.
     """
     sizes = family.sizes(cell)
     return (sizes.C or 0.0) / (sizes.passed or 1.0)
@@ -184,9 +197,10 @@ def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
 
 
 def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
-    """Return speeds from the finished cells of the family, or None if there are none.
+    """Return the prediction from the finished cells of the family, or None if there are none.
 
-    If FLOPs are counted, a cell has the speed of finished cells of similar size.
+    If FLOPs are counted, a cell has the speed of finished cells of similar size. Otherwise it takes the mean time of
+    the finished cells.
     """
     done = _done(family, records)
     if not done:
@@ -214,9 +228,10 @@ def _scaled(
     short: Sequence[tuple[Cell, Measured]],
     records: Mapping[str, Record],
 ) -> Speeds:
-    """Return speeds from cells trained elsewhere, scaled to this machine, and from cells finished here.
+    """Return the prediction from cells trained elsewhere, scaled to this machine, together with cells finished here.
 
-    The scale comes from the short cells, interpolated in N; else from the median of the finished cells; else it is 1.
+    The scale is the time here divided by the time elsewhere. It comes from the short cells, interpolated in N. Without
+    short cells it is the median over the cells finished here, and without those it is 1.
     """
     measured, done = [one for _, one in short], _done(family, records)
     scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
@@ -240,28 +255,40 @@ def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
 
 
 def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
-    """Return the time of ``cell`` at the speed of its short cell, divided by the time predicted from ``earlier``
-    cells.
+    """Return the ratio of two predicted times of ``cell``.
+
+    The first is at the speed of its short cell on this machine. The second is predicted from ``earlier`` cells.
     """
     size = _of(family, cell)
     return size.C / measured.speed / seconds_of(size.N, size.C, earlier)
 
 
 def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]) -> str:
-    """Return the basis of an estimate from cells that were trained elsewhere."""
-    source = f"Estimated from the seconds of {many:,} cells of this family that were trained on another machine"
+    """Return the sentence about the basis of an estimate from cells that were trained elsewhere.
+
+    ``many`` is their number, ``ran`` describes the short cells, ``here`` is the number of cells that finished here, and
+    ``scales`` contains the ratios between this machine and the other one.
+    """
+    source = f"Estimated from the training times of {many:,} cells of this family on another machine"
     by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
     times = " to ".join(dict.fromkeys(f"{scale:.2g}" for _, scale in scales))
-    how = f", times {times} by {by} here." if by else ". This machine may be several times faster or slower."
+    how = (
+        f", multiplied by {times} according to {by} here."
+        if by
+        else ". This machine may be several times faster or slower."
+    )
     return f"{source}{how}"
 
 
 def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
-    """Return a sentence about the simulation of samples in ``cells``, in core ``seconds`` (None: not measured)."""
+    """Return a sentence about the time to simulate samples for ``cells``; "" if no sample must be simulated.
+
+    ``seconds`` is the time on one core; None means that it was not measured.
+    """
     if seconds is None:
         simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
         return " The time to simulate missing samples is not included." if simulated else ""
-    return f" {duration(seconds)} of a core of it simulate the missing samples." if seconds else ""
+    return f" It includes {duration(seconds)} of one core to simulate the missing samples." if seconds else ""
 
 
 def _unknown(family: Family[Any]) -> str:
@@ -276,7 +303,7 @@ def _seconds(record: Record) -> float:
 
 
 def _cell(family: Family[Any], record: Record) -> Cell | None:
-    """Return the cell of a record, or None if the family's fields have changed since."""
+    """Return the cell of a record, or None if its fields are not valid for the present version of the family."""
     try:
         return read_cell(family, record.cell)
     except PlannerError:

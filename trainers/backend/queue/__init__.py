@@ -1,1 +1,1 @@
-"""The cells of a workspace: the queue, sweeps, progress and caps."""
+"""The cells of a workspace: the queue, sweeps, progress of sweeps, and their caps."""

@@ -1,7 +1,7 @@
 """The queue: the folder ``cells`` of a workspace, and the operations of users on its cells.
 
-Every process with write access may use it: server, terminal, runner. The folder of a cell alone determines its possible
-next states.
+The server, the terminal, the runner and any other process with write access can use the queue. The next state of a cell
+depends only on the files in its folder.
 """
 
 from __future__ import annotations
@@ -38,17 +38,20 @@ from isoplan.trainers.backend.store.record import (
 from isoplan.trainers.cell import Cell, Family, canonical, cell_name
 
 MOST_CELLS = 20_000
-"""Maximum number of cells in a workspace. Listing a folder with more subfolders is slow."""
+"""Maximum number of cells in a workspace. A folder with more subfolders is slow to list."""
 SETTLED_NS = 100_000_000
-"""Nanoseconds after a change during which a folder may change again within one tick of the file system's clock."""
+"""Minimum time in nanoseconds since the last change of a folder at which its record is cached.
+
+A second change within one tick of the file system's clock would not change the modification time again.
+"""
 
 
 class Deleted(PlannerError, FileNotFoundError):
-    """A cell that does not exist or was deleted."""
+    """The cell does not exist, for example because it was deleted."""
 
 
 class Queue:
-    """The cells of the workspace ``root``. Caches records, so that a new scan reads only changed folders."""
+    """The cells of the workspace ``root``. Records are cached, so that a new scan reads only changed folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -60,7 +63,10 @@ class Queue:
         return self.cells / name
 
     def scan(self) -> dict[str, Record]:
-        """Return all cells by name. Folders that have not changed since the last scan are not read again."""
+        """Return the records of all cells by name.
+
+        Folders that have not changed since the last scan are not read again.
+        """
         found: dict[str, tuple[int, Record]] = {}
         try:
             entries = list(os.scandir(self.cells))
@@ -80,13 +86,15 @@ class Queue:
                 continue
             record = read_record(Path(entry.path))
             if record is not None:
-                kept = now - changed > SETTLED_NS and not record.damage  # damaged files may be repaired in place
+                kept = (
+                    now - changed > SETTLED_NS and not record.damage
+                )  # a repair does not always change the folder's time
                 found[entry.name] = (changed if kept else -1, record)
         self._known = found
         return {name: record for name, (_, record) in sorted(found.items())}
 
     def find(self, name: str) -> Record:
-        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if it does not exist."""
+        """Return the current record of the cell ``name``. Raises Deleted, a PlannerError, if there is none."""
         record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
         if record is None:
             raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")
@@ -95,8 +103,9 @@ class Queue:
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
         """Add ``cells`` to the queue and return their names in the same order. Existing cells do not change.
 
-        A cell whose specification is damaged gets a new one and continues. Raises PlannerError if the workspace would
-        have too many cells, and DiskFull if the disk is full (then no cell is added).
+        The only exception is a cell with a damaged specification: it gets a new one and continues. ``made_by`` is added
+        to the specifications. Raises PlannerError if the workspace would have too many cells, and DiskFull if the disk
+        is full; in this case no cell is added.
         """
         with files.room(self.root):
             self.cells.mkdir(parents=True, exist_ok=True)
@@ -124,9 +133,7 @@ class Queue:
     def _place(
         self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
     ) -> None:
-        """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them to their final
-        place.
-        """
+        """Write the specifications of the ``new`` cells into the folder ``waiting``, then move them to their places."""
         waiting.mkdir()
         for name, cell in new.items():
             (waiting / name).mkdir()
@@ -141,30 +148,33 @@ class Queue:
         files.sync_folder(self.cells)
 
     def hold(self, names: Iterable[str], held: bool = True) -> None:
-        """Pause cells (running ones after a checkpoint), or resume them if ``held`` is false."""
+        """Pause cells, or resume them if ``held`` is false. A running cell first saves a checkpoint."""
         for name in names:
             self._change(name, held=held)
 
     def cancel(self, names: Iterable[str]) -> None:
-        """Cancel cells, running ones after a checkpoint. Finished cells do not change."""
+        """Cancel cells. A running cell first saves a checkpoint. Finished and failed cells do not change."""
         for name in names:
             if self.find(name).state not in ("done", "failed"):
                 self._change(name, cancelled=True)
 
     def retry(self, names: Iterable[str]) -> None:
-        """Queue failed, cancelled and held cells again, and restart the count of their attempts."""
+        """Put failed, cancelled and held cells into the queue again. Their earlier failures no longer count."""
         for name in names:
             record = self.find(name)
             if record.state in ("failed", "cancelled", "held", "stopping"):
                 self._change(name, held=False, cancelled=False, since=record.number if record.result else None)
 
     def put_first(self, names: Iterable[str], priority: int) -> None:
-        """Set the priority of cells. Higher priorities start first; equal ones start in the order of creation."""
+        """Set the priority of cells. Cells with a higher priority start first.
+
+        Cells with equal priority start in the order of their creation.
+        """
         for name in names:
             self._change(name, priority=priority)
 
     def delete(self, names: Iterable[str]) -> int:
-        """Remove cells and return the freed bytes. Raises PlannerError if a cell is running."""
+        """Delete cells and return the number of freed bytes. Raises PlannerError if a cell is running."""
         freed = 0
         for name in names:
             if self.find(name).state in ("running", "stopping"):
@@ -176,7 +186,10 @@ class Queue:
         return freed
 
     def lease(self, name: str, runner: str, **more: Any) -> int:
-        """Return the number of a new attempt of a cell. From then on, all older attempts are invalid."""
+        """Give a cell to a new attempt and return the number of the attempt. All older attempts are then invalid.
+
+        ``runner`` is the name of the runner. ``more`` is stored in the lease.
+        """
         folder, record = self.folder(name), self.find(name)
         number = record.number + 1
         (folder / STOP).unlink(missing_ok=True)
@@ -186,15 +199,15 @@ class Queue:
         return number
 
     def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
-        """Write the result of attempt ``number``, which could not write it itself."""
+        """Write the result of attempt ``number``, for a process that could not write the result itself."""
         ended = {"number": number, "state": state, "metrics": {}, "why": why, **more}
         files.write_json(result_of(self.folder(name), number), ended)
 
     def lose(self, name: str, number: int, why: str, own: bool) -> None:
         """Record attempt ``number`` as dead, so that the cell is queued again.
 
-        The attempt counts as a failure of the cell if its ``own`` process died, not its runner, and if it made no
-        progress beyond the attempt before it.
+        ``own`` is true if the process of the attempt died, and false if its runner died. The death counts as a failure
+        of the cell if ``own`` is true and the attempt has saved no new checkpoint.
         """
         before, now = self.find(name).lease.get(CHECKPOINT, 0), saved_at(self.folder(name))
         further = now not in (0, before)
@@ -202,7 +215,7 @@ class Queue:
         self.end(name, number, DIED, why, counts=own and not further, seconds=seconds)
 
     def stop(self, name: str, number: int, why: str) -> None:
-        """Ask attempt ``number`` to end."""
+        """Ask attempt ``number`` to stop, with the reason ``why``."""
         files.write_json(self.folder(name) / STOP, {"number": number, "why": why})
 
     def _change(self, name: str, **asked: Any) -> None:
@@ -214,7 +227,7 @@ class Queue:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of a folder on disk."""
+    """Return the total size in bytes of all files below a folder."""
     return sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
 
 

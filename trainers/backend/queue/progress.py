@@ -1,4 +1,4 @@
-"""Progress of a sweep: pace of running attempts, device hours, time left, caps."""
+"""Progress of a sweep: speed of running attempts, device hours, remaining time, and its cap."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from isoplan.trainers.backend.store.heartbeat import lived
 from isoplan.trainers.backend.store.record import CELLS, Record, beat_of
 
 SAMPLES = "samples"
-"""Name of the reported value that counts the processed samples."""
+"""Name of the value with which a cell reports the number of processed samples."""
 
 SIMULATED, TO_SIMULATE = "simulated", "to_simulate"
-"""Names of the reported values of the simulation before training: samples so far, and in total."""
+"""Names of the values that a cell reports while it simulates: number of simulated samples so far, and in total."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Progress of an attempt (0 to 1) and its recent samples per second; None if unknown.
+    """Progress of an attempt (0 to 1), and its recent speed in samples per second; None if unknown.
 
-    ``simulated`` are the samples simulated so far and the samples needed, before training starts.
+    ``simulated`` is (number of samples simulated so far, number of samples needed) as long as the training has not
+    started.
     """
 
     share: float | None = None
@@ -41,24 +42,24 @@ STATES = {
     "failed": "failed",
     "cancelled": "cancelled",
 }
-"""States in the order in which they are listed, and their names."""
+"""Names of the states for users, in the order in which states are listed."""
 
 
 def describe_states(counts: Mapping[str, int]) -> str:
-    """Return ``5 done, 2 running, 2 queued``."""
+    """Return the numbers of cells in each state as text, such as ``5 done, 2 running, 2 queued``."""
     return ", ".join(f"{counts[state]:,} {name}" for state, name in STATES.items() if counts.get(state))
 
 
 def describe_simulation(made: float, whole: float | None, family: str) -> str:
-    """Return ``simulating jets: 2,300 of 25,000`` for cells of a family."""
+    """Return the progress of a simulation as text, such as ``simulating jets: 2,300 of 25,000`` for the family jets."""
     what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
     return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 
 def pace(folder: Path, number: int) -> Pace:
-    """Return the progress and the speed of attempt ``number``.
+    """Return the progress and the speed of attempt ``number`` of the cell in ``folder``.
 
-    An attempt without reports has the progress of the attempt before it.
+    An attempt that has reported nothing yet has the progress of the previous attempt.
     """
     points = recent(folder, number)
     latest = points[-1] if points else last(folder, number)
@@ -67,7 +68,7 @@ def pace(folder: Path, number: int) -> Pace:
 
 
 def simulation(latest: Point | None) -> tuple[float, float | None] | None:
-    """Return the samples simulated so far and in total, or None if the attempt trains or reports none."""
+    """Return (samples simulated so far, samples in total), or None if the attempt does not simulate at present."""
     if latest is None or latest.step or SIMULATED not in latest.values:
         return None
     return latest.values[SIMULATED], latest.values.get(TO_SIMULATE)
@@ -78,24 +79,30 @@ def _share(point: Point) -> float | None:
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean slope of points against time, or None with fewer than two distinct times."""
+    """Return the mean slope between the first and the last of ``points``, which are pairs (time, value).
+
+    Returns None if the points have no two distinct times.
+    """
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return None
     return max(points[-1][1] - points[0][1], 0.0) / (points[-1][0] - points[0][0])
 
 
 OPEN = ("queued", "running", "stopping", "held")
-"""States of cells that are not trained yet."""
+"""States of cells whose training is not finished."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a sweep: cells by ``state``, and the trained ``share``, weighted by FLOPs if they are known.
+    """Progress of a sweep. Unknown values are None.
 
-    ``hours`` are device hours and ``money`` is their cost. ``left`` is the remaining time in seconds at the measured
-    rate and ``samples`` the samples per second of all running cells. ``simulated`` are the samples that running cells
-    have simulated and will simulate before they train. Unknown values are None. ``utilisation`` is not measured:
-    scripts that read the JSON of `isoplan cells` expect it.
+    - ``states``: number of cells in each state.
+    - ``share``: trained fraction of the sweep, weighted by FLOPs if they are known.
+    - ``hours``, ``money``: device hours so far, and their cost.
+    - ``left``: remaining time in seconds at the speed so far.
+    - ``samples``: samples per second of all running cells.
+    - ``utilisation``: always None; scripts that read the JSON of `isoplan cells` expect the key.
+    - ``simulated``: (samples simulated so far, samples needed) of the running cell that has simulated most.
     """
 
     states: Mapping[str, int]
@@ -114,14 +121,15 @@ class Progress:
 
     @property
     def over(self) -> bool:
-        """Whether no cell of the sweep will run without action of a user."""
+        """Whether no further cell of the sweep will run unless a user acts."""
         return not any(self.states.get(state) for state in ("queued", "waiting", "running", "stopping"))
 
 
 def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> float:
-    """Return the device seconds of the attempts of a cell (of a GPU or of cores) with numbers above ``after``.
+    """Return the device seconds (of a GPU or of cores) that a cell has used.
 
-    ``running`` are the seconds of the current attempt. An attempt whose process died counts until its last heartbeat.
+    Only attempts with numbers above ``after`` count. ``running`` is the time of the current attempt so far in seconds.
+    An attempt whose process died counts until its last heartbeat.
     """
     ended = sum(
         float(result.get("seconds", 0.0)) * devices(record, result)
@@ -132,12 +140,18 @@ def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> floa
 
 
 def devices(record: Record, said: Mapping[str, Any]) -> int:
-    """Return the number of devices of a cell from its lease or a result: 1 GPU, or one core per thread."""
+    """Return the number of devices of an attempt: 1 for a GPU, otherwise one core per thread of the cell.
+
+    ``said`` is the lease or the result of the attempt.
+    """
     return 1 if str(said.get("device", "cpu")).startswith("cuda") else int(record.cell.get("threads", 1))
 
 
 def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float:
-    """Return the device hours of the cells of a sweep since its launch. A cell of two sweeps counts in both."""
+    """Return the device hours that the cells of a sweep have used since its launch.
+
+    A cell that belongs to two sweeps counts in both.
+    """
     seconds, before = 0.0, dict(zip(sweep.cells, sweep.before, strict=False))
     for name in sweep.cells:
         record = records.get(name)
@@ -149,7 +163,11 @@ def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float
 
 
 def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
-    """Return why a sweep must wait if it has reached its cap and is unfinished, or "" otherwise."""
+    """Return the reason why a sweep must be paused, or "" if it may continue.
+
+    The reason is a sentence if the sweep has reached its cap and has unfinished cells. A sweep that already waits gives
+    "".
+    """
     cap = sweep.order.cap
     if cap.hours is None or sweep.waits:
         return ""
@@ -158,7 +176,7 @@ def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
     used = used_hours(sweep, records, root)
     if used < cap.hours:
         return ""
-    return f"The sweep has used {cap.say(used)} of the {cap.text} that it may: raise its cap, and its cells go on."
+    return f"The sweep has used {cap.say(used)} of its cap of {cap.text}: raise the cap to continue its cells."
 
 
 def progress(
@@ -169,9 +187,10 @@ def progress(
     cores: int = 1,
     look: Callable[[Path, int], Pace] = pace,
 ) -> Progress:
-    """Return the progress of ``sweep`` from the ``records`` of its workspace ``root``.
+    """Return the progress of ``sweep``, from the ``records`` of its workspace ``root``.
 
-    ``cores`` run cells if none runs yet. ``look`` returns the pace of a running attempt.
+    ``told`` contains the orders of the sweeps of each cell. ``cores`` is the number of cores that will run cells; it is
+    used if no cell runs at present. ``look`` returns the pace of a running attempt.
     """
     flops = dict(zip(sweep.cells, sweep.flops, strict=False))
     there = [records[name] for name in sweep.cells if name in records]
@@ -203,7 +222,10 @@ def progress(
 def _left(
     there: list[Record], weights: Mapping[str, float], done: Mapping[str, float], root: Path, cores: int
 ) -> float | None:
-    """Return the seconds until all open cells are trained, at the device seconds per FLOP so far."""
+    """Return the seconds until all open cells are trained, or None if no cell has made progress.
+
+    The remaining work costs as many device seconds per FLOP as the work so far, on the devices that are busy now.
+    """
     to_do = [record for record in there if record.state in OPEN]
     if not to_do:
         return 0.0

@@ -1,9 +1,9 @@
 """Sweeps: cells that were launched together, the orders of users for all of them, and their cap.
 
-``sweeps/<key>/`` has ``spec.json`` (family, version, the grid as text, the names of its cells) and ``order.json``
-(priority, hold, cancel, cap). The key is a hash of the cells, so the same grid launched twice is one sweep. A cell may
-belong to several sweeps: it waits if all of them wait. The orders for a sweep are one file, independent of its number
-of cells; the runner reads it.
+The folder ``sweeps/<key>/`` has ``spec.json`` (family, version, the grid as text, the names of its cells) and
+``order.json`` (priority, hold, cancel, cap). The key is a hash of the cells, so the same grid launched twice is one
+sweep. A cell may belong to several sweeps; it waits if all of them wait. The orders for a sweep are in one file, not in
+the folders of its cells, so an order takes equally long for any number of cells. The runner reads this file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ Waits = Literal["", "held", "cancelled"]
 
 @dataclass(frozen=True)
 class Cap:
-    """The limit of a sweep: device ``hours``, or their cost at the ``price`` of a device hour.
+    """The limit of a sweep in device ``hours``; None means no limit.
 
-    A device hour is one hour of a GPU, or of one core if cells run on cores.
+    A device hour is one hour of a GPU, or of one core if cells run on cores. If ``price`` per device hour is set, the
+    limit is shown as an amount of money in ``currency``.
     """
 
     hours: float | None = None
@@ -43,11 +44,11 @@ class Cap:
 
     @property
     def text(self) -> str:
-        """The cap as text, in money if an hour has a price; empty without a cap."""
+        """The cap as text: an amount of money if an hour has a price, otherwise hours. Empty without a cap."""
         return "" if self.hours is None else self.say(self.hours)
 
     def say(self, hours: float) -> str:
-        """Format device hours as text, in money if an hour has a price."""
+        """Return device hours as text: as an amount of money if an hour has a price, otherwise in hours."""
         if self.price:
             return f"{hours * self.price:.4g} {self.currency}"
         return f"{hours:.4g} device hour{'s' * (f'{hours:.4g}' != '1')}"
@@ -55,7 +56,10 @@ class Cap:
 
 @dataclass(frozen=True)
 class SweepOrder:
-    """The orders of users for a sweep. ``why`` is the reason if the cap, and not a user, paused the sweep."""
+    """The orders of users for a sweep.
+
+    ``why`` is the reason if the cap has paused the sweep. It is empty if a user has paused it.
+    """
 
     priority: int = 0
     held: bool = False
@@ -68,8 +72,8 @@ class SweepOrder:
 class Sweep:
     """A sweep as stored in its folder.
 
-    ``flops`` are those of the cells, in order. ``before`` are the numbers of attempts of each cell at the launch of the
-    sweep. Both are empty if unknown.
+    ``flops`` contains the FLOPs of each cell, in the order of ``cells``. ``before`` contains the number of attempts
+    that each cell already had when the sweep was launched. Both are empty if unknown.
     """
 
     key: str
@@ -85,19 +89,22 @@ class Sweep:
 
     @property
     def waits(self) -> Waits:
-        """The reason why its cells wait ("cancelled" or "held"), or ""."""
+        """Why the cells of the sweep wait: "cancelled" or "held", or "" if they do not wait."""
         return "cancelled" if self.order.cancelled else "held" if self.order.held else ""
 
 
 @dataclass(frozen=True)
 class CellPolicy:
-    """The orders of all sweeps of a cell: whether it waits, and its priorities."""
+    """The combined orders of all sweeps of a cell: whether the cell waits, and the priorities of the sweeps."""
 
     waits: Waits = ""
     priorities: tuple[int, ...] = ()
 
     def priority(self, record: Record) -> int:
-        """Return the highest priority of the cell and its sweeps. The cell's own priority counts if it was set."""
+        """Return the highest priority among the cell and its sweeps.
+
+        The cell's own priority counts only if a user has set it to a value other than 0.
+        """
         own = (record.order.priority,) if record.order.priority else ()
         return max((*own, *self.priorities), default=0)
 
@@ -106,22 +113,22 @@ NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
     held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
 )
-"""Orders of a sweep whose orders cannot be read: it waits until a user resumes it."""
+"""Orders that replace unreadable orders of a sweep: the sweep waits until a user resumes it."""
 _ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)
 
 
 def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
-    """Return the key of the sweep with these cells, independent of their order."""
+    """Return the key of the sweep with these cells. It does not depend on the order of ``names``."""
     whole = {"family": family.name, "cells": sorted(names)}
     return hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
 
 
 def launch(root: Path, grid: Grid, family: Family[Any], cap: Cap | None = None) -> Sweep:
-    """Add the cells of ``grid`` to the queue as a sweep and return it. The same grid again continues its sweep.
+    """Add the cells of ``grid`` to the queue as a sweep and return the sweep. An existing sweep of this grid continues.
 
-    Existing cells do not change and keep the sweep for which they were created. Cancelled cells, and a sweep that
-    waits, are queued again. Raises PlannerError if the grid is invalid and DiskFull if the disk is full; then nothing
-    is added.
+    Existing cells do not change and keep the sweep for which they were created. Cancelled cells are queued again, and a
+    paused or cancelled sweep is resumed. Raises PlannerError if the grid is invalid and DiskFull if the disk is full;
+    in both cases nothing is added.
     """
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]
@@ -176,7 +183,7 @@ def read_sweeps(root: Path) -> tuple[Sweep, ...]:
 
 
 def read_sweep(folder: Path) -> Sweep | None:
-    """Return the sweep in ``folder``, or None if it has none."""
+    """Return the sweep in ``folder``, or None if the folder contains no readable sweep."""
     try:
         spec = _read_spec(folder / SPEC, (folder / SPEC).stat().st_mtime_ns)
     except OSError:
@@ -195,7 +202,11 @@ def _read_order(place: Path) -> SweepOrder:
 
 @lru_cache(maxsize=256)
 def _read_spec(path: Path, changed: int) -> Sweep | None:
-    """Read the specification of a sweep, which never changes. The file is read once."""
+    """Return the sweep without its orders, or None if its specification is damaged.
+
+    A specification never changes. It is read once and cached; ``changed`` is its modification time, part of the cache
+    key.
+    """
     raw = files.read_json(path)
     try:
         sweep = _SWEEPS.validate_python({**(raw or {}), "key": path.parent.name, "order": {}})
@@ -206,7 +217,10 @@ def _read_spec(path: Path, changed: int) -> Sweep | None:
 
 
 def find_sweep(root: Path, key: str) -> Sweep:
-    """Return the sweep with this key, prefix of a key, or name. Raises PlannerError unless exactly one matches."""
+    """Return the sweep whose key is, or begins with, ``key``, or whose name is ``key``.
+
+    Raises PlannerError unless there is exactly one such sweep.
+    """
     found = [s for s in read_sweeps(root) if key and (s.key.startswith(key) or s.name == key)]
     exact = [s for s in found if s.key == key]
     if len(exact or found) != 1:
@@ -216,7 +230,10 @@ def find_sweep(root: Path, key: str) -> Sweep:
 
 
 def hold(root: Path, key: str, held: bool = True, why: str = "") -> None:
-    """Pause the cells of a sweep (running ones after a checkpoint), or resume them, also after a cancel."""
+    """Pause the cells of a sweep with the reason ``why``, or resume them if ``held`` is false.
+
+    Running cells first save a checkpoint. A cancelled sweep can be resumed too.
+    """
     if held:
         _change(root, key, held=True, why=why)
     else:
@@ -224,23 +241,23 @@ def hold(root: Path, key: str, held: bool = True, why: str = "") -> None:
 
 
 def cancel(root: Path, key: str) -> None:
-    """Cancel the cells of a sweep that no other sweep uses, running ones after a checkpoint."""
+    """Cancel the cells of a sweep that belong to no other sweep. Running cells first save a checkpoint."""
     _change(root, key, cancelled=True, held=False, why="")
 
 
 def put_first(root: Path, key: str, priority: int) -> None:
-    """Set the priority of all cells of a sweep. Higher priorities start first."""
+    """Set the priority of all cells of a sweep. Cells with a higher priority start first."""
     _change(root, key, priority=priority)
 
 
 def set_cap(root: Path, key: str, cap: Cap) -> None:
-    """Set the cap of a sweep. A sweep that was paused by its old cap resumes until it reaches the new one."""
+    """Set the cap of a sweep. A sweep that was paused by its old cap resumes until it reaches the new cap."""
     order = find_sweep(root, key).order
     _change(root, key, cap=cap, why="", held=order.held and not order.why)
 
 
 def forget(root: Path, key: str) -> None:
-    """Remove a sweep. Its cells stay, in other sweeps or in none."""
+    """Remove a sweep but not its cells. They may still belong to other sweeps."""
     folder = root / SWEEPS / find_sweep(root, key).key
     gone = folder.with_name(f"{files.TEMPORARY}{secrets.token_hex(6)}")
     folder.rename(gone)
@@ -258,7 +275,7 @@ def _order(folder: Path, order: SweepOrder) -> None:
 
 @lru_cache(maxsize=4)
 def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, CellPolicy]:
-    """Return the combined orders of the sweeps of each cell. A cell waits if all of its sweeps wait."""
+    """Return the combined orders of its sweeps for each cell. A cell waits if all of its sweeps wait."""
     of: dict[str, tuple[int, ...]] = {}
     for i, sweep in enumerate(sweeps):
         for name in sweep.cells:
@@ -275,9 +292,10 @@ def _standing(sweeps: Sequence[Sweep]) -> CellPolicy:
 
 
 def state_of(record: Record, told: Mapping[str, CellPolicy]) -> str:
-    """Return the state of a cell as shown to users. A queued cell whose sweeps all wait has the state of its sweeps.
+    """Return the state of a cell as shown to users.
 
-    A cell that is submitted while all workers are busy is ``waiting`` for a worker.
+    A queued cell whose sweeps all wait is ``held`` or ``cancelled``. A submitted cell is ``waiting`` while all workers
+    are busy.
     """
     if record.state == "queued":
         return told.get(record.name, NO_SWEEP).waits or "queued"

@@ -1,1 +1,1 @@
-"""The process that submits waiting cells to workers, and its start."""
+"""The runner, a process that submits waiting cells to workers, and its start."""

@@ -1,7 +1,7 @@
 """The runner: a process that submits the waiting cells of a workspace to a Dask cluster.
 
-Only the runner gives leases. It never opens DuckDB, keeps all state on disk, and ends when no work is left. If it is
-killed, no cell is lost: the next runner reads the folder and continues.
+Only the runner gives leases. It never opens DuckDB, keeps its complete state on disk, and ends when no work is left. If
+it is killed, no cell is lost: the next runner reads the folder of the workspace and continues.
 """
 
 from __future__ import annotations
@@ -37,26 +37,30 @@ from isoplan.trainers.families import find_family, read_cell
 LOOK = 0.25
 """Seconds between two polls of the folder while nothing happens."""
 IDLE = 15.0
-"""Seconds without a cell after which the runner ends."""
+"""Seconds without a cell to run after which the runner ends."""
 ANSWER = 12.0
-"""Seconds after which the worker of an attempt that does not stop is restarted."""
+"""Seconds after a stop request at which the worker of an attempt is restarted, if the attempt has not stopped."""
 NOT_BEGUN = "not begun"
 """Reason for the end of an attempt that never started, because its worker or the runner died."""
 FORGOTTEN = 3600.0
-"""Seconds after which a temporary file of a killed process counts as abandoned."""
+"""Age in seconds at which a temporary file counts as left behind by a killed process."""
 PATIENCE = 2.0
-"""Lock timeout of a runner in seconds. Liveness probes hold the lock briefly."""
+"""Lock timeout of a runner in seconds. It is not zero, because each check whether a runner is alive locks briefly."""
 CAPS_PERIOD = 1.0
-"""Seconds between two checks of the use of sweeps with a cap."""
+"""Seconds between two checks whether a sweep has reached its cap."""
 PAUSE, LONGEST = 5.0, 120.0
-"""Seconds before a retry of an unusable cluster: at first, and at most."""
+"""Seconds before a failed cluster is tried again: at first, and at most."""
 
 log = logging.getLogger("isoplan.runner")
 
 
 @dataclass(eq=False)
 class RunnerState:
-    """The state of this runner: its active attempts by cell, their heartbeats, and its message."""
+    """State of this runner.
+
+    ``given`` contains the active attempt of each cell, ``beats`` their heartbeats, and ``message`` is a text for users.
+    ``woken`` is set when an attempt ends.
+    """
 
     queue: Queue
     name: str
@@ -69,7 +73,7 @@ class RunnerState:
 
 @dataclass(eq=False)
 class ActiveAttempt:
-    """An active attempt: its number, future and place, and the time at which it was asked to stop."""
+    """An active attempt: its number, its Dask future, its device and resources, and the time of its stop request."""
 
     number: int
     future: Any
@@ -78,7 +82,7 @@ class ActiveAttempt:
 
 
 def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
-    """Run the cells of the workspace ``root`` until none is left for ``idle`` seconds or ``ending`` is set.
+    """Run the cells of the workspace ``root`` until there has been none for ``idle`` seconds or ``ending`` is set.
 
     Returns at once if another runner is active. Raises PlannerError if the workspace cannot be written.
     """
@@ -108,7 +112,10 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
 
 
 def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) -> None:
-    """Run cells on ``pool`` until none is left for ``idle`` seconds. Raises ClusterError if the cluster is gone."""
+    """Run cells on ``pool`` until there has been none for ``idle`` seconds or ``ending`` is set.
+
+    Raises ClusterError if the cluster is gone.
+    """
     last = time.monotonic()
     try:
         while not ending.is_set():
@@ -120,16 +127,17 @@ def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) 
             shift.woken.wait(LOOK)
             shift.woken.clear()
     except ClusterError:
-        shift.given.clear()  # they now belong to a dead runner but may still run
+        shift.given.clear()  # the attempts may still run; a later poll handles them
         raise
     finally:
         _stop_all(shift, pool)
 
 
 def _turned(shift: RunnerState, pool: Pool) -> bool:
-    """Poll the folder once. If the disk is full, wait and repeat the write later.
+    """Poll the folder once and return whether any work is left.
 
-    A cell that is deleted during the poll does not end the runner: the next poll does not see it.
+    If the disk is full, the message of the runner says so, and the next poll tries again. If a cell is deleted during
+    the poll, the runner continues, and the next poll does not see the cell.
     """
     try:
         return poll_once(shift, pool)
@@ -141,7 +149,11 @@ def _turned(shift: RunnerState, pool: Pool) -> bool:
 
 
 def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.Event) -> bool:
-    """Wait before the cluster is tried again. Returns whether there is work for it."""
+    """Wait ``seconds`` before the cluster is tried again.
+
+    Returns False if the runner should end, because there has been no cell to run for ``idle`` seconds or ``ending`` is
+    set.
+    """
     until = time.monotonic() + seconds
     last = time.monotonic()
     while not ending.is_set() and time.monotonic() < until:
@@ -160,7 +172,7 @@ def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.E
 
 
 def poll_once(shift: RunnerState, pool: Pool) -> bool:
-    """Poll the folder once: collect results, stop and start attempts. Returns whether any work is left."""
+    """Poll the folder once: collect results, stop attempts, and start attempts. Returns whether any work is left."""
     note = pool.refresh_workers(pool)
     for name in poll_workers(pool, {name: given.number for name, given in shift.given.items()}):
         shift.given[name].future.cancel()
@@ -188,7 +200,7 @@ def poll_once(shift: RunnerState, pool: Pool) -> bool:
 
 
 def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
-    """Hold the sweeps that have reached their cap, at most once per ``CAPS_PERIOD``."""
+    """Pause the sweeps that have reached their cap. The caps are checked at most once per ``CAPS_PERIOD``."""
     if time.monotonic() - shift.caps_checked < CAPS_PERIOD:
         return
     shift.caps_checked = time.monotonic()
@@ -199,7 +211,7 @@ def enforce_caps(shift: RunnerState, cells: dict[str, Record]) -> None:
 
 
 def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
-    """Lease the ``waiting`` cells that fit and submit them to the workers."""
+    """Lease the ``waiting`` cells and submit them to the workers, in this order, as long as they fit."""
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
@@ -224,12 +236,19 @@ def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
 
 
 def _fail(shift: RunnerState, record: Record, why: str) -> None:
-    """Record a cell as failed for good, under a new lease number so that no attempt can overwrite the result."""
+    """Record a cell as failed, so that it is not tried again.
+
+    The result belongs to a new lease number, so no earlier attempt can overwrite it.
+    """
     shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
 
 
 def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> None:
-    """Handle an attempt that ended. An attempt without a result counts as dead, regardless of its state in Dask."""
+    """Handle an attempt whose Dask task has ended.
+
+    Without a result the attempt counts as dead, even if the Dask task succeeded. An attempt that never started does not
+    count as a failure of its cell.
+    """
     del shift.given[name]
     folder = shift.queue.folder(name)
     collect_result(pool, folder, given.number, given.future)
@@ -245,7 +264,11 @@ def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> N
 
 
 def _orphan(shift: RunnerState, record: Record) -> None:
-    """Handle an attempt of another runner: it is dead without a sign of life, or if it can no longer report."""
+    """Handle an attempt that an earlier runner started.
+
+    It counts as dead if it has no recent heartbeat, or if its worker cannot read the workspace and therefore cannot
+    report to this runner.
+    """
     folder = shift.queue.folder(record.name)
     if not shift.beats.begun(folder, record.number):
         shift.queue.end(record.name, record.number, "stopped", NOT_BEGUN)
@@ -254,10 +277,16 @@ def _orphan(shift: RunnerState, record: Record) -> None:
 
 
 def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
-    """Handle an attempt that must stop: withdraw it if it has not begun, kill it if it does not react."""
+    """Handle an attempt that must stop.
+
+    An attempt that has not begun is withdrawn. The worker of an attempt that does not stop within ``ANSWER`` seconds is
+    restarted.
+    """
     given = shift.given[record.name]
     now = time.monotonic()
-    if given.asked is None and record.state == "running":  # the sweeps of the cell wait, not the cell itself
+    if (
+        given.asked is None and record.state == "running"
+    ):  # the sweeps of the cell wait, but no order stops the cell itself
         shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):
@@ -270,7 +299,7 @@ def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
 
 
 def _stop_all(shift: RunnerState, pool: Pool) -> None:
-    """Ask all attempts to stop and wait until they have or the time limit is reached."""
+    """Ask all attempts to stop, and wait until they have stopped or ``ANSWER`` / 2 seconds are over."""
     for name, given in shift.given.items():
         with contextlib.suppress(OSError, PlannerError):
             shift.queue.stop(name, given.number, "runner")
@@ -290,7 +319,7 @@ def _at_work(shift: RunnerState, name: str, given: ActiveAttempt) -> bool:
 
 
 def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool | None = None) -> None:
-    """Write the status of the runner for the pages. Not synced, because it is valid only for a moment."""
+    """Write the status of the runner for the pages. It is not synced to disk, because it is valid only for a moment."""
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -326,7 +355,7 @@ def main() -> None:
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
-    """Return the cluster settings: from the command line, or else from the workspace."""
+    """Return the cluster settings from the command line or, if it contains none, from the workspace."""
     if asked.scheduler == "local":
         return Local(cores=asked.cores)
     if asked.scheduler:

@@ -1,4 +1,7 @@
-"""State of the runner of a workspace, and the start of a runner that outlives the process that starts it."""
+"""Status of the runner of a workspace, and the start of a runner.
+
+A runner continues after the process that started it has ended.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from isoplan.trainers.backend.store.record import CELLS, Record
 
 LOG = Path("logs") / "runner.log"
 LONGEST_LOG = 5_000_000
-"""Bytes of the log above which a new one is started. The previous log is kept."""
+"""Size of the log in bytes at which the next runner starts a new log. One previous log is kept."""
 PATIENCE = 30.0
-"""Timeout in seconds for a new runner to acquire its lock."""
+"""Timeout in seconds for the start of a runner, until it has acquired its lock."""
 NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
 INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
 
 
 @dataclass(frozen=True)
 class RunnerStatus:
-    """Status of a runner: its message, its cluster, and the number of submitted cells."""
+    """Status of a runner: its message, its cluster, the number of submitted cells, its process id and its host."""
 
     alive: bool
     message: str = ""
@@ -42,7 +45,7 @@ class RunnerStatus:
 
 
 def runner_status(root: Path) -> RunnerStatus:
-    """Return the status of the runner of the workspace ``root``, with ``alive`` false if there is none."""
+    """Return the status of the runner of the workspace ``root``. ``alive`` is false if there is no runner."""
     if not is_held(root / CELLS / LOCK):
         return RunnerStatus(False)
     said = files.read_json(root / CELLS / STATUS) or {}
@@ -63,10 +66,11 @@ def need_cluster() -> None:
 
 
 def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str] = ()) -> int:
-    """Start a runner if cells of the workspace ``root`` wait and none is alive. Returns its process id, or 0.
+    """Start a runner if cells of the workspace ``root`` wait and no runner is alive.
 
-    The runner has its own session, so that it outlives this process. It writes to ``logs/runner.log`` and ends when no
-    work is left. ``queue`` avoids a second scan of the cells. ``options`` are arguments of the runner that override
+    Returns the process id of the new runner, or 0 if none was started. The runner has its own session, so that it
+    continues after this process has ended. It writes to ``logs/runner.log`` and ends when no work is left. ``queue``,
+    if given, is used instead of a new scan of all cells. ``options`` are arguments of the runner that override
     ``cluster.toml``. Raises PlannerError if a required package is not installed or if the runner ends at once.
     """
     if is_held(root / CELLS / LOCK) or not has_work(root, (queue or Queue(root)).scan()):
@@ -82,7 +86,7 @@ def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str]
 
 
 def last_words(root: Path) -> str:
-    """Return the last line of the runner's log."""
+    """Return the last line of the runner's log, or "it said nothing" if there is none."""
     try:
         lines = (root / LOG).read_bytes()[-4096:].decode(errors="replace").split("\n")
     except OSError:
@@ -109,7 +113,10 @@ def _started(root: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def start_module(module: str, arguments: Sequence[str], log: IO[bytes], folder: Path) -> subprocess.Popen[bytes]:
-    """Start a module of this copy of Isoplan in ``folder``, in its own session and with its output in ``log``."""
+    """Start a module of this copy of Isoplan as a process with its own session.
+
+    The process runs in ``folder`` and writes its output to ``log``.
+    """
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.DEVNULL,
@@ -122,6 +129,9 @@ def start_module(module: str, arguments: Sequence[str], log: IO[bytes], folder: 
 
 
 def _own_environment() -> dict[str, str]:
-    """Return the environment for a process that imports this copy of Isoplan and no module from its current folder."""
+    """Return the environment for a process that imports this copy of Isoplan.
+
+    The process imports no module from its working directory.
+    """
     paths = [str(Path(isoplan.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -1,1 +1,1 @@
-"""The folder of a cell on disk: records, atomic files, heartbeats, copies."""
+"""The folder of a cell on disk: its record, atomic writes, heartbeats, and copies for backups."""

@@ -1,4 +1,4 @@
-"""Learning curves of cells, joined from the events of their attempts."""
+"""Learning curves of cells, which are joined from the events of all attempts of a cell."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import Any
 from isoplan.trainers.backend.store.record import events_of, log_of
 
 TAIL = 256 * 1024
-"""Maximum number of bytes shown of a long log."""
+"""Maximum number of bytes that are shown of a log; only the end of a longer log is shown."""
 RECENT = 4096
-"""Bytes read from the end of a curve to find the current state of a cell."""
+"""Number of bytes at the end of an events file that are read to find the current state of a cell."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a curve: ``step`` of ``total``, its time ``at`` in seconds since 1970, and the measured
-    ``values``.
+    """A point of a learning curve, from one line of an events file.
+
+    ``step`` is the number of steps so far, ``total`` the total number, ``at`` the time in seconds since 1970, and
+    ``values`` contains the measured values by name.
     """
 
     step: int
@@ -28,10 +30,10 @@ class Point:
 
 
 def curve(folder: Path, number: int) -> list[Point]:
-    """Return the curve of the cell in ``folder`` over its first ``number`` attempts, by step.
+    """Return the learning curve of the cell in ``folder`` over its first ``number`` attempts, sorted by step.
 
-    An attempt that resumed from a checkpoint replaces the later steps of the attempts before it. Incomplete lines are
-    skipped.
+    An attempt that resumed from a checkpoint repeats some steps; its points replace the earlier ones. Incomplete lines
+    are skipped.
     """
     found: list[Point] = []
     for attempt in range(1, number + 1):
@@ -43,10 +45,10 @@ def curve(folder: Path, number: int) -> list[Point]:
 
 
 def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
-    """Return the points at the learning ``rate``, or at the last rate if ``rate`` is None.
+    """Return the points with the learning rate ``rate``, or with the last rate of the curve if ``rate`` is None.
 
-    A cell that tries several rates in turn reports ``rate`` with each point. Without this value, all points are
-    returned.
+    A cell that tries several rates in turn reports the value ``rate`` with each point. If no point has this value, all
+    points are returned.
     """
     said = [point.values["rate"] for point in points if "rate" in point.values]
     kept = rate if rate in said else said[-1] if said else None
@@ -54,7 +56,10 @@ def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
 
 
 def last(folder: Path, number: int) -> Point | None:
-    """Return the last point of attempt ``number`` or of the attempts before it. Reads only the end of a file."""
+    """Return the last point of attempt ``number``, or of the latest earlier attempt that has points.
+
+    Only the end of an events file is read.
+    """
     for attempt in range(number, 0, -1):
         if found := recent(folder, attempt):
             return found[-1]
@@ -62,19 +67,19 @@ def last(folder: Path, number: int) -> Point | None:
 
 
 def recent(folder: Path, number: int) -> list[Point]:
-    """Return the latest points of attempt ``number``, oldest first, from the last 4 kB of its file."""
+    """Return the latest points of attempt ``number``, oldest first, from the last 4 kB of its events file."""
     return _points(_tail(events_of(folder, number), RECENT)[0])
 
 
 def log_tail(folder: Path, number: int) -> str:
-    """Return the last 256 kB that attempt ``number`` printed, or "" if it printed nothing."""
+    """Return the last 256 kB of the output of attempt ``number``, or "" if it printed nothing."""
     data, skipped = _tail(log_of(folder, number), TAIL)
     text = data.decode(errors="replace")
     return text if not skipped else f"({skipped:,} bytes before this are in the file)\n{text}"
 
 
 def _tail(place: Path, most: int | None = None) -> tuple[bytes, int]:
-    """Return the last ``most`` bytes of a file (all if None) and the number of bytes before them."""
+    """Return the last ``most`` bytes of a file (all if None), and the number of bytes that were skipped before them."""
     try:
         with place.open("rb") as file:
             skipped = 0 if most is None else max(place.stat().st_size - most, 0)

@@ -1,8 +1,9 @@
-"""Copies of cells for a backup, valid in another workspace in which no process runs them.
+"""Copies of cells for a backup. They are valid in another workspace, in which no process runs the cells.
 
-A finished cell is copied unchanged. A running attempt ends in the copy: its result there makes the cell queued again
-(or held or cancelled, if a user asked for that), with the latest complete checkpoint. The lease number is kept, so that
-the next attempt gets a new one. The heartbeat and a stop request are not copied.
+A finished cell is copied unchanged. A running attempt ends in the copy: the copy contains a result of the attempt and
+the latest complete checkpoint, so that the copied cell is queued again (or held or cancelled, if a user asked for
+that). The lease number is kept, so that the next attempt gets a new number. Heartbeats of running attempts and stop
+requests are not copied.
 """
 
 from __future__ import annotations
@@ -35,18 +36,20 @@ from isoplan.trainers.backend.store.record import (
 )
 
 WHY = "The workspace was copied while this attempt ran."
-"""Reason for the end of an attempt in a copy. The original continues."""
+"""Reason in the copy for the end of a running attempt. The original attempt continues."""
 LOOKS = 20
-"""Maximum number of reads of a cell that changes while it is read. A cell changes its state at most a few times per
-second.
+"""Maximum number of attempts to read a cell without a change during the read.
+
+A cell changes its state at most a few times per second, so 20 attempts are enough.
 """
 
 
 @dataclass(frozen=True)
 class CellCopy:
-    """A cell for a copy: its state there, and its files (bytes, open file or path) by name relative to its folder.
+    """The content of a copied cell: its ``state`` in the copy, and the content of each file by its name in the folder.
 
-    ``links`` are the symbolic links in the folder, which are not copied.
+    A content is given as bytes, open file or path. ``links`` are the symbolic links in the folder, which are not
+    copied.
     """
 
     state: State
@@ -63,7 +66,7 @@ def cell_names(root: Path) -> list[str]:
 
 
 def sweep_files(root: Path) -> dict[str, bytes]:
-    """Return the current files of all sweeps by name relative to the workspace."""
+    """Return the content of all sweep files, by path relative to the workspace."""
     found = {}
     for place in (root / SWEEPS).glob("[!.]*/[!.]*.json"):
         try:
@@ -75,10 +78,10 @@ def sweep_files(root: Path) -> dict[str, bytes]:
 
 @contextmanager
 def frozen(folder: Path) -> Iterator[CellCopy | None]:
-    """Open a consistent copy of the cell in ``folder``; None if the cell no longer exists.
+    """Yield a consistent copy of the cell in ``folder``, or None if the cell no longer exists.
 
-    Its open files are closed at the end of the context. Raises PlannerError if the cell changes during each of
-    ``LOOKS`` reads.
+    The open files of the copy are closed after the ``with`` block. Raises PlannerError if the cell changes during each
+    of ``LOOKS`` reads.
     """
     with ExitStack() as stack:
         found = _look(folder, stack)
@@ -86,7 +89,11 @@ def frozen(folder: Path) -> Iterator[CellCopy | None]:
 
 
 def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[bytes] | None] | None:
-    """Read a cell until it does not change during the read: its record, small files and open checkpoint."""
+    """Read a cell repeatedly until it does not change during the read.
+
+    Returns its record, its small files by name, and its open checkpoint (None without one); or None if the cell no
+    longer exists.
+    """
     for _ in range(LOOKS):
         checkpoint = _open(folder / CHECKPOINT)
         if checkpoint is not None:
@@ -108,7 +115,7 @@ def _open(place: Path) -> IO[bytes] | None:
 
 
 def _small(folder: Path) -> dict[str, bytes]:
-    """Return the files that determine the state of a cell."""
+    """Return the content of the files that determine the state of a cell, by name."""
     found = {}
     for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
         if name in (SPEC, ORDER, LEASE) or RESULT.fullmatch(name):
@@ -139,14 +146,18 @@ def _copy(folder: Path, record: Record, small: dict[str, bytes], checkpoint: IO[
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield every file and link below ``folder``. Links to folders are not followed."""
+    """Yield every file and every symbolic link below ``folder``. Links to folders are not followed."""
     for place, folders, names in os.walk(folder):
         for name in sorted([*names, *(name for name in folders if (Path(place) / name).is_symlink())]):
             yield Path(place) / name
 
 
 def _belongs(name: str, record: Record) -> bool:
-    """Return whether a file of a cell is copied: no temporary files and no heartbeats of running attempts."""
+    """Return whether the file ``name`` of a cell is copied.
+
+    Temporary files, stop requests, heartbeats of running attempts, and files of attempts newer than the lease are not
+    copied.
+    """
     if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
         return False
     attempt = OF_ATTEMPT.fullmatch(name)
@@ -157,7 +168,7 @@ def _belongs(name: str, record: Record) -> bool:
 
 
 def _ended(folder: Path, record: Record) -> dict[str, object]:
-    """Return the result of the running attempt in the copy, with its device time so far."""
+    """Return the result that the running attempt gets in the copy, with its running time so far."""
     return {
         "number": record.number,
         "state": "stopped",

@@ -1,6 +1,6 @@
-"""Atomic files: written under a temporary name, synced, renamed.
+"""Atomic writes: a file is written under a temporary name, synced to disk, and renamed.
 
-Fault points are named points in the code at which a test can kill the process. Otherwise they do nothing.
+A fault point is a named place in the code at which a test can kill the process. Without such a test it does nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 
 TEMPORARY = ".tmp-"
-"""Prefix of temporary names. Files with this prefix that a killed process left are removed later."""
+"""Prefix of temporary file names. Files with this prefix that a killed process has left are removed later."""
 
 
 def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
-    """Write ``value`` to ``path`` durably: after a power cut either the old or the new file exists.
+    """Write ``value`` to ``path`` as JSON. After a power cut, the complete old or the complete new file exists.
 
-    ``point`` names the fault points of the write. Raises DiskFull if the disk is full; the old file is then unchanged.
+    The fault points of the write are ``before-point`` and ``after-point``, if ``point`` is not empty. Raises DiskFull
+    if the disk is full; the old file is then unchanged.
     """
     write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n", point)
 
 
 def write_bytes(path: Path, data: bytes, point: str = "") -> None:
-    """Write ``data`` to ``path`` durably, as ``write_json`` does."""
+    """Write ``data`` to ``path`` as safely as ``write_json`` does."""
 
     def write(place: Path) -> None:
         place.write_bytes(data)
@@ -41,7 +42,10 @@ def write_bytes(path: Path, data: bytes, point: str = "") -> None:
 
 
 def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
-    """Replace ``path`` by a file that ``write`` fills. ``point`` names the fault points of the write."""
+    """Replace ``path`` by a new file as safely as ``write_json`` does.
+
+    ``write`` is called with a temporary path and must write the content to it. ``point`` is as in ``write_json``.
+    """
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
     with room(path.parent):
         try:
@@ -61,7 +65,7 @@ def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the entries of ``folder`` durable, if the operating system supports it."""
+    """Sync the entries of ``folder`` to disk, so that renamed files survive a power cut. On Windows nothing is done."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -72,7 +76,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the object in ``path``, or None if the file is missing or damaged or is no object."""
+    """Return the JSON object in ``path``, or None if the file is missing, damaged, or contains no object."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -81,7 +85,11 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
-    """Remove temporary files ``names`` of killed processes in ``folder`` that are at least ``older`` seconds old."""
+    """Remove temporary files of killed processes in ``folder``.
+
+    ``names`` are endings (glob patterns) of the file names, "" for all. Only files that are at least ``older`` seconds
+    old are removed.
+    """
     for name in names:
         for left in folder.glob(f"{TEMPORARY}*{name}"):
             with contextlib.suppress(OSError):
@@ -90,24 +98,24 @@ def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
 
 
 LEAST_DISK = 50e6
-"""Bytes of disk that must be free before another cell starts."""
+"""Minimum number of free bytes on the disk at which another cell may start."""
 FULL = "disk full"
-"""Reason for the end of an attempt that could not write."""
+"""Reason in the result of an attempt that ended because the disk was full."""
 
 
 class DiskFull(PlannerError, OSError):
-    """The disk or the user's quota is full. Existing files are unchanged."""
+    """The disk is full, or the user's quota is reached. Existing files are unchanged."""
 
 
 def free(folder: Path) -> float:
-    """Return the free bytes on the disk of ``folder``."""
+    """Return the number of free bytes on the disk that contains ``folder``."""
     found = os.statvfs(folder)
     return float(found.f_bavail * found.f_frsize)
 
 
 @contextlib.contextmanager
 def room(folder: Path) -> Iterator[None]:
-    """Convert the error of a full disk of ``folder`` to DiskFull."""
+    """Convert a disk-full error in the ``with`` block to DiskFull, with ``folder`` in the message."""
     try:
         yield
     except OSError as error:
@@ -118,7 +126,7 @@ def room(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(root: Path) -> Iterator[None]:
-    """Convert errors of writes to the workspace ``root`` to PlannerError with one sentence."""
+    """Convert write errors in the ``with`` block to a PlannerError with one sentence about the workspace ``root``."""
     try:
         with room(root):
             yield
@@ -129,13 +137,15 @@ def writing(root: Path) -> Iterator[None]:
 
 
 VARIABLE = "ISOPLAN_DIE_AT"
-"""``ISOPLAN_DIE_AT=name:FILE`` kills the first process that reaches the fault point ``name``, as kill -9 does. FILE is
-written so that this happens only once.
+"""Environment variable for tests. ``ISOPLAN_DIE_AT=name:FILE`` kills a process at the fault point ``name``.
+
+The process is killed as by kill -9. Only the first process that reaches the fault point is killed. It creates FILE,
+which protects all others.
 """
 
 
 def fault_point(name: str) -> None:
-    """Kill the process if the environment asks for it at the fault point ``name``."""
+    """Kill this process if the environment variable ``ISOPLAN_DIE_AT`` contains the fault point ``name``."""
     asked = os.environ.get(VARIABLE)
     if not asked:
         return

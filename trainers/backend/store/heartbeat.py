@@ -1,4 +1,4 @@
-"""Liveness: the lock of the one runner of a workspace, and the heartbeats of attempts."""
+"""Liveness: the lock that allows one runner per workspace, and the heartbeats of attempts."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from typing import IO
 from isoplan.trainers.backend.store.record import beat_of
 
 LOCK, STATUS = "runner.lock", "runner.json"
-"""File names of the runner's lock and of its status."""
+"""Names of the lock file and of the status file of the runner."""
 BEAT = 1.0
 """Seconds between two heartbeats of an attempt."""
 SILENT = 20.0
-"""Seconds without a heartbeat, on the observer's clock, after which a remote attempt counts as dead."""
+"""Seconds without a new heartbeat, by the local clock, after which an attempt counts as dead."""
 
 _SAID = re.compile(rb"(\S+) ([0-9]{1,9})\s+([0-9]{1,12})\s")
-"""Content of a heartbeat file: host, process id, and number of heartbeats."""
+"""Pattern of a heartbeat file: host name, process id, and number of heartbeats so far."""
 
 
 @contextlib.contextmanager
 def hold_lock(path: Path, patience: float = 0.0) -> Iterator[bool]:
-    """Acquire the lock at ``path`` and yield whether it succeeded. The system frees it when the process ends.
+    """Try to acquire the lock at ``path``, and yield whether it was acquired.
 
-    Tries for ``patience`` seconds, because ``is_held`` holds the lock briefly.
+    The lock is tried for ``patience`` seconds, because each call of ``is_held`` holds it briefly. The system releases
+    the lock at the end of the ``with`` block or of the process.
     """
     until = time.monotonic() + patience
     with path.open("a") as file:
@@ -57,7 +58,10 @@ def is_held(path: Path) -> bool:
 
 
 def lived(folder: Path, number: int) -> float:
-    """Return the seconds from the heartbeats of attempt ``number``; 0 if it has not begun or its file is damaged."""
+    """Return how long attempt ``number`` has run, in seconds, from its number of heartbeats.
+
+    Returns 0 if the attempt has not begun or its heartbeat file is damaged.
+    """
     said = _SAID.match(_read(folder, number))
     return float(said[3]) * BEAT if said else 0.0
 
@@ -71,7 +75,10 @@ def _read(folder: Path, number: int) -> bytes:
 
 @dataclass(eq=False)
 class HeartbeatMonitor:
-    """The last observed heartbeats of attempts and their times. Clocks of other machines are not used."""
+    """The last observed heartbeat of each attempt, and the local time at which it was first observed.
+
+    The clocks of other machines are not used.
+    """
 
     seen: dict[tuple[str, int], tuple[bytes, float]] = field(default_factory=dict)
 
@@ -80,9 +87,10 @@ class HeartbeatMonitor:
         return beat_of(folder, number).exists()
 
     def alive(self, folder: Path, number: int) -> bool:
-        """Return whether attempt ``number`` may be alive: its process exists or its heartbeat changed recently.
+        """Return whether attempt ``number`` may be alive.
 
-        An attempt that has not begun belongs to a dead runner and is not alive.
+        An attempt on this machine is dead if its process no longer exists. Otherwise, it is alive until its heartbeat
+        has not changed for ``SILENT`` seconds. An attempt that has not begun belongs to a dead runner and is not alive.
         """
         if not self.begun(folder, number):
             return False

@@ -1,14 +1,14 @@
 """The record of one cell on disk.
 
-``cells/<name>/`` has ``spec.json`` (family, cell, creator), ``order.json`` (orders of users: priority, hold, cancel,
-retry), ``lease.json`` (the fencing number of the attempt that may run the cell now), and for attempt *n* ``beat-n``
-(heartbeat), ``events-n.jsonl`` (learning curve), ``log-n.txt`` and ``result-n.json``. A result counts only under the
-number of the lease, so that a late result of a worker that was given up is never read. ``stop.json`` asks an attempt to
-end. ``checkpoint`` does not depend on the process that wrote it.
+The folder ``cells/<name>/`` has ``spec.json`` (family, cell, creator), ``order.json`` (orders of users: priority, hold,
+cancel, retry), and ``lease.json`` with the number of the attempt that may run the cell now. Attempt *n* has ``beat-n``
+(heartbeat), ``events-n.jsonl`` (learning curve), ``log-n.txt`` and ``result-n.json``. Only the result with the number
+of the lease counts, so a late result of an abandoned attempt is ignored. ``stop.json`` asks an attempt to end. Any
+later attempt can continue from ``checkpoint``.
 
-A damaged file does not lose a cell. A lease number is recovered from the other files. A damaged result counts as
-missing, so its attempt counts as dead and the cell continues. Without a readable specification or order the cell has
-failed, with a sentence that says what to do.
+A damaged file does not lose a cell. The number of a damaged lease is recovered from the names of the other files. A
+damaged result counts as missing, so its attempt counts as dead and the cell continues. If the specification or the
+order cannot be read, the cell has failed, and its result contains a sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -28,21 +28,27 @@ from isoplan.trainers.backend.store.files import read_json
 from isoplan.trainers.cell import CELL_DIGITS, canonical
 
 SCHEMA = 1
-"""Version of the layout of these files and of those of sweeps. Files of a newer version are not read."""
+"""Version of the layout of the files of cells and sweeps. Files of a newer version are not read."""
 
 CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
-"""Folders of a workspace: one per cell, one per sweep, and backbones that cells save for other cells."""
+"""Folders of a workspace: for cells, for sweeps, and for backbones.
+
+A backbone is a part of a model that a cell saves so that other cells can use it.
+"""
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
 RESULT = re.compile(r"(result)-(\d+)\.json")
 OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
-"""Names of the files of an attempt, with two groups: the kind of file and the number of the attempt."""
+"""Pattern of the name of a file of an attempt.
+
+Its two groups are the kind of the file and the number of the attempt.
+"""
 NAME = re.compile(rf"[0-9a-f]{{{CELL_DIGITS}}}")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 DIED = "died"
-"""State of an attempt whose process ended without a result. The runner writes this result."""
+"""State of an attempt whose process ended without a result. The runner then writes a result with this state."""
 DEATHS = 3
-"""Number of deaths without progress after which a cell counts as failed."""
+"""Number of deaths without a new checkpoint after which a cell counts as failed."""
 
 NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell goes on."
 NEWER = "This cell was queued by a newer Isoplan: update Isoplan to train it."
@@ -50,7 +56,7 @@ NO_ORDER = "The orders of this cell are damaged (order.json): retry it, and the 
 
 
 class _Lease(BaseModel):
-    """The validated fields of a lease, to detect a damaged one."""
+    """Fields of a lease. A lease file with invalid fields counts as damaged."""
 
     number: Annotated[int, Field(ge=0, strict=True)]
     given: AwareDatetime | None = None
@@ -58,7 +64,7 @@ class _Lease(BaseModel):
 
 
 class _Result(BaseModel):
-    """The validated fields of a result."""
+    """Fields of a result. A result file with invalid fields counts as damaged."""
 
     state: str
     seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0
@@ -76,22 +82,25 @@ def beat_of(folder: Path, number: int) -> Path:
 
 
 def events_of(folder: Path, number: int) -> Path:
-    """Return the path of the events of attempt ``number``."""
+    """Return the path of the events file (learning curve) of attempt ``number``."""
     return folder / f"events-{number}.jsonl"
 
 
 def log_of(folder: Path, number: int) -> Path:
-    """Return the path of the output of attempt ``number``."""
+    """Return the path of the log of attempt ``number``, which contains its printed output."""
     return folder / f"log-{number}.txt"
 
 
 def result_of(folder: Path, number: int) -> Path:
-    """Return the path of the result of attempt ``number``."""
+    """Return the path of the result file of attempt ``number``."""
     return folder / f"result-{number}.json"
 
 
 def saved_at(folder: Path) -> int:
-    """Return the modification time of the checkpoint in ns, or 0 without one. A change shows a new checkpoint."""
+    """Return the modification time of the checkpoint in ns, or 0 without a checkpoint.
+
+    The time shows whether a new checkpoint was saved.
+    """
     try:
         return (folder / CHECKPOINT).stat().st_mtime_ns
     except FileNotFoundError:
@@ -100,7 +109,10 @@ def saved_at(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Order:
-    """Orders of users for a cell. Higher ``priority`` is first; attempts up to ``since`` are ignored."""
+    """Orders of users for a cell. Cells with a higher ``priority`` start first.
+
+    Failures and deaths of attempts with numbers up to ``since`` do not count, because a user has retried the cell.
+    """
 
     priority: int = 0
     held: bool = False
@@ -113,10 +125,13 @@ _ORDERS = TypeAdapter(Order)
 
 @dataclass(frozen=True)
 class Record:
-    """A cell as stored in its folder. ``number`` is that of its lease (0: none yet); ``results`` are by attempt.
+    """A cell as stored in its folder.
 
-    ``version`` is that of the family when the cell was created. ``begun`` is false while the leased attempt waits for a
-    worker. ``damage`` describes damaged files if they prevent the cell from running.
+    - ``number``: attempt number of the lease (0 if the cell has never been leased).
+    - ``results``: result of each ended attempt, by number.
+    - ``version``: version of the family when the cell was created.
+    - ``begun``: false while the leased attempt waits for a worker.
+    - ``damage``: description of damaged files if they prevent the cell from running, otherwise "".
     """
 
     name: str
@@ -133,12 +148,15 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result of the leased attempt, or None while it runs. Results of other attempts do not count."""
+        """The result of the leased attempt, or None while the attempt runs. Results of other attempts do not count."""
         return self.results.get(self.number)
 
     @cached_property
     def state(self) -> State:
-        """The state of the cell. A leased attempt without a result counts as running until it is found dead."""
+        """The state of the cell.
+
+        A leased attempt without a result counts as running until the runner records its death.
+        """
         if self.number > 0 and self.result is None:
             return "stopping" if self.order.cancelled or self.order.held else "running"
         if self.damage:
@@ -152,13 +170,13 @@ class Record:
 
     @property
     def deaths(self) -> int:
-        """The number of attempts since the last retry that died without progress and without an external cause."""
+        """The number of deaths since the last retry that count as failures of the cell (see ``Queue.lose``)."""
         ended = [result for number, result in self.results.items() if number > self.order.since]
         return sum(result["state"] == DIED and bool(result.get("counts")) for result in ended)
 
 
 def read_record(folder: Path) -> Record | None:
-    """Read the cell in ``folder``; None if it no longer exists. Other files in the folder are ignored."""
+    """Return the record of the cell in ``folder``, or None if the cell no longer exists. Unknown files are ignored."""
     try:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -192,13 +210,14 @@ def read_record(folder: Path) -> Record | None:
 
 
 def _numbers(pattern: re.Pattern[str], names: list[str]) -> list[int]:
-    """Return the attempt numbers in the names of files."""
+    """Return the attempt numbers in those file names that match ``pattern``."""
     return [int(found[2]) for name in names if (found := pattern.fullmatch(name))]
 
 
 def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the specification in ``folder`` and its error. The name of a cell must be the hash of its
-    specification.
+    """Return (specification, "") of the cell in ``folder``, or (None, sentence about the damage).
+
+    The name of a cell must be the hash of its specification.
     """
     spec = read_json(folder / SPEC)
     if spec is None or not isinstance(spec.get("cell"), dict):
@@ -209,7 +228,7 @@ def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
     whole = {key: spec.get(key, "") for key in ("family", "version", "cell")}
     try:
         name = hashlib.sha256(canonical(whole)).hexdigest()[:CELL_DIGITS]
-    except ValueError:  # JSON values that no specification has
+    except ValueError:  # values such as NaN, which no valid specification contains
         name = ""
     if NAME.fullmatch(folder.name) and name != folder.name:
         return None, NO_SPEC
@@ -217,7 +236,7 @@ def _spec(folder: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def _order(folder: Path) -> Order | None:
-    """Return the order in ``folder``, or None if it is damaged."""
+    """Return the orders of users in ``folder``, or None if the file is damaged."""
     raw = read_json(folder / ORDER)
     try:
         return None if raw is None else _ORDERS.validate_python(raw)
@@ -226,7 +245,7 @@ def _order(folder: Path) -> Order | None:
 
 
 def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
-    """Return the object at ``place`` if it is valid for ``model``; None if it is missing or damaged."""
+    """Return the JSON object in ``place`` if its fields are valid for ``model``; None if it is missing or damaged."""
     raw = read_json(place)
     try:
         model.model_validate(raw)
@@ -236,6 +255,6 @@ def _read(model: type[BaseModel], place: Path) -> dict[str, Any] | None:
 
 
 def differing_fields(records: Sequence[Record]) -> list[str]:
-    """Return the fields in which cells differ."""
+    """Return the names of the fields in which the cells of ``records`` differ."""
     fields = dict.fromkeys(name for record in records for name in record.cell)
     return [name for name in fields if len({record.cell[name] for record in records if name in record.cell}) > 1]

@@ -1,1 +1,1 @@
-"""One attempt of one cell in the process of a worker."""
+"""One attempt of one cell, as it runs in the process of a worker."""

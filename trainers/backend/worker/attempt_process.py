@@ -40,18 +40,21 @@ from isoplan.trainers.cell import Cell, Died, Family, Stopped
 from isoplan.trainers.families import find_family, read_cell
 
 GRACE = 5.0
-"""Seconds that an attempt has to stop after a request."""
+"""Seconds after a stop request at which the process of an attempt is ended, if the attempt has not stopped."""
 CHECKPOINT_EVERY = 15.0
-"""Seconds between two checkpoints, unless the family sets other times."""
+"""Seconds after a checkpoint at which the next one is due."""
 POINTS = 400
-"""Number of points of a curve after which only every second one is written, then every fourth, and so on."""
+"""Number of written points of a learning curve after which the interval between written steps doubles.
+
+At first every step is written that has values, then only even steps, then multiples of four, and so on.
+"""
 
 
 class Attempt:
     """The run context of attempt ``number`` of the cell in ``folder``.
 
-    A thread writes heartbeats and checks the lease. It ends the process if the lease has a new number, if a stop
-    request is not followed within 5 s, or if the process that started the worker is gone.
+    A thread writes heartbeats and checks the lease. It ends the process if the lease has a new number, if the training
+    has not stopped 5 s after a stop request, or if the process that started the worker is gone.
     """
 
     def __init__(self, folder: Path, number: int, device: str) -> None:
@@ -92,13 +95,13 @@ class Attempt:
 
     @property
     def resume(self) -> Path | None:
-        """The checkpoint of an earlier attempt, or None."""
+        """The path of the checkpoint that an earlier attempt has saved, or None."""
         place = self.folder / CHECKPOINT
         return place if place.exists() else None
 
     @property
     def further(self) -> bool:
-        """Whether this attempt has written a checkpoint."""
+        """Whether this attempt has saved a checkpoint."""
         return saved_at(self.folder) not in (0, self._before)
 
     @property
@@ -115,7 +118,10 @@ class Attempt:
         return True
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
-        """Record the step and measured values. Raises Stopped if a stop was requested."""
+        """Report the current step, the total number of steps, and measured values.
+
+        Raises Stopped after a stop request.
+        """
         self.steps = step
         if values and step % self._every == 0:
             self._write(step, total, values)
@@ -124,11 +130,11 @@ class Attempt:
 
     @property
     def checkpoint_due(self) -> bool:
-        """Whether a new checkpoint is due, by its time or because of a stop request."""
+        """Whether a checkpoint should be saved now: the last one is too old, or a stop was requested."""
         return time.monotonic() - self._saved > CHECKPOINT_EVERY or self.stopping
 
     def save(self, write: Callable[[Path], None]) -> None:
-        """Replace the checkpoint."""
+        """Replace the checkpoint. ``write`` is called with a temporary path and writes the new checkpoint to it."""
 
         def whole(place: Path) -> None:
             write(place)
@@ -151,7 +157,7 @@ class Attempt:
         beats = 0
         while not self._over.wait(BEAT):
             beats += 1
-            with contextlib.suppress(OSError):  # a full disk must end the training, not this thread
+            with contextlib.suppress(OSError):  # if the disk is full, the training must end, not this thread
                 self._say_alive(beats)
             now = time.monotonic()
             if self.stopping:
@@ -165,12 +171,12 @@ class Attempt:
                 os._exit(4)
 
     def _say_alive(self, beats: int) -> None:
-        """Write the heartbeat in place, so that the modification time of the folder does not change."""
+        """Overwrite the heartbeat file in place, so that the modification time of the folder does not change."""
         self._beat.seek(0)
         self._beat.write(f"{socket.gethostname()} {os.getpid()} {beats:>12}\n".encode())
 
     def _end(self, why: str) -> None:
-        """Write the result and end the process."""
+        """Write the result of a stopped attempt with the note ``why``, and end the process."""
         seconds = time.monotonic() - self._began
         ended = {"number": self.number, "state": "stopped", "metrics": {}, "why": self.why, "note": why}
         try:
@@ -180,19 +186,19 @@ class Attempt:
 
 
 TRIM, MMAP = -1, -3
-"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's mallopt."""
+"""Numbers of the parameters M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's function mallopt."""
 KEPT = 2**30
-"""Maximum number of free bytes at the end of the heap."""
+"""Maximum number of free bytes at the end of the heap that the process does not return to the system."""
 LARGEST = 2**25
-"""Maximum size in bytes of arrays on the heap. glibc allows no larger value."""
+"""Maximum size in bytes of arrays that are allocated on the heap. glibc allows no larger value."""
 
 
 @contextlib.contextmanager
 def reuse_freed_memory() -> Iterator[None]:
-    """Keep freed memory in this process until the context ends, then return it to the system.
+    """Keep freed memory in this process during the ``with`` block, then return it to the system.
 
-    Dask makes its workers return every freed page, so that a training step would need up to half of its time to get the
-    pages of its activations again. Without glibc nothing is done.
+    By default, Dask makes its workers return every freed page to the system. A training step would then need up to half
+    of its time to get memory for its activations again. Without glibc nothing is done.
     """
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallopt"):
@@ -213,14 +219,15 @@ LOG_BYTES = 20_000_000
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     """Run attempt ``number`` of the cell in ``folder`` on ``device`` and return its final state.
 
-    The state is done, failed, stopped, died or stale. An exception of the training becomes a result with one sentence;
-    the log contains the traceback. Raises DiskFull if the result cannot be written.
+    The state is done, failed, stopped, died, or stale (the attempt is not valid any more). If the training raises an
+    exception, the result contains one sentence and the log contains the traceback. Raises DiskFull if the result cannot
+    be written.
     """
     place = Path(folder)
     record = read_record(place)
     if record is None or record.damage or record.number != number or record.result is not None:
         return "stale"
-    if beat_of(place, number).exists():  # a scheduler submits again if a worker died
+    if beat_of(place, number).exists():  # submitted again by the scheduler after a worker died
         return "stale"
     fault_point("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()
@@ -248,9 +255,12 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
 
 
 def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
-    """Train the cell. Returns the final state, the reason, and for a finished cell the result fields."""
+    """Train a cell and return (final state, reason, additional fields of the result).
+
+    The reason is "" for a finished cell. The additional fields of a finished cell include its metrics.
+    """
     try:
-        from threadpoolctl import threadpool_limits  # limits the threads of numerical libraries to those of the cell
+        from threadpoolctl import threadpool_limits  # limits the threads of numerical libraries
 
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
@@ -275,13 +285,13 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
 
 
 def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
-    """Return the additional fields of a row of the run table, from the family that trains the cell."""
+    """Return the fields that the family adds to the result of a cell: version, sizes, loss and metrics."""
     sizes = {name: float(x) for name, x in asdict(family.sizes(cell)).items() if x is not None and math.isfinite(x)}
     return {"version": family.version, "sizes": sizes, "loss": family.loss, "directions": dict(family.metrics)}
 
 
 def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics as numbers. Raises PlannerError if the loss is missing or a value is not finite."""
+    """Return the metrics as floats. Raises PlannerError if the loss is missing or a value is not finite."""
     metrics = {str(name): float(value) for name, value in measured.items()}
     if family.loss not in metrics:
         raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
@@ -292,13 +302,13 @@ def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, fl
 
 
 def _ours(folder: Path, number: int) -> bool:
-    """Return whether the lease is still that of attempt ``number``."""
+    """Return whether the lease of the cell still belongs to attempt ``number``."""
     return (files.read_json(folder / LEASE) or {}).get("number") == number
 
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[None]:
-    """Redirect the output of this process and its libraries to ``log``."""
+    """Redirect the output of this process and of its libraries to ``log`` during the ``with`` block."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = [os.dup(1), os.dup(2)]

@@ -1,8 +1,8 @@
-"""Cells on workers that cannot read the workspace: their files are sent through the scheduler.
+"""Cells on workers that cannot read the workspace: their files are sent through the Dask scheduler.
 
-The worker runs a cell in a temporary workspace. About once per second the runner sends the attempts that it still
-needs, the sizes of their files that it has, and the attempts that must stop. The worker answers with the new data. An
-attempt that no runner requests ends by itself.
+The worker runs a cell in a temporary workspace. About once per second the runner sends a message: which attempts it
+still needs, how many bytes of their files it has, and which attempts must stop. The worker answers with the new data.
+An attempt that no runner asks for ends by itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,18 @@ from isoplan.trainers.backend.store.record import (
 from isoplan.trainers.backend.worker.attempt_process import run_cell
 
 FORGOTTEN = 60.0
-"""Seconds without a message of the runner after which an attempt ends itself."""
+"""Seconds without a message of a runner after which an attempt ends itself."""
 MOST = 32 * 2**20
-"""Maximum number of bytes of events or log in one message."""
+"""Maximum number of bytes in one message from an events file, and from a log file."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Request of the runner to continue an attempt: the sizes of the files that it has, and a stop request."""
+    """Request of the runner to continue an attempt.
+
+    ``sizes`` contains, by file name, the number of bytes that the runner has. ``stop`` is the content of a stop
+    request, or None.
+    """
 
     number: int
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +53,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RemoteUpdate:
-    """New data of an attempt: pieces of growing files with their offsets, and whole files by name."""
+    """New data of an attempt, by file name: ``pieces`` of growing files as (offset, bytes), and ``whole`` files."""
 
     number: int
     pieces: Mapping[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -58,7 +62,10 @@ class RemoteUpdate:
 
 @dataclass(eq=False)
 class _Visit:
-    """An attempt in this process: its folder, and the checkpoint that the runner has (modification time in ns)."""
+    """An attempt in this process: its number and its folder.
+
+    ``saved`` is the modification time in ns of the last checkpoint that was sent to the runner.
+    """
 
     number: int
     folder: Path
@@ -70,8 +77,9 @@ _heard = [0.0]
 
 
 def pack(folder: Path) -> dict[str, bytes]:
-    """Return, on the runner, the files of the cell in ``folder`` and the family descriptions for an attempt, by
-    name.
+    """Return the files that a worker needs for an attempt of the cell in ``folder``, by name. Runs in the runner.
+
+    They are the specification, the lease, the checkpoint, and the descriptions of families in the workspace.
     """
     parcel = {name: (folder / name).read_bytes() for name in (SPEC, LEASE)}
     described = [place for place in folder.parents[1].glob("*.toml") if place.name != FILE]
@@ -82,17 +90,22 @@ def pack(folder: Path) -> dict[str, bytes]:
 
 
 def run_remote(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> RemoteUpdate:
-    """Run attempt ``number`` of the cell ``name`` on a worker. Returns the data that the runner may not have."""
+    """Run attempt ``number`` of the cell ``name`` on a worker, and return all data that the runner may not have.
+
+    ``parcel`` contains the files from ``pack``.
+    """
     with _visiting(parcel, name, number) as visit:
         first = visit.saved
         run_cell(str(visit.folder), number, device)
-        visit.saved = first  # earlier messages may not have arrived
+        visit.saved = first  # send the checkpoint again: earlier messages may be lost
         return _news(visit, Wanted(number))
 
 
 def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
-    """On a worker: end attempts that are not ``wanted``, stop those that must stop, and return new data of the
-    others.
+    """Answer a message of the runner, on a worker.
+
+    Attempts that are not ``wanted`` are ended, and those with a stop request are asked to stop. Returns the new data of
+    the wanted attempts, by cell.
     """
     _heard[0] = time.monotonic()
     found = {}
@@ -109,7 +122,7 @@ def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
 
 
 def poll_request(folder: Path, number: int) -> Wanted:
-    """Return, on the runner, the request for attempt ``number`` of the cell in ``folder``."""
+    """Return the request of the runner to attempt ``number`` of the cell in ``folder``. Runs in the runner."""
     growing = (events_of(folder, number), log_of(folder, number))
     sizes = {place.name: place.stat().st_size for place in growing if place.exists()}
     asked = files.read_json(folder / STOP)
@@ -118,9 +131,9 @@ def poll_request(folder: Path, number: int) -> Wanted:
 
 
 def is_same(folder: Path, news: RemoteUpdate) -> bool:
-    """Return, on the runner, whether ``news`` comes from the process that wrote the earlier heartbeats.
+    """Return whether ``news`` come from the process that wrote the earlier heartbeats. Runs in the runner.
 
-    If that process died, the scheduler may start a second process for the same attempt.
+    If that process died, the scheduler may have started a second process for the same attempt.
     """
     beat = beat_of(folder, news.number)
     said = news.whole.get(beat.name, b"").split()[:2]
@@ -128,7 +141,7 @@ def is_same(folder: Path, news: RemoteUpdate) -> bool:
 
 
 def write_update(folder: Path, news: RemoteUpdate) -> None:
-    """Write the new data of an attempt into the folder of its cell, on the runner, with the result last."""
+    """Write the new data of an attempt into the folder of its cell, the result last. Runs in the runner."""
     for name, (start, data) in news.pieces.items():
         with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
             file.seek(start)
@@ -147,10 +160,13 @@ def write_update(folder: Path, news: RemoteUpdate) -> None:
 
 @contextlib.contextmanager
 def _visiting(parcel: Mapping[str, bytes], name: str, number: int) -> Iterator[_Visit]:
-    """Open a temporary workspace with the cell, and a watchdog that ends the attempt if the runner is gone."""
+    """Create a temporary workspace with the cell for the ``with`` block, and a thread that watches for messages.
+
+    The thread ends the attempt if no message of a runner arrives for ``FORGOTTEN`` seconds.
+    """
     from distributed import get_worker
 
-    # Use the worker's own folder: Dask removes it after a worker died.
+    # The folder is inside the worker's own folder, which Dask removes if the worker dies.
     root = Path(tempfile.mkdtemp(prefix="isoplan-", dir=get_worker().local_directory))
     folder = root / CELLS / name
     folder.mkdir(parents=True)
@@ -177,7 +193,7 @@ def _watching(visit: _Visit, over: threading.Event) -> None:
 
 
 def _disown(visit: _Visit) -> None:
-    """Remove the lease, so that the attempt's watchdog ends the process."""
+    """Remove the lease of the attempt, so that the thread that checks the lease ends the process."""
     (visit.folder / LEASE).unlink(missing_ok=True)
 
 

@@ -168,7 +168,7 @@ def test_a_bundled_family_has_an_estimate_where_no_short_cell_tells(root: Path, 
         found = estimate(root, family, grid_cells(grid, family), measure=lambda *_: [], earlier=bundled_cells(name))
         assert found.seconds is not None
         assert 0 < found.seconds < 30 * 86400
-        assert found.basis.startswith(f"Estimated from the seconds of {len(bundled_cells(name))} cells")
+        assert found.basis.startswith(f"Estimated from the training times of {len(bundled_cells(name))} cells")
 
 
 def test_a_grid_goes_to_a_file_and_comes_back_into_the_form(open_page: Open) -> None:
