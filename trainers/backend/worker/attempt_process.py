@@ -212,8 +212,6 @@ def reuse_freed_memory() -> Iterator[None]:
         libc.malloc_trim(0)
 
 
-LOG_BYTES = 20_000_000
-"""Maximum number of bytes of a log. A cell that prints more continues without a log."""
 
 
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
