@@ -212,8 +212,6 @@ def reuse_freed_memory() -> Iterator[None]:
         libc.malloc_trim(0)
 
 
-
-
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     """Run attempt ``number`` of the cell in ``folder`` on ``device`` and return its final state.
 
