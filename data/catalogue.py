@@ -1,6 +1,6 @@
-"""Catalogue of the bundled data: simulated demo tables, published run tables, law cards.
+"""Catalogue of the bundled data: simulated demo tables, published run tables and law cards.
 
-Every file is described in ``data/README.md``. The import of this module reads only two small files.
+``data/README.md`` describes every file. The import of this module reads only two small files.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 class Demo:
     """A bundled run table: its display name, its file under ``data``, its mapping and its provenance.
 
-    ``spec`` is the specification to open it with: the law, the error of its losses, the parameters shared by its
-    groups.
+    ``spec`` is the specification of the fit with which the table opens: the law, the error of the losses, and the
+    parameters that its groups share.
     """
 
     name: str
@@ -48,7 +48,9 @@ JETS = ComputeRule(rule="6npND", n_p=40)
 
 
 def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return roles with ``metrics``, of which larger is better or ``smaller``, and the columns of other roles."""
+    """Return a mapping with ``metrics`` (larger is better), the metrics ``smaller`` (smaller is better) and other
+    roles.
+    """
     larger = [Metric(column=name) for name in metrics]
     listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))
     return Roles.model_validate({"metrics": listed, **more})
@@ -89,15 +91,18 @@ SWEEPS = (
     ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
      "judged on all items, `local_` batch-locally. Filter to one budget"),
 )  # fmt: skip
-"""Sweeps of recommender cells: name, law, axis, the other kind of candidates, what varies, and how they are evaluated.
+"""Sweeps of recommender cells: name, law, axis, prefix of the metrics on the other kind of candidates, quantity
+that varies, and text on the evaluation.
 """
 
 
 def _recommender(
     folder: str, log: str, sweep: str, law: str, axis: str | None, other: str, varied: str, judged: str
 ) -> Demo:
-    """Return a sweep of recommender cells on a log, evaluated on its own candidates and, by name, on the ``other``
-    kind.
+    """Return a sweep of recommender cells on one log of events.
+
+    Its metrics are evaluated on the sweep's own kind of candidates. Metrics with the prefix ``other`` ("full", "local")
+    are evaluated on the other kind.
     """
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
     roles = _roles(
@@ -118,12 +123,15 @@ RECOMMENDER = tuple(
     for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
     for sweep in SWEEPS
 )
-"""Sweeps of recommender cells, listed if they are trained; ``isoplan.data.trained`` reads the curves of batches."""
+"""Sweeps of recommender cells; a sweep is offered if its table exists. ``isoplan.data.trained`` reads the training
+curves of the batch sweeps.
+"""
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
-    """Return a scan of amplitude surrogates along ``axis``, with ``metrics`` in addition to the errors and ``more``
-    roles.
+    """Return a scan of amplitude surrogates along ``axis``.
+
+    Its metrics are the relative errors and ``metrics``; ``more`` sets further roles.
     """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {**AXES, "loss": "loss", "seed": "seed", "run": "run", "hyper": ("d", "updates", "epochs")}
@@ -168,11 +176,14 @@ AMPLITUDES = (
         hyper=("d", "sqrt_s", "updates", "epochs", "dimension", "dimension_spread", "dimension_inputs"),
     ),
 )  # fmt: skip
-"""Scans of amplitude surrogates, listed if they are trained."""
+"""Scans of amplitude surrogates; a scan is offered if its table exists."""
 
 
 def _jets(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return the roles of all tables of jets trained by Isoplan, with ``more``; C = 6 n_p N D with their particles."""
+    """Return the mapping of a table of jets that Isoplan trained; ``more`` sets further roles.
+
+    C = 6 n_p N D, with n_p = 42 particles per jet.
+    """
     compute = ComputeRule(rule="6npND", n_p=42)
     return _roles(*metrics, smaller=smaller, N="N", C="C", loss="loss", seed="seed", run="run", compute=compute, **more)
 
@@ -241,6 +252,6 @@ PUBLISHED = (
 )
 
 BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
-"""All tables in the order of the list; the demo opens the first one."""
+"""All bundled tables in the order in which they are listed. The demo opens the first one."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))
