@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")  # no "_" within words
+# Markdown ignores an underscore within a word, so such an underscore is not escaped.
+_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
 """Start of a line that Markdown reads as a heading, a list item or a rule."""
 
