@@ -131,9 +131,8 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
     for column in columns:
         usable = column.kind in ("number", "bool") or column.name in conversions
         waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
-        if (
-            column.guess is Role.LOSS and waits and column.kind == "number"
-        ):  # such a column is a metric until its conversion is accepted
+        # Such a column is a metric until the user accepts its conversion.
+        if column.guess is Role.LOSS and waits and column.kind == "number":
             metrics.append(Metric(column=column.name, direction=better(column.name)))
             continue
         if column.guess in NUMERIC_ROLES and (not usable or waits):

@@ -158,9 +158,8 @@ def _damage_named(file: Path) -> Iterator[None]:
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        if (
-            isinstance(error, OSError) and error.errno != errno.EINVAL
-        ):  # EINVAL: a damaged entry list has a wrong file position
+        # EINVAL means that a damaged list of entries gave an invalid position in the file.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         text = " ".join(str(error).split())[:160] or type(error).__name__
         raise PlannerError(f"{file} is damaged ({text}): restore another backup.") from error

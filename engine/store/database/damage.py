@@ -112,9 +112,8 @@ def refuse_damaged_wal(folder: Path) -> None:
     try:
         with wal.open("rb") as file:
             head = file.read(_WAL_WITHOUT_A_COMMIT)
-    except (
-        OSError
-    ):  # There is no log, or it cannot be read. In the second case DuckDB raises an error when it opens the log.
+    # There is no log, or it cannot be read. In the second case DuckDB raises an error when it opens the log.
+    except OSError:
         return
     if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):
         raise _wal_damaged(folder, "its header cannot be read")

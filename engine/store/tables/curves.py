@@ -1,7 +1,8 @@
-"""Conversion of stored curve points to :class:`isoplan.engine.schema.Curves`. Pure: arrays in, curves out.
+"""Convert stored points to training curves (:class:`isoplan.engine.schema.Curves`). This module reads no table.
 
-Points are grouped by run and sorted in the order of training. Properties of a run in the run table (N, U,
-hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if possible.
+Points are grouped by run and sorted in the order of training. Properties of the whole run that are in the run table (N,
+U, hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if
+possible.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from isoplan.engine.schema import OVERFITS, Curves, Role, Roles, Runs
 
 MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
-"""Measures of training progress, the finest first."""
+"""Columns that measure the training progress. The finest measure is first."""
 ALL_OF_IT = 0.95
-"""Minimum share of the planned training of a finished curve. A curve that ends earlier did not finish."""
+"""A curve finished if it reaches at least this share of the training length in the run table."""
 UNKNOWN = "of runs that the run table or its filter leaves out"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
@@ -34,11 +35,14 @@ def build(
     source: str = "",
     sha256: str = "",
 ) -> Curves:
-    """Return the curves of points. ``cells`` are (n,) columns by role, or by name for metrics and hyperparameters.
+    """Return the training curves that consist of the given points.
 
-    Points of one run share its name. Without a column of names, points with equal N, U, group, seed and hyperparameters
-    are one curve. Raises PlannerError if no column measures the training progress, if the names are not in ``runs``,
-    and for more than ``MAX_POINTS`` points.
+    ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. The points of a run have the
+    same run
+    name. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve. Raises
+    PlannerError if no column measures the training progress, if the runs of the curves cannot be found in ``runs``, or
+    if
+    there are more than ``MAX_POINTS`` points.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -69,7 +73,7 @@ def build(
 def _who(
     values: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles
 ) -> tuple[Ints, NDArray[np.str_]]:
-    """Return the curve of each point (n,) and the name of each curve."""
+    """Return the index of the curve of each point (n,), and the names of the curves."""
     import pandas as pd
 
     if "run" in labels:
@@ -94,7 +98,7 @@ def _shown(value: object) -> str:
 
 
 def _constant(x: Floats, of: Ints) -> bool:
-    """Return whether a column is constant along every curve, and curves have more than one point."""
+    """Return whether a column is constant along every curve, and at least one curve has several points."""
     import pandas as pd
 
     groups = pd.Series(x).groupby(of)
@@ -102,7 +106,10 @@ def _constant(x: Floats, of: Ints) -> bool:
 
 
 def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
-    """Return the positions of the points by curve and time; of points at one time only the last one written is used."""
+    """Return the positions of the points, sorted by curve and time, and notes on the points that are left out.
+
+    If a curve has several points at one time, only the last one in the file is used.
+    """
     notes = []
     known = np.flatnonzero(np.isfinite(time))
     if len(known) < len(time):
@@ -115,7 +122,10 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
 
 
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
-    """Return the curves with the columns of ``runs``, and the row of each curve in ``runs`` (-1: none)."""
+    """Return the curves with the columns of ``runs`` added, and the position of the run of each curve in ``runs``.
+
+    The position is -1 for a curve without a run.
+    """
     import pandas as pd
 
     if curves.roles.run is None:
@@ -147,12 +157,12 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
 
 
 def _along(x: Floats, at: Ints) -> Floats:
-    """Return a column of the runs at the rows ``at``; NaN for a curve without a row."""
+    """Return the values of ``x``, a column of the runs, at the positions ``at``; NaN where the position is -1."""
     return np.where(at >= 0, x[at], np.nan) if len(x) else np.full(len(at), np.nan)
 
 
 def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats], list[str]]:
-    """Return the values with D and C at each point derived from others if possible, and notes on how."""
+    """Return the values with D and C at each point added if they can be derived, and notes on how D is derived."""
     values, notes = dict(curves.values), []
     rule = runs.roles.compute if curves.roles.run else curves.roles.compute
     if "D" not in values and {"C", "N"} <= values.keys():
@@ -174,7 +184,7 @@ def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats
 
 
 def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
-    """Return the reason why each curve is left out (m,), empty for a valid one."""
+    """Return the reason why each curve is left out (m,); empty for a valid curve."""
     marks = np.zeros(len(curves), "<U80")
     ends = curves.starts[1:] - 1
     if curves.roles.run is not None:
@@ -192,7 +202,7 @@ def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
 
 
 def _column(of: Runs | Curves, role: str) -> bool:
-    """Return whether a role is read from a column and not derived."""
+    """Return whether a role is read from a column, and not derived from other columns."""
     return role in of and of.roles.column(Role(role)) is not None
 
 
