@@ -48,8 +48,11 @@ JETS = ComputeRule(rule="6npND", n_p=40)
 
 
 def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return a mapping with ``metrics`` (larger is better), the metrics ``smaller`` (smaller is better) and other
-    roles.
+    """Return a mapping with metrics and other roles.
+
+    ``metrics`` are columns for which larger is better, and ``smaller`` those for which smaller is better. ``more`` are
+    the
+    columns of other roles.
     """
     larger = [Metric(column=name) for name in metrics]
     listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))

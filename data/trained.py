@@ -98,8 +98,9 @@ def counted(folder: Path, setting: Setting) -> Rows:
 
 
 def counting(folder: Path) -> list[tuple[str, ...]]:
-    """Return the lines of ``counted`` for all sweeps. Each line begins with the name of the sweep and its
-    candidates.
+    """Return the lines of ``counted`` for all sweeps.
+
+    Each line begins with the name of its sweep and its candidates.
     """
     return [
         (f"{sweep}, {CANDIDATES[setting]}", *line)

@@ -94,8 +94,9 @@ def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
 
 
 def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
-    """Return the pairs of metrics whose correlation is positive in some parts and negative in others, clear ones
-    first.
+    """Return the pairs of metrics whose correlation is positive in some parts and negative in others.
+
+    Pairs with a clear difference come first.
     """
     out = []
     for i, j in combinations(range(len(found[0].metrics)), 2) if found else ():

@@ -69,8 +69,9 @@ _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 
 def money(currency: str, *per: str) -> Unit:
-    """Return the unit of an amount of money in ``currency``; ``per`` are the words that may follow "/", such as
-    "hour".
+    """Return the unit of an amount of money in ``currency``.
+
+    ``per`` are the words that may follow "/", such as "hour".
     """
     return Unit(currency, MONEY.get(currency, {currency.lower(): 1.0}), f"2.5 or 2.5 {currency}", per)
 
@@ -130,8 +131,9 @@ def _singular(word: str, words: Words) -> float | None:
 
 
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
-    """Return the error for an amount in a wrong unit; the error names the typed unit if a unit in ``KINDS`` contains
-    it.
+    """Return the error for an amount in a wrong unit.
+
+    The error names the typed unit if one of the units in ``KINDS`` or a currency contains it.
     """
     kinds = (*map(money, MONEY), *KINDS)
     bare = _PER.split(said)[0]

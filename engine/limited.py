@@ -22,8 +22,9 @@ class Exceeded(Exception):
 
 
 class Failed(Exception):
-    """The child ended without a result. The text is the last line of its error output, empty if the child was
-    killed.
+    """The child ended without a result.
+
+    The text is the last line of the child's error output, empty if the child was killed.
     """
 
 

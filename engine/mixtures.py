@@ -158,8 +158,9 @@ def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
 
 
 def pooled(runs: Runs) -> tuple[str, ...]:
-    """Return the columns that divide the runs and about which the user has not decided. A fit of all ``runs`` pools
-    them.
+    """Return the columns that divide the runs and about which the user has not decided.
+
+    A fit of all ``runs`` pools the values of these columns.
     """
     return tuple(_open(runs))
 
@@ -202,8 +203,9 @@ def _mixes(category: Category) -> bool:
 
 
 def _partition(category: Category) -> bytes:
-    """Return a key for the division of the runs by a column. Columns that differ only in their values have the same
-    key.
+    """Return a key for the division of the runs by a column.
+
+    Two columns have the same key if they divide the runs in the same way, whatever their values are called.
     """
     _, first, inverse = np.unique(category.codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int8).tobytes()

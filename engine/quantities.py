@@ -221,8 +221,9 @@ def digits(value: float, interval: tuple[float, float] | None) -> int:
 
 
 def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
-    """Format ``value`` with the decimals that its interval justifies: 0.34731 with interval (0.331, 0.363) gives
-    0.347.
+    """Format ``value`` with the decimals that its interval justifies.
+
+    For example, 0.34731 with the interval (0.331, 0.363) gives 0.347.
     """
     return to_places(value, digits(value, interval))
 

@@ -123,9 +123,7 @@ class Roles(BaseModel):
 
     @property
     def reading(self) -> str:
-        """Units, formulas and row choice of the mapping in one line; empty if all columns and rows are used
-        unchanged.
-        """
+        """Units, formulas and row choice of the mapping in one line; empty if all columns and rows are unchanged."""
         units = [f"{name}: {how}" for name, how in sorted(self.conversions.items()) if how not in _TEXT]
         formulas = [f"{role} = {formula}" for role, formula in sorted(self.derived.items())]
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
@@ -172,8 +170,9 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Rows that no fit uses: their row ids, run names and reasons, each (k,). ``names`` is empty without a run
-    column.
+    """Rows that no fit uses: their row ids, run names and reasons, each (k,).
+
+    ``names`` are empty texts if the table has no column of run names.
     """
 
     ids: Ints

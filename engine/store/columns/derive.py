@@ -35,8 +35,9 @@ _EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs",
 
 
 def read_derived(options: Iterable[str]) -> dict[str, str]:
-    """Parse texts such as ``D = steps * batch_size`` and return role -> formula; raises PlannerError for another
-    text.
+    """Parse texts such as ``D = steps * batch_size`` and return role -> formula.
+
+    Raises PlannerError for a text of another form.
     """
     found: dict[str, str] = {}
     for option in options:
@@ -131,8 +132,9 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """Return a formula for the loss from one column: one minus an accuracy, or an error rate; empty for other
-    columns.
+    """Return a formula that computes the loss from one column; empty if the column gives none.
+
+    The formula is one minus an accuracy, or an error rate.
     """
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
     if column.minimum is None or column.minimum < 0:

@@ -276,8 +276,9 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
 
 
 def _copies_of_loss(columns: Sequence[Column]) -> set[str]:
-    """Return the names of held-out losses that have the same cells as a column named ``loss``; ``loss`` is used
-    instead.
+    """Return the names of held-out losses that have the same cells as a column named ``loss``.
+
+    The column ``loss`` is used instead of them.
     """
     losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
     return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}

@@ -170,8 +170,9 @@ def is_percent(column: Column) -> bool:
 
 
 def in_percent(name: str, low: float, high: float) -> bool:
-    """Return whether a column named ``name`` with values from ``low`` to ``high`` is an accuracy or an error rate in
-    percent.
+    """Return whether a column is an accuracy or an error rate in percent.
+
+    ``name`` is the name of the column, and its values are from ``low`` to ``high``.
     """
     own = words(name)
     fraction = _RIGHT if own & LARGER else _WRONG if own & ERRORS else frozenset()
@@ -181,8 +182,9 @@ def in_percent(name: str, low: float, high: float) -> bool:
 
 
 def _top(column: Column) -> float | None:
-    """Return the largest number of a column; for a text column, the largest number in its examples. None without
-    any.
+    """Return the largest number of a column; None if it contains none.
+
+    For a column of text, it is the largest number in the examples of the column.
     """
     if column.maximum is not None or column.kind != "text":
         return column.maximum

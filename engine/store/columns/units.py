@@ -114,9 +114,7 @@ def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Return two arrays for the runs with a valid result: D derived from C in FLOPs, and D / N (samples per
-    parameter).
-    """
+    """Return D that follows from C in FLOPs, and D / N (samples per parameter), for the runs with a valid result."""
     with np.errstate(all="ignore"):
         D = roles.compute.samples(C, np.where(N > 0, N, np.nan), values)
         known = np.isfinite(D) & (D > 0)
@@ -132,8 +130,9 @@ def _likely_compute(per_parameter: Floats) -> str:
 
 
 def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
-    """Return the unit that brings the samples per parameter closest to ``_TYPICAL``. ``powers``: unit -> log10 of
-    it.
+    """Return the unit of ``powers`` that brings the samples per parameter closest to ``_TYPICAL``.
+
+    ``powers`` maps a unit to its log10.
     """
     return min(powers, key=lambda unit: abs(math.log10(per_parameter / _TYPICAL) + powers[unit]))
 
@@ -144,8 +143,9 @@ def _may_be(column: str, unit: str) -> str:
 
 
 def _unit_in_name(column: str, role: str, x: Floats) -> str:
-    """Return the unit in the column name if it is a unit of ``role``; otherwise "". ``x`` are the numbers of the
-    column.
+    """Return the unit in the column name if it is a unit of ``role``; otherwise "".
+
+    ``x`` are the numbers of the column.
     """
     x = x[np.isfinite(x)]
     if len(x) == 0:
@@ -171,8 +171,9 @@ def _few_flops(runs: Runs) -> list[str]:
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
-    """Yield notes on implausible values: too many parameters, less than one sample, or a loss that is another
-    measure.
+    """Yield notes on implausible values.
+
+    They are too many parameters, less than one sample, or a loss that is another measure.
     """
     N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
     if len(N) and N.max() > _MOST_PARAMETERS:

@@ -67,8 +67,9 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """A file to add to an archive, and its name in the archive. If ``open`` raises FileNotFoundError, it is left
-    out.
+    """A file to add to an archive, and its name in the archive.
+
+    The file is left out if ``open`` raises FileNotFoundError.
     """
 
     name: str
@@ -137,12 +138,10 @@ def is_archive(file: Path) -> bool:
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """Open an archive, check it, and yield it with its manifest. The bytes of its files are checked later, by
-    ``unpack``.
+    """Open an archive, check it, and yield it with its manifest.
 
-    Raises PlannerError if the file is not a backup, is damaged, was written by a newer Isoplan, or contains names,
-    links or
-    sizes that are not valid in a backup.
+    The checksums of its files are compared later, by ``unpack``. Raises PlannerError if the file is not a backup, is
+    damaged, was written by a newer Isoplan, or contains names, links or sizes that are not valid in a backup.
     """
     _check_kind(file)
     with ExitStack() as stack:
@@ -226,8 +225,9 @@ def _check_format(file: Path, raw: bytes) -> None:
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
-    """Raise BadZipFile if an entry is compressed, encrypted or a link, or if its name leads out of the target
-    folder.
+    """Raise BadZipFile if an entry of the archive is not a plain file with a safe name.
+
+    Such an entry is compressed, encrypted or a link, or its name leads out of the target folder.
     """
     kind = stat.S_IFMT(entry.external_attr >> 16)
     whole = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size

@@ -105,8 +105,9 @@ def differences(expected: Contents, found: Contents) -> list[str]:
 
 
 def _copy(cursor: Cursor, target: Path) -> Contents:
-    """Copy the current database of ``cursor`` to ``target`` and return its contents; delete a partial copy after an
-    error.
+    """Copy the current database of ``cursor`` to ``target`` and return its contents.
+
+    After an error, the partial copy is deleted.
     """
     try:
         with _attached(cursor, target) as name, migration.transaction(cursor):

@@ -59,14 +59,12 @@ def grow(
     finished: Sequence[CellRow],
     before_commit: Callable[[], None] = lambda: None,
 ) -> int:
-    """Update the index to ``cells``, add rows for ``finished`` cells to the run tables, and return the number of new
-    rows.
+    """Update the index to ``cells``, and add a row to the run tables for each ``finished`` cell without one.
 
-    A cell that already has a row gets no second one, so a repeated call changes nothing. Cells that are not in
-    ``cells``
-    are removed from the index, but their rows stay. All changes are one transaction. ``before_commit`` is called after
-    all
-    writes and before the commit.
+    Returns the number of new rows. A repeated call changes nothing. Cells that are not in ``cells`` are removed from
+    the
+    index, but their rows stay. All changes are one transaction. ``before_commit`` is called after all writes and before
+    the commit.
     """
 
     def change(cursor: Cursor) -> int:

@@ -290,9 +290,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Convert errors of DuckDB that occur when it opens the file of ``folder`` into a PlannerError with an
-    instruction.
-    """
+    """Convert errors of DuckDB that occur when it opens the file of ``folder`` into a PlannerError."""
     try:
         yield
     except duckdb.Error as error:

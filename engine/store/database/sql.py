@@ -102,8 +102,9 @@ def numeric(column: Column, position: int, conversion: str | None = None) -> str
 
 
 def label(column: Column, position: int) -> str:
-    """Return an SQL expression for the column at ``position`` as text. Whole numbers have no decimal point: 3, not
-    3.0.
+    """Return an SQL expression for the column at ``position`` as text.
+
+    Whole numbers have no decimal point: 3, not 3.0.
     """
     physical = f"c{position}"
     if column.kind == "number":

@@ -29,15 +29,15 @@ medium-1,4000000,20000000,20000000,1,4.8e14,2.94,0.67,0,baseline
 
 
 def template() -> bytes:
-    """Return a small CSV table that a user can fill in: one row per run. Only the columns N, D and loss are
-    required.
+    """Return a small CSV table that a user can fill in: one row per run.
+
+    Only the columns N, D and loss are required.
     """
     return _TEMPLATE.encode()
 
 
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
-    """Return the rows of a table as a CSV or Parquet file, with their row ids and the column names of the original
-    file.
+    """Return the rows of a table as a CSV or Parquet file, with row ids and the original column names.
 
     If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to its name
     if

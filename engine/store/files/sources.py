@@ -1,5 +1,6 @@
-"""Open an uploaded file of any format (text, JSON lines, Parquet, Excel, DuckDB) as a relation that DuckDB can
-query.
+"""Open an uploaded file as a relation that DuckDB can query.
+
+The formats are text, JSON lines, Parquet, Excel and DuckDB.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _UNREADABLE = {
 
 
 def parts(upload: Upload) -> tuple[str, ...]:
-    """Return the names of the tables in a file: Excel sheets or DuckDB base tables. Other formats give an empty
-    tuple.
+    """Return the names of the tables in a file: Excel sheets or DuckDB base tables.
+
+    The tuple is empty for other formats.
     """
     return _list(upload) if upload.format in ("excel", "duckdb") else ()
 
@@ -94,8 +96,9 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
 
 
 def _refuse_repeated_keys(cursor: Cursor, rows: str, name: str) -> None:
-    """Raise PlannerError if a JSON object contains a key twice with different values. JSON does not define which is
-    valid.
+    """Raise PlannerError if a JSON object contains a key twice with different values.
+
+    JSON does not define which of the values is valid.
     """
     repeat = first(
         cursor,
@@ -150,8 +153,9 @@ def _copied(upload: Upload, part: str, target: Path) -> list[str]:
 
 
 def _child(upload: Upload, command: str, *arguments: str) -> list[str]:
-    """Run a command of ``reader.py`` on the file and return its JSON result; raises PlannerError if the command
-    fails.
+    """Run a command of ``reader.py`` on the file and return its JSON result.
+
+    Raises PlannerError if the command fails.
     """
     words = (command, upload.format, str(upload.path.resolve()), *arguments)
     try:

@@ -41,8 +41,9 @@ _MANY = {"metric": "metrics", "hyper": "hyper"}
 
 @dataclass(frozen=True)
 class TableBytes:
-    """A table in memory: ``content`` are the bytes of a file in any supported format, ``name`` is the name of the
-    table.
+    """A table in memory.
+
+    ``content`` are the bytes of a file in any supported format, and ``name`` is the name of the table.
     """
 
     content: bytes
@@ -280,8 +281,9 @@ def _certain(conversion: Conversion) -> bool:
 
 
 def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
-    """Raise PlannerError if the user maps a size or compute to a column in another unit without choosing a
-    conversion.
+    """Raise PlannerError if a column that the user maps to a size or compute needs a conversion.
+
+    This is the case if its name or values suggest another unit and the user has not chosen a conversion.
     """
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
@@ -305,8 +307,9 @@ def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:
 
 
 def _columns(role: str, text: str) -> list[str]:
-    """Return the columns in one entry of a mapping, such as ``recall+ndcg``; raises PlannerError for an unknown
-    role.
+    """Return the columns in one entry of a mapping, such as ``recall+ndcg``.
+
+    Raises PlannerError if the role does not exist.
     """
     if role not in _SINGLE and role not in _MANY:
         listed = ", ".join([*_SINGLE, *_MANY])

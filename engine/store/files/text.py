@@ -99,9 +99,7 @@ def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _has_wide_spaces(path: Path) -> bool:
-    """Return whether a UTF-8 file contains one of the ``_WIDE_SPACES``, which DuckDB does not accept around a
-    number.
-    """
+    """Return whether a UTF-8 file contains one of the ``_WIDE_SPACES``."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(space.encode()) >= 0 for space in _WIDE_SPACES)
 
@@ -178,8 +176,9 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 
 
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
-    """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv`` (``skip`` and
-    ``new_line``).
+    """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv``.
+
+    The options are ``skip``, the number of lines before the header, and ``new_line`` if it must be stated.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
@@ -225,8 +224,9 @@ def _delimiter(line: str) -> str:
 
 
 def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
-    """Raise PlannerError if only spaces separate the columns. Such files are rejected, because names may contain
-    spaces.
+    """Raise PlannerError if only spaces separate the columns.
+
+    Such files are rejected, because names may contain spaces.
     """
     words, cells = header.split(), rest.partition("\n")[0].split()
     if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):

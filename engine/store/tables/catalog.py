@@ -57,8 +57,9 @@ def get(db: Database, table_id: str) -> TableInfo:
 
 
 def columns(db: Database, table_id: str) -> tuple[Column, ...]:
-    """Return the columns of a table in the order of the file, with the profiles computed when rows were last
-    imported.
+    """Return the columns of a table in the order of the file, with their profiles.
+
+    The profiles were computed when rows were last imported.
     """
     return COLUMNS.validate_json(_stored(db, table_id, "columns"))
 

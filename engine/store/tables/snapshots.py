@@ -100,9 +100,7 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
 
 
 def newer(db: Database, snapshot: Snapshot) -> int:
-    """Return the number of rows that pass the filter of ``snapshot`` now but were not in the table when it was
-    taken.
-    """
+    """Return the number of rows that pass the filter of ``snapshot`` now and are not in the snapshot."""
     known = catalog.columns(db, snapshot.table_id)
     now = _select(db, snapshot.table_id, known, snapshot.roles, snapshot.filter)
     return len(np.setdiff1d(now, snapshot.ids, assume_unique=True))

@@ -180,8 +180,9 @@ def delete(db: Database, table_id: str) -> TableInfo:
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
-    """Mark the read-only tables whose ids are not in ``kept`` as deleted. An earlier version of Isoplan bundled
-    them.
+    """Mark the read-only tables whose ids are not in ``kept`` as deleted.
+
+    An earlier version of Isoplan bundled these tables.
     """
     for info in all(db):
         if info.read_only and info.id not in kept:
