@@ -81,8 +81,7 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
 
     If ``held`` is empty, the law at the largest fixed value is returned. ``network`` is an architecture and its
     training loss; some processes also have "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE". Raises PlannerError if
-    the
-    paper has no such law; the error lists the available processes, networks or fixed values.
+    the paper has no such law; the error lists the available processes, networks or fixed values.
     """
     named = [law for law in published_laws() if law.process == process]
     if not named:

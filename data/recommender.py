@@ -22,8 +22,8 @@ from isoplan.engine.schema import Metric, Roles, Runs
 
 SHARE_COLUMNS = ("s_star_percent", "grid_winner_percent")
 SHARES = (0.01, 0.5)
-"""Smallest and largest embedder share of the sweep in Table 2. If the best run has one of these shares, the optimum
-may lie outside the range on that side.
+"""Smallest and largest embedder share of the sweep in Table 2. If the best run has one of these shares, the optimum may
+lie outside the range on that side.
 """
 NEGATIVES = (16e3, 2e6)
 """Smallest and largest number K of extra negatives of the sweep in Table 6. The sweep also contains K = 0."""
@@ -33,12 +33,12 @@ QUOTED = {
     "B": "about 2048 sequences for throughput, past the critical batch of every ranking metric (behavioural, Table 7).",
     "N": "N* = 3.35e-4 C^0.617, D* = 497 C^0.383 by validation loss (behavioural, eqs. 4, 5).",
     "K": "125k to 870k for ranking metrics, 2.5e5 to 9e5 as guidance, about 1e6 at most at 1e18 FLOPs; at 1e19 every "
-    "metric still improves at 2M and memory binds (behavioural, Sec. 6, Tables 6, 7).",
+    "metric still improves at K = 2M, the limit of memory (behavioural, Sec. 6, Tables 6, 7).",
 }
 MISSING = {
     "s": "The paper shows the loss against the share in a figure (Fig. 1) and prints no table of it.",
     "B": "The paper prints training steps to a target (Table 3) for five metrics only.",
-    "N": "The paper prints the exponent of N* for other metrics (Table 5) but no prefactor, and its runs not at all.",
+    "N": "The paper prints the exponent of N* for other metrics (Table 5), but neither the prefactor nor the runs.",
     "K": "The paper shows metrics against K in a figure (Fig. 6) and prints optima (Table 6) for four of them.",
 }
 
@@ -109,8 +109,7 @@ def _optima(table: str, columns: tuple[str, str], scale: float, span: Interval, 
     """Return the optima of a published table; ``scale`` converts its numbers.
 
     ``columns`` names two columns: the optimum, and the best value of the sweep. If the optimum is at an edge of the
-    sweep,
-    the best value shows at which edge.
+    sweep, the best value shows at which edge.
     """
     column, winner = columns
     return tuple(

@@ -88,9 +88,9 @@ def confounded(folder: Path) -> str:
 
 
 def counted(folder: Path, setting: Setting) -> Rows:
-    """Return the reference results for a sweep: random guessing and item counts on the same log of events.
+    """Return table rows that compare the cells of a sweep with baselines on the same log of events.
 
-    The result is empty if the sweep is not trained.
+    The baselines are random guessing and item counts. The result is empty if the sweep is not trained.
     """
     if not rows(folder, SWEEPS[setting]):
         return ()
@@ -166,13 +166,13 @@ def cells(folder: Path, setting: Setting, metric: str) -> Runs:
     name = SWEEPS[setting]
     every = rows(folder, name)
     if not every:
-        raise PlannerError(f"The {name} sweep of our own cells is not trained yet: data/README.md says how to.")
+        raise PlannerError(f"Isoplan's {name} sweep is not trained yet: data/README.md explains how to train it.")
     y, direction = _column_of(metric)
     swept = (SWEPT[setting],) if setting in SWEPT else ()
     runs = _read(every, f"behavior_{name}.csv", folder, _roles(y, direction, swept))
     runs = runs.take(np.all([np.isfinite(x) for x in runs.values.values()], axis=0))
     if not len(runs):
-        raise PlannerError(f"No cell of our own {name} sweep measures {metric}: choose another metric.")
+        raise PlannerError(f"No cell of Isoplan's {name} sweep measures {metric}: choose another metric.")
     return runs
 
 
@@ -180,8 +180,7 @@ def updates(folder: Path, metric: str) -> Runs:
     """Return the training steps that each batch size needs to reach a common target of ``metric``.
 
     The target is the best value of the metric that all cells reach. The training steps replace the values of the metric
-    in
-    its column. Raises PlannerError if the batch sweep is not trained, or if its curves do not contain the metric.
+    in its column. Raises PlannerError if the batch sweep is not trained, or if its curves do not contain the metric.
     """
     runs = cells(folder, "B", metric)
     return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
@@ -198,7 +197,9 @@ def behind(folder: Path, setting: Setting, metric: str) -> Runs:
 
 def _column_of(metric: str) -> tuple[str, Direction]:
     if metric not in COLUMNS:
-        raise PlannerError(f"Our own cells do not measure {metric!r}: choose one of {', '.join(COLUMNS)}.")
+        raise PlannerError(
+            f"The cells trained by Isoplan do not measure {metric!r}: choose one of {', '.join(COLUMNS)}."
+        )
     return COLUMNS[metric]
 
 
@@ -229,7 +230,9 @@ def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
     place = {name: i for i, name in enumerate(runs.labels["run"].tolist())}
     points = [row for row in rows(folder, "curves") if row["run"] in place and row.get(y)]
     if not points:
-        raise PlannerError(f"The curves of our own cells do not hold {metric}: choose another metric.")
+        raise PlannerError(
+            f"The curves of the cells trained by Isoplan do not contain {metric}: choose another metric."
+        )
     points.sort(key=lambda row: (place[row["run"]], float(row["update"])))
     of = np.array([place[row["run"]] for row in points])
     there, of = np.unique(of, return_inverse=True)

@@ -1,8 +1,8 @@
 """Rank agreement of metrics: Spearman's correlation of every pair of metrics, per budget or per group.
 
-Source: Behavioural models, Sec. 7, Tables 16 and 17, Figs. 7 and 20. If runs of several budgets are pooled, all
-metrics agree, because compute improves all of them. Therefore the correlations can be computed within each budget or
-each group, and a pair of metrics is marked if the sign of its correlation differs between budgets or groups.
+Source: Behavioural models, Sec. 7, Tables 16 and 17, Figs. 7 and 20. If runs of several budgets are pooled, all metrics
+agree, because compute improves all of them. Therefore the correlations can be computed within each budget or each
+group, and a pair of metrics is marked if the sign of its correlation differs between budgets or groups.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Agreement:
 
     ``rho`` (k, k) contains Spearman's correlations of the k metrics. Every metric is oriented so that larger is better.
     A correlation is 1 if two metrics rank all runs alike, -1 if their rankings are reversed, and NaN if it is not
-    defined.
-    ``counts`` (k, k) is the number of runs in which both metrics are measured. ``notes`` state the limitations.
+    defined. ``counts`` (k, k) is the number of runs in which both metrics are measured. ``notes`` state the
+    limitations.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Flip:
     @property
     def sentence(self) -> str:
         """One sentence for the user: in which parts the two metrics agree and in which they disagree."""
-        doubt = "" if self.clear else ", within what chance gives"
+        doubt = "" if self.clear else "; at least one of the two signs may be chance"
         return (
             f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
             f"{', '.join(self.disagree)}{doubt}."
@@ -78,8 +78,7 @@ def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
     """Compute the rank correlations of the loss and all metrics, with one result per part of the table.
 
     The parts are the budgets, the groups, or all runs together, as ``by`` requests. Raises PlannerError if the table
-    has
-    fewer than two columns of quality (loss and metrics), or if ``by`` requests budgets or groups and the table has
+    has fewer than two columns of quality (loss and metrics), or if ``by`` requests budgets or groups and the table has
     none.
     """
     names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
@@ -153,13 +152,15 @@ def _parts(runs: Runs, by: By) -> list[tuple[str, NDArray[np.bool_]]]:
         return [("all runs", np.ones(len(runs), bool))]
     if by == "group":
         if "group" not in runs.labels:
-            raise PlannerError("No column says the group of a run: map one to group, or look at all runs together.")
+            raise PlannerError(
+                "No column gives the group of a run: map a column to group, or compare all runs together."
+            )
         label = runs.labels["group"]
         return [(str(name), label == name) for name in np.unique(label)]
     nominal = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     budgets = np.unique(nominal[np.isfinite(nominal)])
     if not len(budgets):
-        raise PlannerError("No run belongs to a budget: map a column to budget, or look at all runs together.")
+        raise PlannerError("No run belongs to a budget: map a column to budget, or compare all runs together.")
     return [(power10(float(C)), nominal == C) for C in budgets]
 
 
@@ -192,15 +193,17 @@ def _spearman(x: Floats, y: Floats) -> float:
 def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], counts: Ints) -> list[str]:
     """Return notes on the limits of the correlations: too few runs, or a metric with only one value or many ties."""
     if len(table) < FEWEST:
-        return [f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: it takes {FEWEST}."]
+        return [
+            f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: at least {FEWEST} are needed."
+        ]
     notes = []
     for i, metric in enumerate(metrics):
         x = table[seen[:, i], i]
         tied = len(x) - int(np.sum(np.unique(x, return_counts=True)[1] == 1))
         if len(x) < FEWEST:
-            notes.append(f"{metric} is known for {len(x)} of {len(table)} runs, too few to rank.")
+            notes.append(f"{metric} is measured for {len(x)} of {len(table)} runs, too few to rank.")
         elif np.ptp(x) == 0:
-            notes.append(f"{metric} has the same value in all {len(x)} runs and ranks nothing.")
+            notes.append(f"{metric} has the same value in all {len(x)} runs and cannot rank them.")
         elif tied > TIED * len(x):
             notes.append(f"{tied} of {len(x)} runs share their {metric} with another; ties count at their mean rank.")
     return notes

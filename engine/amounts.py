@@ -23,8 +23,7 @@ class Unit:
     """The unit of a field.
 
     ``name`` is its name in sentences. ``words`` are the units that a user may type. ``per`` are the words that may
-    follow
-    "per" or "/", such as "hour". ``examples`` shows how to type an amount, for error messages.
+    follow "per" or "/", such as "hour". ``examples`` shows how to type an amount, for error messages.
     """
 
     name: str
@@ -80,8 +79,7 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
     """Read ``text`` as an amount and return its value in ``unit``.
 
     A plain number, with or without a suffix k, M, B or T, is read as in ``parse_number``. Raises PlannerError if
-    ``text``
-    is not a number or has another unit; ``what`` names the field in the error message.
+    ``text`` is not a number or has another unit; ``what`` names the field in the error message.
     """
     if len(text) > LONGEST:  # checked first, so that no regular expression searches a long text
         raise unreadable(text, what, unit.examples)
@@ -108,8 +106,7 @@ def _factor(said: str, words: Words) -> float | None:
     """Return the size of the typed unit in units of the field.
 
     The typed unit ``said`` is a word in ``words``, a suffix such as "m", or a suffix and a word. The result is None if
-    it
-    is neither.
+    it is neither.
     """
     if not said:
         return 1.0

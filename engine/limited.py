@@ -32,11 +32,9 @@ def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seco
     """Run ``script`` with ``given`` as its standard input and return its standard output.
 
     ``seconds`` limits the processor time, if the system supports this limit. The wall time is limited to ``PATIENCE``
-    times
-    ``seconds`` on every system. ``megabytes`` limits the address space, if the system supports this limit; a script
-    that
-    needs more memory fails. The script gets ``seconds`` and ``megabytes`` as its first two arguments, before
-    ``arguments``. Raises Exceeded if a time limit is reached, and Failed if the script ends with an error.
+    times ``seconds`` on every system. ``megabytes`` limits the address space, if the system supports this limit; a
+    script that needs more memory fails. The script gets ``seconds`` and ``megabytes`` as its first two arguments,
+    before ``arguments``. Raises Exceeded if a time limit is reached, and Failed if the script ends with an error.
     """
     command = [sys.executable, "-P", str(script), str(seconds), str(megabytes), *arguments]
     try:

@@ -47,8 +47,7 @@ class Question:
     """One question to the user about the column ``column``.
 
     ``counts`` is the number of runs per value; the key "" stands for empty cells. ``keep`` are the proposed values to
-    keep
-    if the column is a split or a flag; it is empty for datasets. ``typed`` is the type of the cells.
+    keep if the column is a split or a flag; it is empty for datasets. ``typed`` is the type of the cells.
     """
 
     kind: Kind

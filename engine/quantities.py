@@ -69,8 +69,7 @@ def parse_number(text: str, what: str = "number") -> float:
     """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.
 
     A suffix is k, M, B or T, in upper or lower case. A comma is a decimal or a thousands separator; the digits around
-    it
-    determine which. Raises PlannerError; ``what`` names the field in the error message.
+    it determine which. Raises PlannerError; ``what`` names the field in the error message.
     """
     value, rest = leading(text, what, NUMBER_EXAMPLES)
     unit = rest.strip().lower()
@@ -92,8 +91,7 @@ def parse_flops(text: str, what: str = "budget") -> Reading:
     """Read FLOPs from ``text``: a number, a number with a unit (kFLOP to RFLOP), PFLOP/s-days, or accelerator hours.
 
     Hours of a known accelerator are converted with its dense peak (FLOP/s) and its utilisation, which is 40 % unless
-    the
-    text contains another one ("at 35 %"). The note of the result states both.
+    the text contains another one ("at 35 %"). The note of the result states both.
     """
     value, rest = leading(text, what, FLOP_EXAMPLES)
     reading = _read_compute(value, rest.strip().lower(), text, what)
@@ -208,9 +206,8 @@ def digits(value: float, interval: tuple[float, float] | None) -> int:
     """Return the number of decimals to show for ``value``.
 
     With an interval, its shorter finite half (the distance from ``value`` to a bound) gets two significant digits.
-    Without
-    an interval, ``value`` gets three. At most seven significant digits of ``value`` are shown. A negative result means
-    rounding to tens (-1), hundreds (-2), ...
+    Without an interval, ``value`` gets three. At most seven significant digits of ``value`` are shown. A negative
+    result means rounding to tens (-1), hundreds (-2), ...
     """
     halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
     size, keep = (min(halves), 2) if halves else (abs(value), 3)
@@ -231,8 +228,8 @@ def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
 def to_places(value: float, places: int) -> str:
     """Format ``value`` with ``places`` decimals; negative ``places`` mean rounding to tens, hundreds, ...
 
-    Very small and very large values are written as powers of ten. Numbers from 10,000 on have thousands
-    separators: 402,000.
+    Very small and very large values are written as powers of ten. Numbers from 10,000 on have thousands separators:
+    402,000.
     """
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"

@@ -46,21 +46,21 @@ class Role(StrEnum):
 
 ROLE_HELP: dict[Role, str] = {
     Role.N: "Trainable parameters of the model.",
-    Role.D: "Training samples seen, repeats counted: tokens, jets, events, phase-space points.",
+    Role.D: "Training samples seen, including repeats: tokens, jets, events, phase-space points.",
     Role.U: "Unique training samples. Epochs are D / U.",
     Role.C: "Training compute in FLOPs. Without this column C follows from N and D by the compute rule.",
     Role.LOSS: "The loss that the law describes; smaller is better.",
-    Role.METRIC: "Another measure of quality, with the direction that is better.",
+    Role.METRIC: "Another measure of quality, and whether larger or smaller is better.",
     Role.EPOCHS: "Passes over the unique samples.",
     Role.BUDGET: "The nominal compute budget (iso-FLOP group) of the run.",
     Role.GROUP: "A label that splits the table: architecture, input configuration, optimiser.",
-    Role.SEED: "Random seed; rows that differ in nothing else are repeats.",
-    Role.RUN: "The name of the run, shown when a point is hovered; it ties training curves to their runs.",
-    Role.STATUS: "How the run ended; running, crashed, killed, failed and diverged ones are left out.",
+    Role.SEED: "Random seed. Rows that differ only in their seed are repeats.",
+    Role.RUN: "The name of the run. It is shown on hover and links training curves to their runs.",
+    Role.STATUS: "How the run ended. Runs that are running, crashed, killed, failed or diverged are left out.",
     Role.STEP: "Training steps of the whole run, or up to a point of a training curve.",
     Role.WEIGHT: "Weight of the run in the fit; zero leaves it out.",
     Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
-    Role.UNUSED: "Kept and shown, not used by any law.",
+    Role.UNUSED: "Stored and shown, but not used by any law.",
 }
 
 # Numeric roles. Each of these roles belongs to at most one column of a table.
@@ -85,14 +85,12 @@ class Metric(BaseModel):
 class Roles(BaseModel):
     """The mapping of a table: role -> column name (spelled exactly as in the file).
 
-    ``conversions`` maps columns to the conversions that the user accepted (``isoplan.engine.store.columns.column``).
-    A conversion reads text as a number ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) or
-    changes the unit ("millions", "pf-days"). ``derived`` maps numeric roles to formulas over the columns:
-    ``{"D": "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed:
-    "all"
-    keeps them and "mean" averages them; "once" keeps one row of each set of exact copies. ``rows`` selects the rows of
-    a
-    run that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each value of
+    ``conversions`` maps columns to the conversions that the user accepted (``isoplan.engine.store.columns.column``). A
+    conversion reads text as a number ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) or
+    changes the unit ("millions", "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D":
+    "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed: "all" keeps
+    them and "mean" averages them; "once" keeps one row of each set of exact copies. ``rows`` selects the rows of a run
+    that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each value of
     ``group``. ``pooled`` are the columns whose values the user agreed to fit together. Default values of ``derived``,
     ``rows``, ``each`` and ``pooled`` are not written, so that older snapshots keep their hash.
     """
@@ -148,8 +146,7 @@ class Category:
 
     ``values`` (k,) are its different values as text. ``codes`` (n,) is the index of the value of each run; -1 means an
     empty cell. ``kind`` is the meaning that the name and the values suggest: "dataset"; "split" (train and test); "out"
-    (a
-    flag of runs to leave out); "keep" (a flag of runs to keep); or "other". ``typed`` is the type of the cells.
+    (a flag of runs to leave out); "keep" (a flag of runs to keep); or "other". ``typed`` is the type of the cells.
     """
 
     values: tuple[str, ...]
@@ -188,22 +185,16 @@ class Runs:
     """The runs to which a law is fitted: one row per run. Every array has length n and the order of ``ids``.
 
     ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step" and "weight", as
-    far
-    as the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names. "C"
-    is
-    present if "N" and "D" are; ``roles.compute`` gives it if no column does. "D" may be derived from C and N. "budget"
-    is
-    the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value that a fit uses is finite.
+    far as the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names.
+    "C" is present if "N" and "D" are; ``roles.compute`` gives it if no column does. "D" may be derived from C and N.
+    "budget" is the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value that a fit
+    uses is finite.
 
     ``labels`` are text columns by role: "group", "seed", "run", "status". ``categories`` are all columns with few
-    values,
-    by column name. ``left_out`` lists the rows that were left out, and ``notes`` counts them. ``withheld`` maps a role
-    to
-    the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each run, NaN if it
-    is
-    unknown, and ``seconds_from`` is the column that it comes from. ``where`` is the SQL condition that selected the
-    rows
-    of a file, empty if all rows were selected.
+    values, by column name. ``left_out`` lists the rows that were left out, and ``notes`` counts them. ``withheld`` maps
+    a role to the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each run,
+    NaN if it is unknown, and ``seconds_from`` is the column that it comes from. ``where`` is the SQL condition that
+    selected the rows of a file, empty if all rows were selected.
     """
 
     ids: Ints
@@ -250,15 +241,11 @@ class Curves:
     """Training curves of m runs, with n measured points in total.
 
     ``names`` (m,) are the names of the runs. ``of`` (n,) is the index of the curve of each point, ascending; the points
-    of
-    a curve are in the order of training. ``values`` are float64 columns (n,): "step", "epochs", "D" (samples seen so
-    far)
-    and "C" (FLOPs used so far), as far as the table contains or implies them; the loss and the metrics; and properties
-    of
-    the whole run ("N", "U", hyperparameters by column name), repeated at each point of its curve. NaN means not
-    measured,
-    infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is left out, empty for a valid curve.
-    ``categories`` are the categories of the run table, with one code per curve (m,).
+    of a curve are in the order of training. ``values`` are float64 columns (n,): "step", "epochs", "D" (samples seen so
+    far) and "C" (FLOPs used so far), as far as the table contains or implies them; the loss and the metrics; and
+    properties of the whole run ("N", "U", hyperparameters by column name), repeated at each point of its curve. NaN
+    means not measured, infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is left out,
+    empty for a valid curve. ``categories`` are the categories of the run table, with one code per curve (m,).
     """
 
     names: NDArray[np.str_]

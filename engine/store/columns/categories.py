@@ -37,8 +37,8 @@ _DATASETS |= {"condition", "conditions"}
 _OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
 _OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
 UNTRAINED = ("untrained", "not_trained")
-"""Names of a column that flags runs that learned nothing. Such runs are not fitted. Isoplan writes this column for
-its own sweeps.
+"""Names of a column that flags runs that learned nothing. Such runs are not fitted. Isoplan writes this column for its
+own sweeps.
 """
 _KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
 _KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
@@ -136,11 +136,9 @@ def find_budgets(C: Floats) -> Floats:
     """Return the nominal budget (FLOPs) of each run, NaN for a run without a group.
 
     ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps, and the number of cuts with the clearest
-    groups is
-    used: those with the largest ratio of the smallest gap to the width of the widest group. This ratio must exceed
-    ``_CLEAR``. At least two groups of ``MIN_RUNS`` or more runs must exist and contain half of all runs. The nominal
-    budget
-    is the median C of a group. If there are no such groups, all budgets are NaN.
+    groups is used: those with the largest ratio of the smallest gap to the width of the widest group. This ratio must
+    exceed ``_CLEAR``. At least two groups of ``MIN_RUNS`` or more runs must exist and contain half of all runs. The
+    nominal budget is the median C of a group. If there are no such groups, all budgets are NaN.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))
@@ -184,8 +182,7 @@ def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.b
     """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
     Summary rows are the last rows of a table. Each of them has a different name from ``_WORDS``, such as "total", and
-    no
-    other row has a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
+    no other row has a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)

@@ -1,7 +1,7 @@
 """Columns of a table, and conversions of their cells to numbers. This module reads no table.
 
-A conversion is a short text in a mapping. It is a way to read text (``suffix``, ``comma``, ``point`` or
-``thousands``), a unit of numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
+A conversion is a short text in a mapping. It is a way to read text (``suffix``, ``comma``, ``point`` or ``thousands``),
+a unit of numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
 (``thousands+millions``).
 """
 
@@ -65,8 +65,7 @@ class Reading:
     """A parsed conversion.
 
     ``text`` is the way to read text cells, None for a numeric column. ``unit`` is the unit of the numbers, empty
-    without
-    one. ``number`` is the number after "@", such as 0.4 for ``H100@40%``, None without one.
+    without one. ``number`` is the number after "@", such as 0.4 for ``H100@40%``, None without one.
     """
 
     text: TextKind | None
@@ -173,15 +172,11 @@ class Conversion:
     """A conversion that is proposed for a column, to get the numbers that a law needs. It is not applied yet.
 
     ``kind`` is the conversion as the mapping stores it. For a column of text, ``changes`` counts the cells that it
-    reads
-    differently from a plain number, and ``fails`` counts the cells that it cannot read, which would count as missing.
-    ``ambiguous`` is true if the text has two possible readings: a comma may be a decimal comma or a thousands
-    separator,
-    and in a file with decimal commas a point may be a decimal point or a thousands separator. ``about`` describes the
-    unit,
-    empty for text without one. ``needed`` is true if the column gets the role that its name suggests only after the
-    user
-    has accepted the conversion.
+    reads differently from a plain number, and ``fails`` counts the cells that it cannot read, which would count as
+    missing. ``ambiguous`` is true if the text has two possible readings: a comma may be a decimal comma or a thousands
+    separator, and in a file with decimal commas a point may be a decimal point or a thousands separator. ``about``
+    describes the unit, empty for text without one. ``needed`` is true if the column gets the role that its name
+    suggests only after the user has accepted the conversion.
     """
 
     kind: str
@@ -220,12 +215,10 @@ class Column:
     """One column of a stored table, with its name in the file.
 
     ``missing`` counts empty cells and NaN, and ``infinite`` counts infinities. ``minimum`` and ``maximum`` are those of
-    the
-    finite numbers (None if there are none), and ``whole`` is true if all finite numbers are whole. ``distinct`` is an
-    estimate of the number of different values. ``guess`` is the role that the name and the values suggest, and ``why``
-    gives the reason for it. ``unread`` is the row id and the text of the first cell of a text column that cannot be
-    read as
-    a number (None if there is no such cell).
+    the finite numbers (None if there are none), and ``whole`` is true if all finite numbers are whole. ``distinct`` is
+    an estimate of the number of different values. ``guess`` is the role that the name and the values suggest, and
+    ``why`` gives the reason for it. ``unread`` is the row id and the text of the first cell of a text column that
+    cannot be read as a number (None if there is no such cell).
     """
 
     name: str
@@ -280,7 +273,7 @@ class Column:
         """Instruction to the user: what to do so that the column is read as numbers."""
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
-            tick = f"say which on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
+            tick = f"choose one on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
         if self.conversion is None or not self.conversion.fails:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"

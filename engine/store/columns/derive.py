@@ -99,8 +99,7 @@ def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
     """Return formulas that could give D and the loss if the mapping has no columns for them: role -> formula.
 
     D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is
-    one
-    minus an accuracy, or an error rate. The formulas are only proposed, not applied.
+    one minus an accuracy, or an error rate. The formulas are only proposed, not applied.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):

@@ -29,8 +29,7 @@ def with_direction(table: Measured, column: str, direction: str, option: str) ->
     """Return the runs or curves with the better direction of the metric ``column`` set in their mapping.
 
     The direction is ``direction`` or, if this is empty, the one that the name of the column implies. Raises
-    PlannerError,
-    which names ``option``, if both are missing.
+    PlannerError, which names ``option``, if both are missing.
     """
     from isoplan.engine.store.columns.guess import known_direction
 

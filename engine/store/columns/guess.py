@@ -38,8 +38,8 @@ RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", 
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
 COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") for prefix in ("", "n_", "num_"))
-"""Names of columns that may count the samples of the dataset or the samples that a run sees. The two differ in a
-table that also counts epochs.
+"""Names of columns that may count the samples of the dataset or the samples that a run sees. The two differ in a table
+that also counts epochs.
 """
 _NOT_QUALITY = {
     "std",
@@ -97,7 +97,7 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
         column = replace(column, conversion=proposed(column, how, role))
         guess, why = _describe(column, role)
         if role is None and doubt is not None and column.name == doubt[1].name:
-            why = "It may count the samples that a run sees (D) or those of its data set (U): choose one."
+            why = "It may count the samples that a run sees (D) or the samples of its dataset (U): choose one."
         found.append(replace(column, guess=guess, why=why))
     return tuple(found)
 
@@ -226,9 +226,9 @@ def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 def _two_meanings(epochs: Column, samples: Column) -> str:
     derive = f"D = {quoted(epochs.name)} * {quoted(samples.name)}"
     return (
-        f"column {samples.name!r} may count the samples that a run sees or those of its data set, of which column "
-        f"{epochs.name!r} counts the passes. In the first case map it to D on the Data page "
-        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second compute {derive} "
+        f"column {samples.name!r} may count the samples that a run sees, or the samples of its dataset (column "
+        f"{epochs.name!r} then counts the passes over them). In the first case map it to D on the Data page "
+        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second case compute {derive} "
         f"(--derive {shlex.quote(derive)})"
     )
 
@@ -373,7 +373,7 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
             wait = f" {column.conversion.about}; agree to the conversion to use it"
         return role, f"The name reads like {_WHAT[role]}{wait}."
     if column.kind not in ("number", "bool"):
-        return Role.UNUSED, "Text without a role of its own." if column.kind == "text" else "A date."
+        return Role.UNUSED, "Text for which no role is suggested." if column.kind == "text" else "A date."
     tokens = words(column.name)
     if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
@@ -383,4 +383,4 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
         return Role.UNUSED, f"The name reads like {_WHAT[rival]} too; another column fits {rival} better."
     if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
         return Role.HYPER, "The name reads like a hyperparameter."
-    return Role.UNUSED, "Neither name nor values say what it is."
+    return Role.UNUSED, "Neither the name nor the values suggest a role."

@@ -21,12 +21,12 @@ TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Minimum share for rows to be training curves: of rows whose time differs from all other rows of the same run, and
-of runs whose loss falls.
+"""Minimum share for rows to be training curves: of rows whose time differs from all other rows of the same run, and of
+runs whose loss falls.
 """
 SHARED = 1.5
-"""If the number of different times in the table is at most this multiple of the mean number of rows per run, all
-runs have the same times.
+"""If the number of different times in the table is at most this multiple of the mean number of rows per run, all runs
+have the same times.
 """
 _IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
 """Words in the name of a numeric column that probably identifies runs."""
@@ -65,10 +65,8 @@ class _Groups:
         """Whether the rows are points of training curves, and not the runs of a grid.
 
         This test is used if neither the name of the run column nor that of the time column is conclusive. It requires
-        that
-        within a name the loss falls and the settings are constant, and that there are more names than model sizes: in a
-        grid,
-        each model name has its own size.
+        that within a name the loss falls and the settings are constant, and that there are more names than model sizes:
+        in a grid, each model name has its own size.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
@@ -82,12 +80,9 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
     """Return ``roles`` with ``rows`` set to "last" if the rows of the table are points of training curves.
 
     They are points of curves if a column of run names repeats, N is constant within a run, and a step or an epoch
-    differs
-    within a run. If there is no step or epoch, D or C may differ instead. If there are no run names, another text
-    column, or
-    N with D, may identify the runs. In these two cases the loss must also fall within runs, and the rows must not look
-    like
-    a grid. Otherwise ``roles`` is returned unchanged.
+    differs within a run. If there is no step or epoch, D or C may differ instead. If there are no run names, another
+    text column, or N with D, may identify the runs. In these two cases the loss must also fall within runs, and the
+    rows must not look like a grid. Otherwise ``roles`` is returned unchanged.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -184,10 +179,9 @@ def one_row_each(
     """Return the positions of the rows that stand for the runs, one row per run in ascending order, and notes.
 
     ``roles.rows`` selects the row: "last" is the row with the largest step, epoch, D or C, "best" the row with the
-    smallest
-    loss. A row without a loss is selected only if no row of its run has one. Without a column of run names, rows with
-    equal
-    N and D are one run. If no run has several rows, or if ``roles.rows`` is "all", all ``n`` rows are returned.
+    smallest loss. A row without a loss is selected only if no row of its run has one. Without a column of run names,
+    rows with equal N and D are one run. If no run has several rows, or if ``roles.rows`` is "all", all ``n`` rows are
+    returned.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)

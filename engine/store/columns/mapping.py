@@ -19,8 +19,7 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
     """Check a mapping against the columns of a table.
 
     Raises PlannerError if ``roles`` names a column that does not exist, names one column twice, or gives a numeric role
-    to
-    a column of text.
+    to a column of text.
     """
     by_name = {c.name: c for c in columns}
     seen: dict[str, str] = {}
@@ -45,7 +44,7 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
         if name not in by_name:
             raise unknown_column(name, by_name, "of the runs to fit together")
     if roles.each and roles.group is None:
-        raise PlannerError("One law each needs a group: choose the column whose values get a law each.")
+        raise PlannerError("Separate laws need a group: choose the column whose values get their own laws.")
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:

@@ -125,10 +125,8 @@ def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
     """Return role -> unit for columns without a unit in their names whose values suggest one.
 
     Numbers of parameters and samples are whole. If they are not whole and below 1e5, they are decimal logarithms (if
-    their
-    range is narrow) or counts in millions or billions. Small values of N are in a larger unit as well if D is in a
-    larger
-    unit, or if there would be more than 1e5 samples per parameter.
+    their range is narrow) or counts in millions or billions. Small values of N are in a larger unit as well if D is in
+    a larger unit, or if there would be more than 1e5 samples per parameter.
     """
     found = {role: _of_values(c) for role, c in columns.items() if role in COUNTS}
     units = {role: how for role, how in found.items() if how}

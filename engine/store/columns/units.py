@@ -54,8 +54,7 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
     """Return one sentence for each column whose unit seems wrong or mixed.
 
     The checks are: parts of N, D, U or C that differ by a power of 1000; C that differs from the compute rule; C that
-    gives
-    less than one sample; and sizes that are too small to be counted in units of 1.
+    gives less than one sample; and sizes that are too small to be counted in units of 1.
     """
     mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = [*_against_rule(runs), *_few_flops(runs)]
@@ -81,8 +80,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
 
     It is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user accepted a
     conversion, or if a formula gives C. Otherwise the derived D must be within the usual range of samples per
-    parameter. A
-    derived D below one sample is rejected in all cases.
+    parameter. A derived D below one sample is rejected in all cases.
     """
     if "D" in values or not {"C", "N"} <= values.keys():
         return ""
@@ -167,7 +165,7 @@ def _few_flops(runs: Runs) -> list[str]:
     unit = _unit_in_name(name, "C", C) or next(
         (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
     )
-    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, few for FLOPs; {_may_be(name, unit)}."]
+    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, which is small for FLOPs; {_may_be(name, unit)}."]
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
@@ -205,8 +203,8 @@ def _unlikely(runs: Runs) -> Iterator[str]:
         loss.min() >= 1 and loss.max() > _MOST_NATS and not named & (_NO_NATS | ERRORS)
     ):
         yield (
-            f"{_column(runs, 'loss')} lies between {loss.min():.3g} and {loss.max():.3g}, as a perplexity does: "
-            f"a law describes its logarithm. To read it so, {_convert(name, 'perplexity')}."
+            f"{_column(runs, 'loss')} lies between {loss.min():.3g} and {loss.max():.3g}, like a perplexity: "
+            f"a law describes its logarithm. To use the logarithm, {_convert(name, 'perplexity')}."
         )
 
 

@@ -183,7 +183,7 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     """
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()):
-        raise zipfile.BadZipFile("a name is there twice")
+        raise zipfile.BadZipFile("a name occurs twice")
     info = archive.getinfo(MANIFEST)
     if info.file_size > LARGEST_MANIFEST:
         raise zipfile.BadZipFile("its manifest is too large")
@@ -204,7 +204,7 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     migration.refuse_newer(manifest.contents.layout, file)
     sizes = {name: entry.file_size for name, entry in entries.items() if name not in (MIMETYPE, MANIFEST)}
     if sizes != {name: one.size for name, one in manifest.files.items()} or FILE not in sizes:
-        raise zipfile.BadZipFile("its files are not those of its manifest")
+        raise zipfile.BadZipFile("its files differ from its manifest")
     return manifest
 
 

@@ -41,8 +41,7 @@ class Contents(BaseModel):
     """Contents of a database: a checksum of every table by name, and the numbers of run tables, their rows and fits.
 
     The three numbers do not count deleted tables and fits. ``duckdb`` is the version of DuckDB that computed the
-    hashes;
-    another version may compute other hashes.
+    hashes; another version may compute other hashes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -76,8 +75,8 @@ def copy_closed(folder: Path, target: Path) -> Contents:
     """Copy the database of a workspace that no process has open, and return its contents.
 
     If the workspace has no database, an empty one is written. Raises WorkspaceInUse if a process has the workspace
-    open.
-    Raises PlannerError if the database is damaged, if a newer Isoplan wrote it, or if the disk of ``target`` is full.
+    open. Raises PlannerError if the database is damaged, if a newer Isoplan wrote it, or if the disk of ``target`` is
+    full.
     """
     if not (folder / FILE).exists():
         with memory() as db, db.read() as cursor:

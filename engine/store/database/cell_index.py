@@ -24,8 +24,7 @@ class Indexed:
     """A cell in the index, with its state in the queue's folder.
 
     ``number`` is the number of its last attempt. ``row`` is the id of its row in the run table of its family, None
-    without
-    one.
+    without one.
     """
 
     name: str
@@ -62,9 +61,8 @@ def grow(
     """Update the index to ``cells``, and add a row to the run tables for each ``finished`` cell without one.
 
     Returns the number of new rows. A repeated call changes nothing. Cells that are not in ``cells`` are removed from
-    the
-    index, but their rows stay. All changes are one transaction. ``before_commit`` is called after all writes and before
-    the commit.
+    the index, but their rows stay. All changes are one transaction. ``before_commit`` is called after all writes and
+    before the commit.
     """
 
     def change(cursor: Cursor) -> int:

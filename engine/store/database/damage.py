@@ -80,7 +80,7 @@ def _restoring(folder: Path) -> str:
     record = last_backup(folder)
     if record is None:
         return ""
-    gone = "" if Path(record.path).exists() else ", which is not there now"
+    gone = "" if Path(record.path).exists() else ", but this file no longer exists"
     command = f"isoplan restore {shlex.quote(record.path)} --workspace {shlex.quote(str(folder))}"
     return (
         f"Rename the folder {folder}. Restore the last backup: {command} ({record.created:%Y-%m-%d %H:%M} UTC{gone})."
@@ -123,7 +123,8 @@ def _wal_damaged(folder: Path, why: str) -> PlannerError:
     restoring = _restoring(folder)
     return PlannerError(
         f"{folder / FILE}.wal is damaged ({why}). {_UNTOUCHED} Move that file away: the database then opens as it "
-        f"was at its last checkpoint, without later changes.{f' Or restore. {restoring}' if restoring else ''}"
+        "was at its last checkpoint, without later changes."
+        f"{f' Or restore a backup instead. {restoring}' if restoring else ''}"
     )
 
 

@@ -87,8 +87,7 @@ class Database:
         """Run ``change(cursor)`` as a transaction in the writer's thread, and return its result.
 
         After a conflict with another transaction, ``change`` is called again, so it must not have effects outside the
-        database.
-        Any other exception rolls the transaction back and is raised to the caller.
+        database. Any other exception rolls the transaction back and is raised to the caller.
         """
         self._check_open()
         if threading.current_thread().name.startswith("store-writer"):

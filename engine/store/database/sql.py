@@ -69,8 +69,7 @@ def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
     """Return an SQL expression for cells that match ``pattern``: the number without separators, times its suffix.
 
     ``strip`` returns the SQL that removes the separators. One match per cell is many times faster than the extraction
-    of
-    parts by a regular expression.
+    of parts by a regular expression.
     """
     cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
     power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
@@ -90,8 +89,7 @@ def numeric(column: Column, position: int, conversion: str | None = None) -> str
     """Return an SQL expression for the column at ``position`` as float64 in the unit of the file.
 
     Its value is NULL for a cell that is not a number. ``conversion`` is the conversion in the mapping; its way to read
-    text
-    is applied, but its unit is not.
+    text is applied, but its unit is not.
     """
     physical = f"c{position}"
     if column.kind == "text":

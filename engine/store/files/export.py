@@ -40,8 +40,7 @@ def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") 
     """Return the rows of a table as a CSV or Parquet file, with row ids and the original column names.
 
     If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to its name
-    if
-    they differ: ``params [N]``.
+    if they differ: ``params [N]``.
     """
     return _csv(db, table_id) if kind == "csv" else _parquet(rows_frame(db, table_id))
 

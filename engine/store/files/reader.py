@@ -4,8 +4,8 @@ This file is run as a script by ``isoplan.engine.limited``. ``reader.py SECONDS 
 parts of a file (sheets or tables) as JSON. ``reader.py SECONDS MEGABYTES copy FORMAT FILE PART TARGET ROWS COLUMNS``
 writes one part to TARGET and prints the names of its columns as JSON. TARGET is CSV for Excel; otherwise it is Parquet
 with columns ``c0``, ``c1``, ... A damaged file can crash only the child. For an error that the user can correct, the
-script prints one line to standard error and exits with status 1; for any other error it exits with status 2. Views of
-a DuckDB file are never opened, because a view can contain any query.
+script prints one line to standard error and exits with status 1; for any other error it exits with status 2. Views of a
+DuckDB file are never opened, because a view can contain any query.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
     width = filled = 0
     for number, row in enumerate(sheet, 1):
         if number > SHEET_ROWS:
-            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, which no sheet has: save it again, or as CSV.")
+            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save it again, or as CSV.")
         used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
         if used == 0:
             continue

@@ -41,8 +41,7 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
     """Return the part of the file to import: ``asked`` if it is given, otherwise the only part of the file.
 
     Raises PlannerError, which lists the parts, if the part does not exist, or if ``asked`` is None and there are
-    several.
-    ``option`` is the terminal option that the error names.
+    several. ``option`` is the terminal option that the error names.
     """
     found = parts(upload)
     if upload.format not in ("excel", "duckdb"):
@@ -86,7 +85,7 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
         "GROUP BY key ORDER BY min(k)"
     ).fetchall()
     if not found:
-        raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values a line.")
+        raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values per line.")
     check_width(len(found), upload.name)
     _refuse_repeated_keys(cursor, rows, upload.name)
     keys = [row[0] for row in found]

@@ -74,16 +74,13 @@ def read_runs(
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run and status. The roles ``metric`` and
     ``hyper`` take several columns joined by ``+``. An empty column (``C=``) removes the suggested column of a role. A
-    text
-    column in ``mapping`` is read as numbers by its proposed conversion if this conversion is unambiguous and fits every
-    cell. A column in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` maps roles to
-    formulas. ``rows`` selects the row of a run that has several; None means that names and steps determine it. Columns
-    in
-    ``extra`` are read under their own names. Columns in ``offered`` are read in the same way if the table has them and
-    they
-    are numeric. ``repeats``, ``each`` and ``pooled`` are those of ``Roles``. The ``source`` of the runs is the path.
-    Raises
-    PlannerError for an unreadable file, an unknown role or column, or an invalid condition ``where``.
+    text column in ``mapping`` is read as numbers by its proposed conversion if this conversion is unambiguous and fits
+    every cell. A column in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` maps roles
+    to formulas. ``rows`` selects the row of a run that has several; None means that names and steps determine it.
+    Columns in ``extra`` are read under their own names. Columns in ``offered`` are read in the same way if the table
+    has them and they are numeric. ``repeats``, ``each`` and ``pooled`` are those of ``Roles``. The ``source`` of the
+    runs is the path. Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition
+    ``where``.
     """
     with open_table(
         path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
@@ -111,8 +108,7 @@ class OpenTable:
         """Return role -> reason for each column that is not read because the user has not accepted its conversion.
 
         These are columns whose name matches the role, and the columns in ``sizes`` (role -> column). A role with an
-        empty column
-        in ``sizes`` is left out.
+        empty column in ``sizes`` is left out.
         """
         roles = self.roles.model_copy(update={name: column or None for name, column in sizes.items()})
         found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
@@ -176,8 +172,7 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
     """Return the table at a path that the user typed, and its name for sentences.
 
     The table is returned as a path if it is a plain file, otherwise as bytes. The path ``-`` means standard input. A
-    pipe is
-    read to its end, or up to the size limit of an upload. Raises PlannerError if the path does not exist.
+    pipe is read to its end, or up to the size limit of an upload. Raises PlannerError if the path does not exist.
     """
     if isinstance(path, TableBytes):
         return path.content, path.name

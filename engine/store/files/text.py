@@ -44,8 +44,7 @@ class Relation:
     """An SQL query with columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
 
     ``semicolons`` is true if ";" separates the cells, which often means that the comma is the decimal mark. ``commas``
-    is
-    true if the file has decimal commas. ``doubtful`` are the indices of columns in which a point may be a thousands
+    is true if the file has decimal commas. ``doubtful`` are the indices of columns in which a point may be a thousands
     separator.
     """
 
@@ -61,8 +60,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
     """Return the relation that reads a delimited text file; all its columns are text.
 
     A file in another encoding is copied to ``scratch`` in UTF-8. Raises PlannerError if the file is not text, has no
-    header
-    with names, or has too many columns.
+    header with names, or has too many columns.
     """
     path, notes = utf8(path, name, scratch)
     header, delimiter, lines = _header(path, name)
@@ -202,7 +200,9 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
         ) from None
     check_width(len(cells), name)
     if cells and all(_is_number(cell) for cell in cells):
-        raise PlannerError(f"The first line of {name} holds numbers and no names: add a header such as N,D,loss.")
+        raise PlannerError(
+            f"The first line of {name} contains numbers instead of names: add a header such as N,D,loss."
+        )
     return cells, delimiter, f"skip = {blank}{_line_end((line + rest)[: lines.tell()])}"
 
 
@@ -254,8 +254,8 @@ def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
     """Return the relation of a text file with ``commas`` and ``doubtful`` determined from its cells.
 
     The file has decimal commas if a column clearly has them, or if ";" separates the cells and no point is clearly a
-    decimal
-    point. In a file with decimal commas, a column is doubtful if exactly three digits follow each of its points.
+    decimal point. In a file with decimal commas, a column is doubtful if exactly three digits follow each of its
+    points.
     """
     points = commas = False
     candidates = []
@@ -289,8 +289,7 @@ def _count_numbers(column: str) -> str:
     """Return SQL for a list of six counts over the cells of a column.
 
     They count the cells that are present; numbers with a point and three digits after it; numbers that consist of
-    digits;
-    numbers with a point; numbers with a comma; and numbers with groups of three digits separated by commas.
+    digits; numbers with a point; numbers with a comma; and numbers with groups of three digits separated by commas.
     """
     cells = f"count(CASE WHEN NOT {sql.missing(column)} THEN 1 END)"
     points = ", ".join((_count(column, _GROUPED, "."), _count(column, _WHOLE, ""), _count(column, _POINT, ".")))

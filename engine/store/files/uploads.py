@@ -35,8 +35,7 @@ def received(source: Path | bytes, name: str, folder: Path | None) -> Iterator[U
 
     If ``folder`` is given, the bytes are stored in ``folder/uploads``, and stay there only if the block ends without an
     error. Without ``folder``, a file is used where it is, and bytes are written to a temporary file for the block.
-    Raises
-    PlannerError for a file that is empty, too large, unreadable or of an unknown format.
+    Raises PlannerError for a file that is empty, too large, unreadable or of an unknown format.
     """
     if isinstance(source, bytes):
         _check_size(len(source), name)

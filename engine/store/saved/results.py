@@ -57,8 +57,7 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "") -> s
     """Save a fit under the hash of its specification and data, and return this hash.
 
     If the fit is saved already, it is unchanged; if it was deleted, it is restored. ``name`` defaults to the names of
-    the
-    law and of the data.
+    the law and of the data.
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
     row = [fit.hash, label, table_id, fit.data.snapshot, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
@@ -94,7 +93,9 @@ def rebuild(db: Database, hash: str) -> str:
         row = first(cursor, "SELECT snapshot_hash FROM fits WHERE hash = ?", [hash])
     saved = fit(db, hash)
     if row is None or not row[0]:
-        raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
+        raise PlannerError(
+            "This fit was imported without its runs: import its table and fit it again to compare the results."
+        )
     runs = snapshots.runs(db, snapshots.get(db, row[0]))
     of = saved.data
     if of.group:
@@ -103,7 +104,7 @@ def rebuild(db: Database, hash: str) -> str:
         curves = snapshots.curves(db, snapshots.get(db, of.curves), runs) if of.curves else None
         again = fitting.fit(saved.spec, runs, curves=curves, snapshot=of.snapshot, where=of.where)
     same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
-    made = f"Made again from its specification and {len(runs):,} runs"
+    made = f"Fitted again from its specification and {len(runs):,} runs"
     if same and np.array_equal(saved.theta, again.theta):
         return f"{made}: the same parameters and intervals to the last digit."
     off = np.max(np.abs(again.theta - saved.theta) / np.maximum(np.abs(saved.theta), np.finfo(float).tiny))
@@ -165,8 +166,7 @@ def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
     """Save ``actual`` as a result of a saved plan and return its id. If it was deleted, it is restored.
 
     A plan may have several results, such as runs with different seeds. Raises PlannerError if the store does not
-    contain
-    the plan.
+    contain the plan.
     """
     plan(db, plan_hash)
     body = as_text(actual.to_json())

@@ -21,8 +21,7 @@ def save(db: Database, table: Items, row: Sequence[object], name: str = "") -> s
     """Save ``row`` and return its hash, which is the first value of ``row``.
 
     If the table already contains an item with this hash, only its name is changed, and only if ``name`` is not empty.
-    If
-    this item was deleted, it is restored.
+    If this item was deleted, it is restored.
     """
     hash, key = str(row[0]), _KEYS.get(table, "hash")
 
@@ -80,9 +79,11 @@ def update(db: Database, table: Items, hash: str, field: str, value: object) -> 
 def _missing(table: str, hash: str) -> PlannerError:
     """Return the error for an item that is not in the store. The error tells the user how to get the item."""
     if table == "actuals":
-        return PlannerError(f"The result {hash} is not in this workspace: record it again beside its plan.")
+        return PlannerError(f"The result {hash} is not in this workspace: record it again with its plan.")
     what = f"{_NAMES[table]} {hash}"
-    return PlannerError(f"{what} is not in this workspace: open the link where it was saved, or make it again.")
+    return PlannerError(
+        f"{what} is not in this workspace: open the link in the workspace where it was saved, or compute it again."
+    )
 
 
 def as_text(body: Mapping[str, Any]) -> str:

@@ -103,8 +103,7 @@ def rows_frame(
     """Return rows of a table as a data frame with the column names of the file and a first column ``row id``.
 
     If at least one row of the table is withdrawn, the second column, ``withdrawn``, contains the reasons. ``chosen``
-    are
-    ascending row ids, None for all rows. ``limit`` and ``offset`` select a page of the chosen rows.
+    are ascending row ids, None for all rows. ``limit`` and ``offset`` select a page of the chosen rows.
     """
     import pandas as pd
 

@@ -56,9 +56,8 @@ class CellRow:
 
     ``fields`` are the fields of the cell and ``sizes`` its known values of N, D, U and C. ``metrics`` are the measured
     values. ``loss`` is the name of the metric to which laws are fitted; ``directions`` are the better directions of
-    other
-    metrics. ``seconds`` is the measured training time, and ``version`` is the version of the code that trained the
-    cell.
+    other metrics. ``seconds`` is the measured training time, and ``version`` is the version of the code that trained
+    the cell.
     """
 
     name: str
@@ -207,8 +206,7 @@ def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[di
     """Return the rows as column -> value, and all columns of the table. New columns are at the end.
 
     The type of a stored column never changes: a value of another type goes to an additional column, such as ``x
-    (text)``.
-    If the table already has ``MAX_COLUMNS`` columns, no column is added and such values are left out.
+    (text)``. If the table already has ``MAX_COLUMNS`` columns, no column is added and such values are left out.
     """
     known = {c.name: c for c in columns}
     placed = []
@@ -286,8 +284,7 @@ def _roles(
     """Return the mapping with roles for new columns; a role that a column already has stays as it is.
 
     A field becomes a hyperparameter when it has two different values for the first time. The first field of text that
-    varies
-    becomes the group.
+    varies becomes the group.
     """
     new = {c.name for c in columns} - {c.name for c in old}
     kinds = {c.name: c.kind for c in columns}

@@ -28,8 +28,8 @@ from isoplan.engine.store.tables.catalog import columns as columns_of
 MAX_LENGTH = 2000
 MAX_NODES = 500
 MAX_DEPTH = 60
-"""Maximum nesting depth of a condition. The parser calls itself at least once per level, and Python limits recursion
-to 1000 calls.
+"""Maximum nesting depth of a condition. The parser calls itself at least once per level, and Python limits recursion to
+1000 calls.
 """
 SECONDS = 5.0
 MEMORY = "1GB"
@@ -57,10 +57,8 @@ def check(condition: str, columns: Sequence[str]) -> str:
     """Check a condition and return it as SQL with the names of the stored columns (``c0``, ``c1``, ...).
 
     ``columns`` are the names in the file, in this order. A name in the condition must equal the name of a column; upper
-    and
-    lower case may differ if only one column fits. Raises PlannerError for anything but one expression of columns,
-    constants,
-    comparisons, arithmetic and the listed functions.
+    and lower case may differ if only one column fits. Raises PlannerError for anything but one expression of columns,
+    constants, comparisons, arithmetic and the listed functions.
     """
     tree = _parse(condition)
     for node in tree.walk():
@@ -78,8 +76,8 @@ def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapp
     """Return the ids of the rows for which ``condition`` is true, ascending. Withdrawn rows are included.
 
     Text columns with a conversion in ``conversions`` are compared as numbers, in the units of the file. Raises
-    PlannerError
-    in the cases of :func:`check`, if the condition cannot be evaluated, or if it takes longer than ``SECONDS``.
+    PlannerError in the cases of :func:`check`, if the condition cannot be evaluated, or if it takes longer than
+    ``SECONDS``.
     """
     known = columns_of(db, table_id)
     checked = check(condition, [c.name for c in known])
@@ -140,7 +138,7 @@ def _parse(condition: str) -> exp.Expr:
             f"The condition has {len(condition):,} characters and the limit is {MAX_LENGTH:,}: shorten it."
         )
     if not condition.isprintable() and any(0xD800 <= ord(c) < 0xE000 for c in condition):
-        raise PlannerError(f"The condition {_short(condition)} has a character that is no text: type it again.")
+        raise PlannerError(f"The condition {_short(condition)} contains an invalid character: type it again.")
     try:
         several = any(t.token_type.name == "SEMICOLON" for t in sqlglot.tokenize(condition, "duckdb"))
         found = sqlglot.parse(condition, dialect="duckdb")

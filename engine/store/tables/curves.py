@@ -38,11 +38,9 @@ def build(
     """Return the training curves that consist of the given points.
 
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. The points of a run have the
-    same run
-    name. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve. Raises
-    PlannerError if no column measures the training progress, if the runs of the curves cannot be found in ``runs``, or
-    if
-    there are more than ``MAX_POINTS`` points.
+    same run name. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve.
+    Raises PlannerError if no column measures the training progress, if ``runs`` has no run names or has one name in
+    several rows, or if there are more than ``MAX_POINTS`` points.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -55,7 +53,7 @@ def build(
     time = next((name for name in TIMES if name in values), None)
     if time is None:
         raise PlannerError(
-            f"Nothing in {source or 'the curve table'} says how far training had come: "
+            f"Nothing in {source or 'the curve table'} measures the training progress: "
             "map a column to step, epochs or D."
         )
     order, dropped = _order(values[time], of, time)
@@ -113,11 +111,14 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
     notes = []
     known = np.flatnonzero(np.isfinite(time))
     if len(known) < len(time):
-        notes.append(f"{_points(len(time) - len(known))} left out for want of a {name}.")
+        notes.append(f"{_points(len(time) - len(known))} left out, because the {name} is missing.")
     order = known[np.lexsort((known, time[known], of[known]))]
     last = np.r_[(np.diff(of[order]) != 0) | (np.diff(time[order]) != 0), np.ones(min(len(order), 1), bool)]
     if not last.all():
-        notes.append(f"{_points(int((~last).sum()))} left out: of points of a run at one {name} the last counts.")
+        notes.append(
+            f"{_points(int((~last).sum()))} left out: if a run has several points at one {name}, only the last one is "
+            "used."
+        )
     return order[last].astype(np.int64), notes
 
 
@@ -139,8 +140,8 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     twice = mine[mine.duplicated()].unique().intersection(pd.Index(curves.names))
     if len(twice):
         raise PlannerError(
-            f"Run {str(twice[0])!r} stands in more than one row of {runs.source or 'the run table'}: "
-            "give every run a name of its own, or map another column to run."
+            f"Run {str(twice[0])!r} is in more than one row of {runs.source or 'the run table'}: "
+            "give every run its own name, or map another column to run."
         )
     of_run = mine.drop_duplicates().get_indexer(pd.Index(curves.names))
     at = np.flatnonzero(~mine.duplicated())[of_run]

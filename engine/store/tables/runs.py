@@ -1,8 +1,7 @@
 """Convert stored cells to the runs of a fit (:class:`isoplan.engine.schema.Runs`). This module reads no table.
 
 Missing values are derived if possible: D from C and N, C from the compute rule, and budgets from C. Rows that no fit
-can
-use are left out. A sentence in ``notes`` reports each of these steps.
+can use are left out. A sentence in ``notes`` reports each of these steps.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ UNFINISHED = (
     *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "evicted", "paused", "suspended", "requeued"),
     *("node_fail", "boot_fail", "deadline", "revoked", "resizing", "out_of_me"),
 )
-"""Status values, in lower case, of runs that did not finish, as Isoplan, W&B, MLflow, Optuna, Ray and Slurm write
-them. No fit uses such runs.
+"""Status values, in lower case, of runs that did not finish, as Isoplan, W&B, MLflow, Optuna, Ray and Slurm write them.
+No fit uses such runs.
 """
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
 TERMINATED = "terminated"
-"""Ray Tune has only this status for a finished run. In tables with another status for finished runs, it means that
-the run was stopped.
+"""Ray Tune has only this status for a finished run. In tables with another status for finished runs, it means that the
+run was stopped.
 """
 
 
@@ -71,8 +70,7 @@ def build(
     """Return the runs of a table, with missing values derived and unusable rows left out.
 
     ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. ``others`` are further columns
-    that
-    the compute formula needs; they do not become part of the runs. ``categories`` are the columns with few values.
+    that the compute formula needs; they do not become part of the runs. ``categories`` are the columns with few values.
     ``seconds`` is the name of the column with the duration of each run, and its cells. ``waiting`` maps a role to the
     reason why the column that fits the role is not in ``cells``.
     """
@@ -116,8 +114,8 @@ def with_target(runs: Runs, y: str) -> Runs:
 def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
     """Return the spread of ``y`` among runs that differ only in seed and targets; None if no run is repeated.
 
-    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)), in the unit of ``y``. ``relative`` is the same for
-    (y - group mean) / |group mean|.
+    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)), in the unit of ``y``. ``relative`` is the same for (y
+    - group mean) / |group mean|.
     """
     if y not in runs or len(runs) < 2:
         return None
@@ -153,8 +151,7 @@ def _derive(
     """Fill missing values of D, epochs, U and C from the other columns of ``values``, in place, and return notes.
 
     There is no note if a whole column of C follows from the compute rule. ``unknown`` is true if the unit of C is
-    unknown,
-    so that D cannot be derived from C.
+    unknown, so that D cannot be derived from C.
     """
     notes = []
     if {"C", "N"} <= values.keys() and not unknown:
@@ -329,8 +326,7 @@ def copies(runs: Runs) -> NDArray[np.bool_]:
     """Return a mask (n,): true for each run that equals an earlier run in every mapped number and in its seed.
 
     If each group has its own law, runs of different groups are never copies. If the sizes are unknown, no run is a
-    copy,
-    because different runs may have equal rows.
+    copy, because different runs may have equal rows.
     """
     known = {"N", "D", "C"} & runs.values.keys()
     if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):

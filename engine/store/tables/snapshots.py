@@ -34,8 +34,8 @@ from isoplan.engine.store.tables.runs import build
 
 _LABEL_LENGTH = 80
 _INPUT = "\0"
-"""Prefix for the names of columns that the formulas of a mapping read. It distinguishes such a column from a role
-with the same name.
+"""Prefix for the names of columns that the formulas of a mapping read. It distinguishes such a column from a role with
+the same name.
 """
 
 
@@ -43,8 +43,7 @@ class Filter(BaseModel):
     """A filter that selects rows of a table. A row must satisfy all parts; a withdrawn row is never selected.
 
     ``where`` is an SQL condition. ``ranges`` maps a column to its minimum and maximum, both inclusive; None means no
-    limit.
-    ``values`` maps a column to its allowed values as text. ``exclude_ids`` are the ids of rows to leave out.
+    limit. ``values`` maps a column to its allowed values as text. ``exclude_ids`` are the ids of rows to leave out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,8 +78,7 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     """Take a snapshot of the rows that pass the filter, save it, and return it.
 
     The same rows with the same mapping and filter give the same hash. ``roles`` defaults to the mapping of the table.
-    Raises
-    PlannerError if the mapping or the filter does not fit the table, or if no row passes the filter.
+    Raises PlannerError if the mapping or the filter does not fit the table, or if no row passes the filter.
     """
     info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
     roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
@@ -112,7 +110,7 @@ def get(db: Database, hash: str) -> Snapshot:
         query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
         row = first(cursor, query, [hash])
     if row is None:
-        raise PlannerError(f"Snapshot {hash} is not in this workspace: make the fit again from its table.")
+        raise PlannerError(f"Snapshot {hash} is not in this workspace: fit its table again.")
     roles, filter = Roles.model_validate_json(row[2]), Filter.model_validate_json(row[3])
     return Snapshot(row[0], row[1], roles, filter, row[4], row[5], _unpack(row[6]))
 

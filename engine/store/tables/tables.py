@@ -2,8 +2,7 @@
 
 The rows of a table are in the SQL table ``t_<id>`` with the column names ``c0``, ``c1``, ... The names in the file are
 stored separately, so that any name is allowed. The id of a table is computed from the bytes of the file (and the name
-of
-the sheet), so a file has the same id in every workspace.
+of the sheet), so a file has the same id in every workspace.
 """
 
 from __future__ import annotations
@@ -63,10 +62,10 @@ def add(
     """Import a file, or the bytes of an upload or a paste, as the table ``name``, and return the table.
 
     If a table with the same bytes exists, it is returned. ``curves_of`` is the id of the run table whose training
-    curves
-    the file contains; it is empty for a table of runs. ``sheet`` selects a sheet of an Excel file, and ``inner`` a base
-    table of a DuckDB file. Raises PlannerError if the file cannot be read as a table, exceeds ``MAX_UPLOAD_BYTES`` or
-    ``MAX_COLUMNS``, or contains several tables of which none is selected, and if the disk of the workspace is full.
+    curves the file contains; it is empty for a table of runs. ``sheet`` selects a sheet of an Excel file, and ``inner``
+    a base table of a DuckDB file. Raises PlannerError if the file cannot be read as a table, exceeds
+    ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, or contains several tables of which none is selected, and if the disk of
+    the workspace is full.
     """
     _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
@@ -127,8 +126,7 @@ def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
     """Link ``table`` as training curves to the run table ``runs_id``, and return it.
 
     If ``runs_id`` is empty, ``table`` becomes a table of runs. If its kind changes, it gets the mapping that its
-    columns
-    suggest for the new kind.
+    columns suggest for the new kind.
     """
     if table.id == runs_id:
         raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
@@ -247,8 +245,7 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
     """Return rows of a table for display, with the column names of the file and a first column ``row id``.
 
     If at least one row of the table is withdrawn, the second column, ``withdrawn``, contains the reasons. ``where`` is
-    an
-    SQL condition, which is checked and evaluated by :mod:`isoplan.engine.store.tables.condition`.
+    an SQL condition, which is checked and evaluated by :mod:`isoplan.engine.store.tables.condition`.
     """
     conversions = roles(db, table_id).conversions
     chosen = None
@@ -277,7 +274,7 @@ def _known(db: Database, table_id: str) -> TableInfo | None:
 def _changeable(db: Database, table_id: str) -> TableInfo:
     info = get(db, table_id)
     if info.read_only:
-        raise PlannerError(f"{info.name} is a demo table and stays as it is: import a copy of your own to change it.")
+        raise PlannerError(f"{info.name} is a demo table and cannot be changed: import your own copy to change it.")
     return info
 
 

@@ -217,7 +217,7 @@ def closed(tmp_path: Path) -> Path:
 
 ADVICE = (
     "Uploads and cells are separate files and are not affected. Rename the folder {0}. Restore the last backup: "
-    "isoplan restore '/back ups/b.zip' --workspace '{0}' (2026-11-20 14:03 UTC, which is not there now)."
+    "isoplan restore '/back ups/b.zip' --workspace '{0}' (2026-11-20 14:03 UTC, but this file no longer exists)."
 )
 
 
