@@ -111,7 +111,7 @@ def test_what_cannot_be_ranked_is_said() -> None:
         agreement(table({"loss": [1, 2, 3]}))
     with pytest.raises(PlannerError, match="No run belongs to a budget"):
         agreement(table({"loss": [1, 2], "q": [1, 2]}), "budget")
-    with pytest.raises(PlannerError, match="No column says the group"):
+    with pytest.raises(PlannerError, match="No column gives the group"):
         agreement(table({"loss": [1, 2], "q": [1, 2]}), "group")
     (few,) = agreement(table({"loss": [1, 2, 3], "q": [1, 2, 3]}))
     assert few.notes == ("3 runs are too few to rank: at least 4 are needed.",)
