@@ -32,7 +32,9 @@ TRAIN = {"train", "training", "fit"}
 VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
 """Words for validation data. Isoplan proposes to keep validation data rather than test data."""
 MEASURED_ON_BOTH = 0.9
-"""The runs count as measured on both parts of a split if at least this share of rows has the same N, D and C."""
+"""Minimum share of rows with a matching row (same N, D and C) in the other part of a split. From this share on, every
+run counts as measured on both parts.
+"""
 
 
 COPIED = "another row in every mapped number"

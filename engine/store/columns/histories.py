@@ -21,8 +21,8 @@ TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Minimum share for rows to be training curves: of rows whose time differs from all other rows of the same run, and of
-runs whose loss falls.
+"""Rows are points of training curves if at least this share of them has a time that differs from all other rows of its
+run, and if the loss falls in at least this share of the runs.
 """
 SHARED = 1.5
 """If the number of different times in the table is at most this multiple of the mean number of rows per run, all runs

@@ -20,7 +20,9 @@ FEWEST = 1e5
 MANY = 1e5
 """Samples per parameter, above the mean of any real sweep. A larger ratio means that N is in a larger unit."""
 LARGEST_LOG = 100.0
-"""Upper limit of a logarithm of FLOPs in any base: the most FLOPs of any run are below 2^100."""
+"""Upper limit of a logarithm in any base. Base 2 gives the largest logarithms, and 2^100 exceeds the FLOPs of any
+run.
+"""
 SIZES_LOG10 = (7.0, 13.0)
 """Range of log10 N and log10 D in most runs."""
 FEWEST_LN = 7.0

@@ -23,7 +23,7 @@ _NEAR = 0.5  # Maximum distance, in decades, of a ratio from a power of 1000.
 _FEWEST = 2e3
 """If the largest N or D is below this number, the column is probably in a larger unit, such as millions."""
 _FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
-"""The same limits if the losses are those of language models, whose N and D are larger."""
+"""The limits of _FEWEST for language models, whose N and D are larger. They apply if the losses look like theirs."""
 _FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
 _TYPICAL = 20.0
 """Samples per parameter of many training runs (Hoffmann et al. 2022). The unit that comes closest is proposed."""
@@ -31,7 +31,9 @@ PER_PARAMETER = (1e-3, 1e7)
 """Range of samples per parameter in real training runs. A ratio outside this range means that a unit is wrong."""
 _MOST_PARAMETERS = 1e15
 _MOST_NATS = 15.0
-"""Upper limit of cross-entropies in nats. It exceeds the logarithm of the size of any vocabulary."""
+"""Upper limit of cross-entropies in nats: it exceeds the logarithm of any vocabulary size. A larger loss is probably a
+perplexity.
+"""
 _NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
 _COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
 _COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
