@@ -1,4 +1,4 @@
-"""Published amplitude laws with their processes, for plans before training (amplitudes, Tables 2 to 15)."""
+"""Published laws of amplitude surrogates for each process, for plans before training (amplitudes, Tables 2 to 15)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ from isoplan.engine.planning.amplitude.cells import TrainedCell, read_cells
 from isoplan.engine.planning.amplitude.evidence import Axis, PublishedLaw
 
 RAW = ("2", "3", "4")
-"""Tables of ttH, whose networks were trained on raw amplitudes."""
+"""Numbers of the tables of ttH whose networks were trained on amplitudes without the logarithm."""
 
 
 @cache
 def published_laws() -> tuple[PublishedLaw, ...]:
-    """Return all 81 fits, in the order of the tables."""
+    """Return all 81 fits of the paper, in the order of its tables.
+
+    Each fit contains the laws of the same process and network for the other axes.
+    """
     alone = _alone()
     return tuple(replace(law, beside=_beside(law, alone)) for law in alone)
 
 
 def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[PublishedLaw, ...]:
-    """Return the laws of the same process and network for the other axes, each with the largest fixed quantity."""
+    """Return the laws of the same process and network for the other axes (N, D or C).
+
+    For each axis, this is the law at the largest value of the quantity that is fixed along the scan.
+    """
     own = [o for o in others if (o.process, o.network) == (law.process, law.network) and o.axis != law.axis]
     best = {o.axis: o for o in sorted(own, key=lambda o: o.held_value)}
     return tuple(best.values())
@@ -37,7 +43,7 @@ def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[Publishe
 
 @cache
 def _alone() -> tuple[PublishedLaw, ...]:
-    """Return the fits without their laws for the other axes."""
+    """Return the fits of the paper's tables; ``beside``, the laws for the other axes, is still empty."""
     particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(
         PublishedLaw(
@@ -56,7 +62,10 @@ def _alone() -> tuple[PublishedLaw, ...]:
 
 @cache
 def best_laws() -> tuple[PublishedLaw, ...]:
-    """Return one law of the MLP per process and axis: that with the largest fixed quantity, without raw targets."""
+    """Return one law of the MLP per process and axis: the one at the largest value of the fixed quantity.
+
+    Laws of networks that were trained on raw targets are left out.
+    """
     rows = records("papers/amplitudes/tables02_15_fits.csv")
     found: dict[tuple[str, str], tuple[float, PublishedLaw]] = {}
     for row, law in zip(rows, published_laws(), strict=True):
@@ -68,11 +77,11 @@ def best_laws() -> tuple[PublishedLaw, ...]:
 
 
 def published_law(process: str, axis: str = "D", held: str = "", network: str = PLAIN) -> PublishedLaw:
-    """Return the law of ``process`` along ``axis`` at ``held``, as in "N = 1e6".
+    """Return the published law of ``process`` along ``axis``, with the other quantity fixed at ``held`` ("N = 1e6").
 
-    If ``held`` is empty, the law with the largest fixed quantity is returned. ``network`` is an architecture and its
-    loss, for example "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE" for some processes. Raises PlannerError that
-    lists the processes, or the fixed quantities.
+    If ``held`` is empty, the law at the largest fixed value is returned. ``network`` is an architecture and its
+    training loss; some processes also have "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE". Raises PlannerError if
+    the paper has no such law; the error lists the available processes, networks or fixed values.
     """
     named = [law for law in published_laws() if law.process == process]
     if not named:
@@ -90,22 +99,23 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
 
 @cache
 def trained_cells() -> tuple[TrainedCell, ...]:
-    """Return the trained cells of the bundled scans of D, without duplicates."""
+    """Return the cells that Isoplan trained for the bundled scans of D."""
     tables = listed("grids", "amplitudes_data", ".csv")
     return tuple(cell for table in tables for cell in read_cells(records(table), table))
 
 
 @cache
 def trained_along(axis: Axis) -> tuple[TrainedCell, ...]:
-    """Return the cells of the bundled scan of N or C; empty if it is not trained."""
+    """Return the cells that Isoplan trained for the bundled scan of N or C; empty if the scan is not bundled."""
     table = f"grids/amplitudes_{'size' if axis == 'N' else 'compute'}.csv"
     return read_cells(records(table), table) if is_there(table) else ()
 
 
 @cache
 def published_exponents(held: str = "N = 1e5") -> tuple[DataExponent, ...]:
-    """Return the exponents of D of the MLP at ``held``, one per process (amplitudes, Fig. 10 left and Tables 2 to
-    15).
+    """Return the published exponents of D for the MLP at ``held``, one per process.
+
+    Source: amplitudes, Fig. 10 left and Tables 2 to 15.
     """
     laws = [law for law in published_laws() if (law.axis, law.network, law.held) == ("D", PLAIN, held)]
     dimension = {row["process"]: int(row["dimension"]) for row in records("papers/amplitudes/processes.csv")}
@@ -113,6 +123,6 @@ def published_exponents(held: str = "N = 1e5") -> tuple[DataExponent, ...]:
 
 
 def _ends(law: PublishedLaw) -> Interval:
-    """Return the printed 68 % interval of the exponent."""
+    """Return the published 68 % interval of the exponent alpha, or (alpha, alpha) if the paper prints no interval."""
     printed = next(p for p in law.fit.parameters if p.name == "alpha").ci68
     return printed or (law.alpha, law.alpha)

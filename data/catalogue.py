@@ -1,6 +1,6 @@
-"""Catalogue of the bundled data: simulated demo tables, published run tables, law cards.
+"""Catalogue of the bundled data: simulated demo tables, published run tables and law cards.
 
-Every file is described in ``data/README.md``. The import of this module reads only two small files.
+``data/README.md`` describes every file. The import of this module reads only two small files.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 class Demo:
     """A bundled run table: its display name, its file under ``data``, its mapping and its provenance.
 
-    ``spec`` is the specification to open it with: the law, the error of its losses, the parameters shared by its
-    groups.
+    ``spec`` is the specification of the fit with which the table opens: the law, the error of the losses, and the
+    parameters that its groups share.
     """
 
     name: str
@@ -48,7 +48,11 @@ JETS = ComputeRule(rule="6npND", n_p=40)
 
 
 def _roles(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return roles with ``metrics``, of which larger is better or ``smaller``, and the columns of other roles."""
+    """Return a mapping with metrics and other roles.
+
+    ``metrics`` are columns for which larger is better, and ``smaller`` those for which smaller is better. ``more`` are
+    the columns of other roles.
+    """
     larger = [Metric(column=name) for name in metrics]
     listed = (*larger, *(Metric(column=name, direction="min") for name in smaller))
     return Roles.model_validate({"metrics": listed, **more})
@@ -60,7 +64,7 @@ DEMOS = (
         "demo/jets_grid.csv",
         _roles(*REJECTIONS, **AXES, loss="loss", run="run", hyper=("width",), compute=JETS),
         "Simulated: 9 model sizes x 6 data sizes drawn from the published law of jet tagging (jets, Table 1) with 1 % "
-        "noise; the rejections follow from the loss by constants of our own.",
+        "noise; the rejections are computed from the loss with constants that Isoplan chose.",
         FitSpec(law="chinchilla"),
     ),
     Demo(
@@ -75,7 +79,7 @@ DEMOS = (
         "Jets, repeated data for four inputs (simulated)",
         "demo/jets_repetition.csv",
         _roles(D="unique_jets", loss="loss", group="inputs", seed="seed", run="run", hyper=("features", "particles")),
-        "Simulated: the best loss that repeated training reaches on so many unique jets, drawn from the published "
+        "Simulated: the best loss that repeated training reaches on D unique jets, drawn from the published "
         "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
         FitSpec(law="power", axis="D"),
     ),
@@ -83,21 +87,25 @@ DEMOS = (
 
 RANKING = tuple(f"{name}@10" for name in ("recall", "NDCG", "MRR", "coverage"))
 SWEEPS = (
-    ("allocation", "isoflop", None, "full", "models of several widths", "judged batch-locally, `full_` on all items"),
+    ("allocation", "isoflop", None, "full", "models of several widths",
+     "evaluated batch-locally, `full_...` on all items"),
     ("share", "log-parabola", "s", "full", "shares of the embedder",
-     "judged batch-locally, `full_` on all items. Filter to one budget"),
+     "evaluated batch-locally, `full_...` on all items. Filter to one budget"),
     ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
-     "judged on all items, `local_` batch-locally. Filter to one budget"),
+     "evaluated on all items, `local_...` batch-locally. Filter to one budget"),
 )  # fmt: skip
-"""Sweeps of recommender cells: name, law, axis, the other kind of candidates, what varies, and how they are evaluated.
+"""Sweeps of recommender cells: name, law, axis, prefix of the metrics on the other kind of candidates, quantity that
+varies, and text on the evaluation.
 """
 
 
 def _recommender(
     folder: str, log: str, sweep: str, law: str, axis: str | None, other: str, varied: str, judged: str
 ) -> Demo:
-    """Return a sweep of recommender cells on a log, evaluated on its own candidates and, by name, on the ``other``
-    kind.
+    """Return a sweep of recommender cells on one log of events.
+
+    Its metrics are evaluated on the sweep's own kind of candidates. Metrics with the prefix ``other`` ("full", "local")
+    are evaluated on the other kind.
     """
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
     roles = _roles(
@@ -118,12 +126,15 @@ RECOMMENDER = tuple(
     for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
     for sweep in SWEEPS
 )
-"""Sweeps of recommender cells, listed if they are trained; ``isoplan.data.trained`` reads the curves of batches."""
+"""Sweeps of recommender cells; a sweep is offered if its table exists. ``isoplan.data.trained`` reads the training
+curves of the batch sweeps.
+"""
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
-    """Return a scan of amplitude surrogates along ``axis``, with ``metrics`` in addition to the errors and ``more``
-    roles.
+    """Return a scan of amplitude surrogates along ``axis``.
+
+    Its metrics are the relative errors and ``metrics``; ``more`` sets further roles.
     """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {**AXES, "loss": "loss", "seed": "seed", "run": "run", "hyper": ("d", "updates", "epochs")}
@@ -139,8 +150,8 @@ AMPLITUDES = (
     _amplitudes(
         "data-*.toml", "loss against D, five processes", "D",
         "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points. Cells "
-        "of up to 1,000 are also there at twice the compute, from 3,000 on for one seed at least. Each process has a "
-        "law of its own; the floor K is held in common.",
+        "with D up to 1,000 are repeated at twice the compute, those with D from 3,000 on for at least one seed. Each "
+        "process has its own law; all laws share the floor K.",
         group="process",
     ),
     _amplitudes(
@@ -153,11 +164,11 @@ AMPLITUDES = (
     ),
     _amplitudes(
         "compute.toml", "Zg, loss against C", "C",
-        "7 budgets at D = 100 and 10,000, each with a cosine of its own, at N = 1e5. Filter to one D: D = 10000.",
+        "7 budgets at D = 100 and 10,000, each with its own cosine schedule, at N = 1e5. Filter to one D: D = 10000.",
     ),
     _amplitudes(
         "pulls.toml", "learned uncertainties of ttH and Zgg", "D",
-        "networks that learn log |M|^2 and its uncertainty sigma at three D; pulls are their misses over sigma.",
+        "networks that learn log |M|^2 and its uncertainty sigma at three D; a pull is an error divided by sigma.",
         "sigma_mean", group="process",
         hyper=("d", "updates", "epochs", "pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2"),
     ),
@@ -168,11 +179,14 @@ AMPLITUDES = (
         hyper=("d", "sqrt_s", "updates", "epochs", "dimension", "dimension_spread", "dimension_inputs"),
     ),
 )  # fmt: skip
-"""Scans of amplitude surrogates, listed if they are trained."""
+"""Scans of amplitude surrogates; a scan is offered if its table exists."""
 
 
 def _jets(*metrics: str, smaller: Iterable[str] = (), **more: object) -> Roles:
-    """Return the roles of all tables of jets trained by Isoplan, with ``more``; C = 6 n_p N D with their particles."""
+    """Return the mapping of a table of jets that Isoplan trained; ``more`` sets further roles.
+
+    The compute rule is C = 6 n_p N D with n_p = 42 particles per jet.
+    """
     compute = ComputeRule(rule="6npND", n_p=42)
     return _roles(*metrics, smaller=smaller, N="N", C="C", loss="loss", seed="seed", run="run", compute=compute, **more)
 
@@ -190,8 +204,8 @@ TRAINED = (
         "Jets, repeated, widths x numbers of jets (trained)",
         "grids/jets_repeated.csv",
         _jets("accuracy", smaller=["overfits"], U="U", hyper=("width",)),
-        "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets pass after pass until the validation "
-        "loss turns up; the best pass is kept. Filter to width > 4: the smallest model hardly overfits.",
+        "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets in each epoch until the validation "
+        "loss increases; the best epoch is kept. Filter to width > 4: the smallest model hardly overfits.",
         FitSpec(law="repetition", axis="U"),
     ),
     *(sweep for sweep in RECOMMENDER if is_there(sweep.file)),
@@ -200,16 +214,17 @@ TRAINED = (
         "grids/jets_inputs.csv",
         _jets("accuracy", U="U", group="inputs"),
         "Trained by `isoplan train data/grids/jets_inputs.toml`: features x particles of the jet paper, the same jets "
-        "pass after pass until the validation loss turns up; the best pass is kept. Filter to one input: n_p is "
-        "that of 21x128 (42; 34 of 40 particles, 10 of 10).",
+        "in each epoch until the validation loss increases; the best epoch is kept. Filter to one input. The compute "
+        "rule has n_p = 42, the value of 21x128; it is 34 for 40 particles and 10 for 10 particles.",
         FitSpec(law="repetition", axis="U"),
     ),
     Demo(
         "Jets, rejection of QCD against loss (trained)",
         "grids/jets_rejection.csv",
         _jets(*REJECTIONS, D="D", hyper=tuple(f"{name}_error" for name in REJECTIONS)),
-        "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and judged on 500,000 jets of "
-        "QCD. Describe a rejection R by metric-map over the loss, with its column R_..._error as relative error.",
+        "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and evaluated on 500,000 "
+        "jets of QCD. Describe a rejection R by metric-map over the loss, with its column R_..._error as relative "
+        "error.",
         FitSpec(law="power", axis="D"),
     ),
     *(scan for scan in AMPLITUDES if is_there(scan.file)),
@@ -241,6 +256,6 @@ PUBLISHED = (
 )
 
 BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
-"""All tables in the order of the list; the demo opens the first one."""
+"""All bundled tables in the order in which they are listed. The demo opens the first one."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

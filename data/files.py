@@ -1,4 +1,4 @@
-"""Access to bundled files by name, independent of the place of installation."""
+"""Access to bundled files by name, wherever the package is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoplan.engine.errors import PlannerError
 
 
 def path(name: str) -> Traversable:
-    """Return the bundled file ``name``, relative to ``data``; raises PlannerError if it does not exist."""
+    """Return the bundled file ``name``, a path relative to ``data``; raises PlannerError if the file does not exist."""
     parts = name.split("/")
     found = files("isoplan.data").joinpath(*parts)
     if ".." in parts or not found.is_file():
@@ -19,12 +19,12 @@ def path(name: str) -> Traversable:
 
 
 def is_there(name: str) -> bool:
-    """Return whether the bundled file ``name`` exists: a grid that is not trained has no table."""
+    """Return whether the bundled file ``name`` exists. The table of a grid that is not trained does not exist."""
     return files("isoplan.data").joinpath(*name.split("/")).is_file()
 
 
 def listed(folder: str, start: str, end: str) -> tuple[str, ...]:
-    """Return the bundled files of ``folder`` whose names begin with ``start`` and end with ``end``, sorted."""
+    """Return the sorted names of the bundled files in ``folder`` that begin with ``start`` and end with ``end``."""
     names = sorted(one.name for one in files("isoplan.data").joinpath(folder).iterdir())
     return tuple(f"{folder}/{name}" for name in names if name.startswith(start) and name.endswith(end))
 

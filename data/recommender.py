@@ -1,6 +1,7 @@
-"""Published evidence of the behavioural paper for each setting of a recipe, and its rank correlations.
+"""Evidence that the behavioural paper publishes for each setting of a recipe, and its rank correlations.
 
-The curves behind Tables 2 and 6 are only in figures, so their optima have no curves and intervals.
+The paper shows the curves behind Tables 2 and 6 only in figures. Therefore these optima have no curves and no
+intervals.
 """
 
 from __future__ import annotations
@@ -21,28 +22,33 @@ from isoplan.engine.schema import Metric, Roles, Runs
 
 SHARE_COLUMNS = ("s_star_percent", "grid_winner_percent")
 SHARES = (0.01, 0.5)
-"""Range of swept shares in Table 2. A best value at its end shows on which side of the range the optimum lies."""
+"""Smallest and largest embedder share of the sweep in Table 2. If the best run has one of these shares, the optimum may
+lie outside the range on that side.
+"""
 NEGATIVES = (16e3, 2e6)
-"""Range of swept extra negatives of Table 6, in addition to K = 0."""
+"""Smallest and largest number K of extra negatives of the sweep in Table 6. The sweep also contains K = 0."""
 QUOTED = {
     "s": "2 % of the parameters is best at every budget; every optimum inside its sweep lies between 1 % and 6 %, and "
     "the loss rises above 6 % (behavioural, Sec. 3.1, Table 7).",
     "B": "about 2048 sequences for throughput, past the critical batch of every ranking metric (behavioural, Table 7).",
     "N": "N* = 3.35e-4 C^0.617, D* = 497 C^0.383 by validation loss (behavioural, eqs. 4, 5).",
     "K": "125k to 870k for ranking metrics, 2.5e5 to 9e5 as guidance, about 1e6 at most at 1e18 FLOPs; at 1e19 every "
-    "metric still improves at 2M and memory binds (behavioural, Sec. 6, Tables 6, 7).",
+    "metric still improves at K = 2M, the limit of memory (behavioural, Sec. 6, Tables 6, 7).",
 }
 MISSING = {
     "s": "The paper shows the loss against the share in a figure (Fig. 1) and prints no table of it.",
     "B": "The paper prints training steps to a target (Table 3) for five metrics only.",
-    "N": "The paper prints the exponent of N* for other metrics (Table 5) but no prefactor, and its runs not at all.",
+    "N": "The paper prints the exponent of N* for other metrics (Table 5), but neither the prefactor nor the runs.",
     "K": "The paper shows metrics against K in a figure (Fig. 6) and prints optima (Table 6) for four of them.",
 }
 
 
 @cache
 def published_evidence() -> Evidence:
-    """Return Tables 2, 3, 4 and 6: optimal shares, critical batches, the frontier by validation loss, and negatives."""
+    """Return the published evidence: optimal shares, critical batches, frontier by validation loss, and negatives.
+
+    Source: behavioural, Tables 2, 3, 4 and 6.
+    """
     card = read_fit(json.loads(path("cards/behavior_table4.json").read_text("utf-8")))
     return Evidence(
         share=_optima("table02_embedder_share", SHARE_COLUMNS, 0.01, SHARES, "behavioural, Table 2"),
@@ -60,7 +66,7 @@ def critical_batch(metric: str) -> Fit:
 
 
 def batch_runs(metric: str) -> Runs:
-    """Return Table 3 for ``metric``: the training steps (``updates``) to its target at each ``batch_size``."""
+    """Return Table 3 for ``metric``: the training steps (column ``updates``) to the target at each ``batch_size``."""
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))
@@ -68,17 +74,17 @@ def batch_runs(metric: str) -> Runs:
 
 
 def minima() -> tuple[tuple[float, float, float], ...]:
-    """Return (C, N*, D*) of the minimum of each iso-FLOP parabola by validation loss (Table 4)."""
+    """Return (C, N*, D*) at the minimum of each iso-FLOP parabola of the validation loss (behavioural, Table 4)."""
     rows = [r for r in records("papers/behavior/table04_allocation.csv") if r["estimate"] == "parabola"]
     return tuple((float(r["budget_flops"]), float(r["N"]), float(r["D"])) for r in rows)
 
 
 @cache
 def published_agreement() -> tuple[Agreement, ...]:
-    """Return Tables 16 and 17 as agreement: the loss against each metric, per budget.
+    """Return Tables 16 and 17 as rank agreement of the loss with each metric, one result per stage and budget.
 
-    Metrics are oriented so that larger is better. Stage 1 is batch-local, stage 2 the full catalogue. Correlations
-    between other metrics are not printed: NaN.
+    Metrics are oriented so that larger is better. Stage 1 is evaluated batch-locally, stage 2 on the full catalogue.
+    Correlations between two metrics other than the loss are not printed in the paper and are NaN.
     """
     stages = (("batch-local", "table16_spearman_stage1"), ("full catalogue", "table17_spearman_stage2"))
     columns = list(dict.fromkeys(c for _, t in stages for c in records(f"papers/behavior/{t}.csv")[0] if "loss_" in c))
@@ -100,8 +106,10 @@ def _agreement(name: str, row: dict[str, str], columns: list[str], metrics: tupl
 
 
 def _optima(table: str, columns: tuple[str, str], scale: float, span: Interval, source: str) -> tuple[Optimum, ...]:
-    """Return the optima of a table from two columns: the optimum, and the best swept value, which locates optima at an
-    edge.
+    """Return the optima of a published table; ``scale`` converts its numbers.
+
+    ``columns`` names two columns: the optimum, and the best value of the sweep. If the optimum is at an edge of the
+    sweep, the best value shows at which edge.
     """
     column, winner = columns
     return tuple(

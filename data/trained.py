@@ -1,9 +1,9 @@
-"""Evidence of recommender cells trained by Isoplan for each setting of a recipe.
+"""Evidence from the recommender cells that Isoplan trained, for each setting of a recipe.
 
-A folder contains ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as written by
-``isoplan.trainers.bundle``; ``Evidence.missing`` names absent tables. Stage 1 is evaluated batch-locally and stage 2 on
-the full catalogue, as in the behavioural paper. C is from the step formula, which also determines the size of cells of
-one budget.
+A folder contains ``behavior_share.csv``, ``behavior_batch.csv``, ``behavior_allocation.csv``,
+``behavior_negatives.csv`` and ``behavior_curves.csv``, which ``isoplan.trainers.bundle`` writes. ``Evidence.missing``
+names absent tables. Stage 1 is evaluated batch-locally and stage 2 on the full catalogue, as in the behavioural paper.
+C is computed by the step formula. The size of the cells of one budget is chosen by the same formula.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction,
 
 FOLDER = Path(str(files("isoplan.data").joinpath("grids")))
 LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
-"""Folders of the bundled tables, by the dataset of their cells."""
+"""Folder of the bundled tables for each log of events on which cells were trained."""
 COLUMNS: dict[str, tuple[str, Direction]] = {
     "val_loss": ("loss", "min"),
     "recall@10": ("recall@10", "max"),
@@ -40,20 +40,21 @@ COLUMNS: dict[str, tuple[str, Direction]] = {
     "MRR@10": ("MRR@10", "max"),
     "coverage@10": ("coverage@10", "max"),
 }
-"""Metrics by their names in the paper: column and better direction."""
+"""Name of a metric in the paper -> (its column in the tables, its better direction)."""
 SWEEPS: dict[Setting, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
 SWEPT: dict[Setting, str] = {"s": "s", "B": "batch", "K": "negatives"}
-"""Column that a sweep varies; allocation varies N."""
+"""The column that each sweep varies. The allocation sweep varies N and has no such column."""
 CANDIDATES: dict[Setting, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
-"""Candidates in the evaluation of each sweep."""
+"""Candidate items among which the cells of each sweep are evaluated."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
-"""Text columns."""
+"""Columns that contain text. All other columns contain numbers."""
 
 
 @cache
 def evidence(folder: Path, metric: str) -> Evidence:
-    """Return the evidence of the tables in ``folder`` for ``metric``; ``missing`` gives the reason for a setting
-    without any.
+    """Return the evidence of the tables in ``folder`` for ``metric``.
+
+    ``missing`` of the result contains the reason for each setting without evidence.
     """
     found, missing = Evidence(), dict[Setting, str]()
     for setting in SWEEPS:
@@ -71,7 +72,10 @@ def evidence(folder: Path, metric: str) -> Evidence:
 
 
 def confounded(folder: Path) -> str:
-    """Describe what changes with N in the allocation sweep, so that a is not the exponent of N alone."""
+    """Return a sentence on the quantities that change with N in the allocation sweep; empty if none changes.
+
+    If one changes, the fitted exponent a is not the exponent of N alone.
+    """
     every = rows(folder, SWEEPS["N"])
     N, h, layers = (numbers(every, name) for name in ("N", "h_used", "layers_used"))
     said = []
@@ -84,8 +88,9 @@ def confounded(folder: Path) -> str:
 
 
 def counted(folder: Path, setting: Setting) -> Rows:
-    """Return the results of guessing and counting on the log of a sweep and of its cells; empty if it is not
-    trained.
+    """Return table rows that compare the cells of a sweep with baselines on the same log of events.
+
+    The baselines are random guessing and item counts. The result is empty if the sweep is not trained.
     """
     if not rows(folder, SWEEPS[setting]):
         return ()
@@ -93,7 +98,10 @@ def counted(folder: Path, setting: Setting) -> Rows:
 
 
 def counting(folder: Path) -> list[tuple[str, ...]]:
-    """Return ``counted`` of every sweep, with its name and its candidates before each line."""
+    """Return the lines of ``counted`` for all sweeps.
+
+    Each line begins with the name of its sweep and its candidates.
+    """
     return [
         (f"{sweep}, {CANDIDATES[setting]}", *line)
         for setting, sweep in SWEEPS.items()
@@ -102,7 +110,10 @@ def counting(folder: Path) -> list[tuple[str, ...]]:
 
 
 def _built(folder: Path, setting: Setting, metric: str) -> Built:
-    """Return the evidence of the sweep of ``setting``. Raises PlannerError if it is not trained or lacks the metric."""
+    """Return the evidence of the sweep of ``setting``.
+
+    Raises PlannerError if the sweep is not trained or if its cells do not measure ``metric``.
+    """
     runs = cells(folder, setting, metric)
     curves = _curves(folder, runs, metric) if setting == "B" else None
     read = None if curves is None else lambda _: curves
@@ -111,7 +122,7 @@ def _built(folder: Path, setting: Setting, metric: str) -> Built:
 
 @cache
 def _table(folder: Path, setting: Setting) -> Table:
-    """Return the table of the sweep of ``setting`` with the sweeps found in it."""
+    """Return the table of the sweep of ``setting``, divided into the sweeps that it contains."""
     every, name = rows(folder, SWEEPS[setting]), f"behavior_{SWEEPS[setting]}.csv"
     numeric = [c for c in every[0] if c not in WORDS]
     named = Roles(N="N", D="D", C="C_step", budget="budget", loss="loss", run="run")
@@ -119,7 +130,7 @@ def _table(folder: Path, setting: Setting) -> Table:
 
 
 def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Roles) -> Runs:
-    """Return the rows of a table under ``roles``, without rows that lack a size or the loss."""
+    """Return the rows of a table as runs with the mapping ``roles``; rows without a size or a loss are left out."""
     columns = {role.value: column for role in NUMERIC_ROLES if (column := roles.column(role)) is not None}
     columns |= {column: column for column in (*roles.hyper, *(m.column for m in roles.metrics))}
     values = {role: numbers(every, column) for role, column in columns.items()}
@@ -132,13 +143,16 @@ def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Ro
 
 
 def budget(folder: Path) -> float | None:
-    """Return the largest nominal budget of the sweeps of s, N and K in FLOPs; None if none is trained."""
+    """Return the largest nominal budget (FLOPs) in the sweeps of s, N and K; None if none of them is trained."""
     settings: tuple[Setting, ...] = ("s", "N", "K")
     return max((float(row["budget"]) for setting in settings for row in rows(folder, SWEEPS[setting])), default=None)
 
 
 def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
-    """Return the cells of a sweep (or the points of ``curves``) as text; empty if it is not trained."""
+    """Return the rows of a sweep's file, every cell as text: one row per trained cell, or per point for ``curves``.
+
+    The result is empty if the sweep is not trained.
+    """
     path = folder / f"behavior_{sweep}.csv"
     return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.is_file() else []
 
@@ -146,43 +160,46 @@ def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
 def cells(folder: Path, setting: Setting, metric: str) -> Runs:
     """Return the finished cells of the sweep of ``setting`` that measure ``metric``.
 
-    They have the sizes, the setting, the metric and its column. Raises PlannerError for a sweep that is not trained,
-    and if no cell measures the metric.
+    The runs have N, D, C, the budget, the setting that varies, and the column of the metric. Raises PlannerError if the
+    sweep is not trained, or if no cell measures the metric.
     """
     name = SWEEPS[setting]
     every = rows(folder, name)
     if not every:
-        raise PlannerError(f"The {name} sweep of our own cells is not trained yet: data/README.md says how to.")
+        raise PlannerError(f"Isoplan's {name} sweep is not trained yet: data/README.md explains how to train it.")
     y, direction = _column_of(metric)
     swept = (SWEPT[setting],) if setting in SWEPT else ()
     runs = _read(every, f"behavior_{name}.csv", folder, _roles(y, direction, swept))
     runs = runs.take(np.all([np.isfinite(x) for x in runs.values.values()], axis=0))
     if not len(runs):
-        raise PlannerError(f"No cell of our own {name} sweep measures {metric}: choose another metric.")
+        raise PlannerError(f"No cell of Isoplan's {name} sweep measures {metric}: choose another metric.")
     return runs
 
 
 def updates(folder: Path, metric: str) -> Runs:
-    """Return the training steps of each batch to the hardest value of ``metric`` that all cells reach.
+    """Return the training steps that each batch size needs to reach a common target of ``metric``.
 
-    They are in the column of ``metric``. Raises PlannerError if the sweep of batches is not trained, or its curves do
-    not contain the metric.
+    The target is the best value of the metric that all cells reach. The training steps replace the values of the metric
+    in its column. Raises PlannerError if the batch sweep is not trained, or if its curves do not contain the metric.
     """
     runs = cells(folder, "B", metric)
     return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
 
 
 def behind(folder: Path, setting: Setting, metric: str) -> Runs:
-    """Return the runs behind the curve of a setting: its cells, for B the training steps of each batch.
+    """Return the runs to which the curve of a setting is fitted.
 
-    Raises PlannerError as ``updates`` does.
+    For the batch size B they are the training steps of each batch size (``updates``), for other settings the trained
+    cells. Raises PlannerError as ``updates`` does.
     """
     return updates(folder, metric) if setting == "B" else _built(folder, setting, metric).runs[setting]
 
 
 def _column_of(metric: str) -> tuple[str, Direction]:
     if metric not in COLUMNS:
-        raise PlannerError(f"Our own cells do not measure {metric!r}: choose one of {', '.join(COLUMNS)}.")
+        raise PlannerError(
+            f"The cells trained by Isoplan do not measure {metric!r}: choose one of {', '.join(COLUMNS)}."
+        )
     return COLUMNS[metric]
 
 
@@ -194,7 +211,10 @@ def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
 
 
 def numbers(every: Sequence[Mapping[str, str]], column: str) -> Floats:
-    """Return a column (n,), NaN for an empty cell; a column that is empty in every cell is not in the table."""
+    """Return a column as numbers (n,), with NaN for each empty cell.
+
+    If a column is empty for all cells, the table does not contain it; the result is then NaN for every row.
+    """
     return np.array([float(row.get(column) or "nan") for row in every])
 
 
@@ -205,12 +225,14 @@ def _batch_spec(metric: str) -> FitSpec:
 
 
 def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
-    """Return the training curves of the metric of the cells ``runs``, by training steps."""
+    """Return the training curves of ``metric`` for the cells ``runs``, as a function of the training step."""
     y, _ = _column_of(metric)
     place = {name: i for i, name in enumerate(runs.labels["run"].tolist())}
     points = [row for row in rows(folder, "curves") if row["run"] in place and row.get(y)]
     if not points:
-        raise PlannerError(f"The curves of our own cells do not hold {metric}: choose another metric.")
+        raise PlannerError(
+            f"The curves of the cells trained by Isoplan do not contain {metric}: choose another metric."
+        )
     points.sort(key=lambda row: (place[row["run"]], float(row["update"])))
     of = np.array([place[row["run"]] for row in points])
     there, of = np.unique(of, return_inverse=True)

@@ -1,1 +1,1 @@
-"""Numbers and tables: laws, fits, plans and the store. No web code and no training."""
+"""The numerical core and the tables: laws, fits, plans and the store. It contains no web code and no training code."""

@@ -1,8 +1,8 @@
-"""Rank agreement of metrics: Spearman's correlation of every pair, per budget and per group.
+"""Rank agreement of metrics: Spearman's correlation of every pair of metrics, per budget or per group.
 
-Behavioural models, sec. 7, Tables 16 and 17, Figs. 7 and 20. If budgets are pooled, metrics agree because compute
-changes all of them. Therefore the correlations are computed within each budget and regime, and a sign that differs
-between them is marked.
+Source: Behavioural models, Sec. 7, Tables 16 and 17, Figs. 7 and 20. If runs of several budgets are pooled, all metrics
+agree, because compute improves all of them. Therefore the correlations can be computed within each budget or each
+group, and a pair of metrics is marked if the sign of its correlation differs between budgets or groups.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 
 FEWEST = 4
-"""Minimum number of runs for a rank correlation. With three runs it takes only a few discrete values."""
+"""Minimum number of runs for a rank correlation. The rank correlation of three runs has only a few possible values."""
 TIED = 0.25
-"""Share of runs with tied values of a metric above which a note is added."""
+"""A note is added to a metric if the share of runs with tied values of this metric exceeds this number."""
 By = Literal["all", "budget", "group"]
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Rank correlations of the metrics over the runs of one budget or group.
+    """Rank correlations of the metrics over the runs of one part of the table (one budget, one group or all runs).
 
-    ``rho`` (k, k) is Spearman's correlation of the metrics, oriented so that larger is better: 1 if two metrics rank
-    all runs alike, -1 if their rankings are reversed, NaN if it is not defined. ``counts`` (k, k) is the number of runs
-    with both metrics. ``notes`` state the limitations.
+    ``rho`` (k, k) contains Spearman's correlations of the k metrics. Every metric is oriented so that larger is better.
+    A correlation is 1 if two metrics rank all runs alike, -1 if their rankings are reversed, and NaN if it is not
+    defined. ``counts`` (k, k) is the number of runs in which both metrics are measured. ``notes`` state the
+    limitations.
     """
 
     name: str
@@ -48,8 +49,8 @@ class Agreement:
 class Flip:
     """A pair of metrics that agrees in some parts of the table and disagrees in others.
 
-    ``clear``: for each sign, the correlation of at least one part exceeds 1 / sqrt(n - 1), its standard error if the
-    metrics are uncorrelated.
+    ``clear`` is true if both signs are significant: for each sign, |rho| exceeds 1 / sqrt(n - 1) in at least one part.
+    This is the standard error of the correlation of two uncorrelated metrics over n runs.
     """
 
     one: str
@@ -60,8 +61,8 @@ class Flip:
 
     @property
     def sentence(self) -> str:
-        """The sentence that reports the flip to the user."""
-        doubt = "" if self.clear else ", within what chance gives"
+        """One sentence for the user: in which parts the two metrics agree and in which they disagree."""
+        doubt = "" if self.clear else "; at least one of the two signs may be chance"
         return (
             f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
             f"{', '.join(self.disagree)}{doubt}."
@@ -69,14 +70,16 @@ class Flip:
 
 
 def usual(runs: Runs) -> By:
-    """Return the default division of the runs: by budget if any run has a budget, else all runs together."""
+    """Return the default division of the runs: "budget" if at least one run has a budget, otherwise "all"."""
     return "budget" if "budget" in runs and bool(np.isfinite(runs["budget"]).any()) else "all"
 
 
 def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
-    """Compute the rank correlations of the loss and all metrics, for all runs or for each budget or group.
+    """Compute the rank correlations of the loss and all metrics, with one result per part of the table.
 
-    Raises PlannerError if the table has fewer than two of these columns, or no budgets or groups to divide it by.
+    The parts are the budgets, the groups, or all runs together, as ``by`` requests. Raises PlannerError if the table
+    has fewer than two columns of quality (loss and metrics), or if ``by`` requests budgets or groups and the table has
+    none.
     """
     names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     if len(names) < 2:
@@ -90,7 +93,10 @@ def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
 
 
 def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
-    """Return the pairs of metrics whose correlation has both signs among the parts, the clear ones first."""
+    """Return the pairs of metrics whose correlation is positive in some parts and negative in others.
+
+    Pairs with a clear difference come first.
+    """
     out = []
     for i, j in combinations(range(len(found[0].metrics)), 2) if found else ():
         signs = {side: [a for a in found if a.rho[i, j] * side > 0] for side in (1, -1)}
@@ -103,9 +109,9 @@ def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
 
 @dataclass(frozen=True)
 class Across:
-    """Rank correlation of one metric in two regimes, batch-local (``local``) and full catalogue (``full``).
+    """Rank correlation between two variants of one metric: batch-local (``local``) and full-catalogue (``full``).
 
-    ``rho`` is Spearman's correlation in each of the ``parts``, NaN if it is not defined.
+    ``rho`` is Spearman's correlation of the two columns in each of the ``parts``, NaN if it is not defined.
     """
 
     local: str
@@ -115,15 +121,15 @@ class Across:
 
     @property
     def flips(self) -> bool:
-        """Whether the two regimes agree in some parts and disagree in others."""
+        """Whether the two variants agree in some parts of the table and disagree in others."""
         return any(x > 0 for x in self.rho) and any(x < 0 for x in self.rho)
 
 
 def across(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> tuple[Across, ...]:
-    """Collect the correlation of each pair of columns (batch-local, full-catalogue) over the parts.
+    """Collect the correlation of each pair of columns (batch-local, full-catalogue) in every part of the table.
 
-    The parts are those of ``agreement``; behavioural, Sec. 7 (d). Raises PlannerError if a column is not among the
-    metrics.
+    ``found`` is the result of ``agreement``. Source: Behavioural models, Sec. 7 (d). Raises PlannerError if a column of
+    ``pairs`` is not among the metrics.
     """
     metrics = found[0].metrics if found else ()
     for name in (name for pair in pairs for name in pair):
@@ -141,18 +147,20 @@ def _clear(a: Agreement, i: int, j: int) -> bool:
 
 
 def _parts(runs: Runs, by: By) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Return the name and the row mask (n,) of each part."""
+    """Divide the runs into parts and return the name and the row mask (n,) of each part."""
     if by == "all":
         return [("all runs", np.ones(len(runs), bool))]
     if by == "group":
         if "group" not in runs.labels:
-            raise PlannerError("No column says the group of a run: map one to group, or look at all runs together.")
+            raise PlannerError(
+                "No column gives the group of a run: map a column to group, or compare all runs together."
+            )
         label = runs.labels["group"]
         return [(str(name), label == name) for name in np.unique(label)]
     nominal = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     budgets = np.unique(nominal[np.isfinite(nominal)])
     if not len(budgets):
-        raise PlannerError("No run belongs to a budget: map a column to budget, or look at all runs together.")
+        raise PlannerError("No run belongs to a budget: map a column to budget, or compare all runs together.")
     return [(power10(float(C)), nominal == C) for C in budgets]
 
 
@@ -171,28 +179,31 @@ def _within(name: str, metrics: tuple[str, ...], table: Floats) -> Agreement:
 
 
 def _spearman(x: Floats, y: Floats) -> float:
-    """Compute Spearman's correlation with ties at their mean rank; NaN for fewer than four runs or a constant
-    column.
+    """Compute Spearman's correlation; tied values get their mean rank.
+
+    The result is NaN for fewer than four runs, or if ``x`` or ``y`` is constant.
     """
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
-    from scipy.stats import spearmanr  # 0.5 s to import
+    from scipy.stats import spearmanr  # imported here because this import takes 0.5 s
 
     return float(spearmanr(x, y).statistic)
 
 
 def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], counts: Ints) -> list[str]:
-    """Return notes on what limits the correlations: too few runs, or metrics with one value or many ties."""
+    """Return notes on the limits of the correlations: too few runs, or a metric with only one value or many ties."""
     if len(table) < FEWEST:
-        return [f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: it takes {FEWEST}."]
+        return [
+            f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: at least {FEWEST} are needed."
+        ]
     notes = []
     for i, metric in enumerate(metrics):
         x = table[seen[:, i], i]
         tied = len(x) - int(np.sum(np.unique(x, return_counts=True)[1] == 1))
         if len(x) < FEWEST:
-            notes.append(f"{metric} is known for {len(x)} of {len(table)} runs, too few to rank.")
+            notes.append(f"{metric} is measured for {len(x)} of {len(table)} runs, too few to rank.")
         elif np.ptp(x) == 0:
-            notes.append(f"{metric} has the same value in all {len(x)} runs and ranks nothing.")
+            notes.append(f"{metric} has the same value in all {len(x)} runs and cannot rank them.")
         elif tied > TIED * len(x):
             notes.append(f"{tied} of {len(x)} runs share their {metric} with another; ties count at their mean rank.")
     return notes

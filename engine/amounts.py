@@ -15,13 +15,15 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import LONGEST, PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
 
 Words = Mapping[str, float]
-"""Names of units, in lower case and singular, and the size of each in units of the field."""
+"""Names of units (lower case, singular), and the size of each unit in units of the field."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of a field: its ``name`` in sentences, its ``words``, the words it may be ``per``, and typed
-    examples.
+    """The unit of a field.
+
+    ``name`` is its name in sentences. ``words`` are the units that a user may type. ``per`` are the words that may
+    follow "per" or "/", such as "hour". ``examples`` shows how to type an amount, for error messages.
     """
 
     name: str
@@ -38,12 +40,12 @@ _BYTES = {
 } | {"byte": 1.0}
 A_SAMPLE = ("sample", "jet", "event", "token", "point", "image", "sequence")
 AN_HOUR = ("hour", "h", "hr", "gpu hour", "gpu h", "device hour", "cpu hour", "cpu h", "core hour")
-"""Words for an hour of a device, after "per" or "/" in a price."""
+"""Words for one hour of a device in a price, after "per" or "/"."""
 MONEY: Mapping[str, Words] = {
     "EUR": dict.fromkeys(("eur", "euro", "€"), 1.0),
     "USD": dict.fromkeys(("usd", "us dollar", "dollar", "us$", "$"), 1.0),
 }
-"""Names of each currency."""
+"""Names of each currency. A currency is never converted into another one."""
 HOURS = Unit("hours", {word: seconds / 3600 for word, seconds in SECONDS.items()}, "24 or 24 h")
 CPU_SECONDS = Unit("seconds", {**SECONDS, "cpu s": 1.0, "cpu second": 1.0, "ms": 1e-3}, "0.5 or 0.5 s", A_SAMPLE)
 GIGABYTES = Unit(
@@ -60,22 +62,26 @@ QUERIES = Unit("queries", dict.fromkeys(("query", "querie", "request"), 1.0), "1
 TOKENS = Unit("tokens", {"token": 1.0}, "500 or 500 tokens", ("query",))
 FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1e9 or 1 GFLOP", ("query",))
 KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
-"""Units that are tried in order to name a wrong unit in an error."""
+"""Units that an error can name: if the typed unit belongs to one of them, the error says so ("is in hours")."""
 _SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
 _PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
 
 
 def money(currency: str, *per: str) -> Unit:
-    """Return the unit of a sum of money in ``currency``; ``per`` are the words that may follow it, such as "hour"."""
+    """Return the unit of an amount of money in ``currency``.
+
+    ``per`` are the words that may follow "/", such as "hour".
+    """
     return Unit(currency, MONEY.get(currency, {currency.lower(): 1.0}), f"2.5 or 2.5 {currency}", per)
 
 
 def parse_amount(text: str, what: str, unit: Unit) -> float:
-    """Read ``text`` as a number of ``unit``; plain numbers and suffixes k, M, B and T as in ``parse_number``.
+    """Read ``text`` as an amount and return its value in ``unit``.
 
-    Raises PlannerError if ``text`` is not a number or is in another unit; ``what`` names the field in the sentence.
+    A plain number, with or without a suffix k, M, B or T, is read as in ``parse_number``. Raises PlannerError if
+    ``text`` is not a number or has another unit; ``what`` names the field in the error message.
     """
-    if len(text) > LONGEST:  # before any search through a long text
+    if len(text) > LONGEST:  # checked first, so that no regular expression searches a long text
         raise unreadable(text, what, unit.examples)
     sign = _SIGN.match(text)
     bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
@@ -91,14 +97,16 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
 
 
 def _without_per(said: str, unit: Unit) -> str:
-    """Remove the "per ..." part of the typed unit if it is one of ``unit.per``."""
+    """Return the typed unit without its "per ..." part if this part is one of ``unit.per``."""
     found = _PER.search(said)
     return said[: found.start()] if found and _singular(found["per"], dict.fromkeys(unit.per, 1.0)) else said
 
 
 def _factor(said: str, words: Words) -> float | None:
-    """Return the size of the typed unit in units of the field: a word of the unit, a suffix, or both; None if
-    neither.
+    """Return the size of the typed unit in units of the field.
+
+    The typed unit ``said`` is a word in ``words``, a suffix such as "m", or a suffix and a word. The result is None if
+    it is neither.
     """
     if not said:
         return 1.0
@@ -114,13 +122,16 @@ def _factor(said: str, words: Words) -> float | None:
 
 def _singular(word: str, words: Words) -> float | None:
     found = words.get(word)
-    if found is None and len(word) > 2:  # "ms" is not a plural of "m"
+    if found is None and len(word) > 2:  # a word of two letters keeps its "s": "ms" is not a plural of "m"
         return words.get(word.removesuffix("s"))
     return found
 
 
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
-    """Return the error for an amount in another unit; it names that unit if it is in the list."""
+    """Return the error for an amount in a wrong unit.
+
+    The error names the typed unit if one of the units in ``KINDS`` or a currency contains it.
+    """
     kinds = (*map(money, MONEY), *KINDS)
     bare = _PER.split(said)[0]
     other = next((kind.name for kind in kinds if kind.name != unit.name and _singular(bare, kind.words)), "")

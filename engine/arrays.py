@@ -1,4 +1,4 @@
-"""Array types. ``Floats`` are 64-bit, for fits and plans; ``Singles`` are 32-bit, for networks."""
+"""Array types. ``Floats`` are 64-bit numbers, for fits and plans. ``Singles`` are 32-bit numbers, for networks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Escape text from users: for Markdown, and for cells of CSV files that a spreadsheet would run as formulas.
 
-A spreadsheet treats a cell that begins with one of ``= + - @``, a tab or a line end as a formula (OWASP, "CSV
-injection"). An apostrophe before it makes the cell text. Numbers are unchanged.
+A spreadsheet treats a cell as a formula if the cell begins with one of ``= + - @``, a tab or a line end (OWASP, "CSV
+injection"). With an apostrophe before it, the same cell is text. Numbers are unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")  # within a word an underscore has no effect
+# Markdown ignores an underscore within a word, so such an underscore is not escaped.
+_SIGNS = re.compile(r"[\\`*\[\]<>$~|&]|(?<![^\W_])_|_(?![^\W_])")
 _START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=#|[+-](?:\s|$)|-[\s-]+$))")
 """Start of a line that Markdown reads as a heading, a list item or a rule."""
 
@@ -21,12 +22,12 @@ def escape(text: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """Escape text that does not begin a line, such as a cell of a table."""
+    """Escape text that is not at the start of a line, such as a cell of a table, and return it in one line."""
     return _SIGNS.sub(lambda sign: "\\" + sign[0], re.sub(r"[\r\n]+", " ", text))
 
 
 def table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
+    """Return the lines of a Markdown table with the header ``head``; the text of all cells is escaped."""
     lines = [map(in_line, head), ["---"] * len(head), *(map(in_line, row) for row in rows)]
     return [f"| {' | '.join(line)} |" for line in lines]
 
@@ -35,7 +36,10 @@ BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def as_text(cell: Any) -> Any:
-    """Return ``cell``, with an apostrophe before it if it is text that begins like a formula and is not a number."""
+    """Return ``cell``; if it is text that a spreadsheet would read as a formula, add an apostrophe before it.
+
+    Text that is a number, such as "-1.5", is unchanged.
+    """
     if not isinstance(cell, str) or not cell.startswith(BEGINS):
         return cell
     try:

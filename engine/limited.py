@@ -1,7 +1,7 @@
-"""Execution of scripts on external files in a child process, with limits of time and memory.
+"""Run scripts that read untrusted files in a child process, with limits of time and memory.
 
 The child is a separate Python file that reads its input from standard input and writes its result to standard output.
-Its first statement is ``limit(...)``. It starts without the user's site packages path.
+Its first statement is ``limit(...)``. Its import path does not contain the folder of the script.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 MEGABYTE = 2**20
 PATIENCE = 6
-"""Limit of wall time per second of processor time: on a busy machine, processes share the processors."""
+"""Wall-time limit as a multiple of the processor-time limit. On a busy machine, a process waits for the processor."""
 
 
 class Exceeded(Exception):
@@ -22,15 +22,19 @@ class Exceeded(Exception):
 
 
 class Failed(Exception):
-    """The child ended without a result. The text is the last line that it wrote, empty if it was killed."""
+    """The child ended without a result.
+
+    The text is the last line of the child's error output, empty if the child was killed.
+    """
 
 
 def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seconds: int, megabytes: int) -> bytes:
-    """Run ``script`` on ``given`` and return its output.
+    """Run ``script`` with ``given`` as its standard input and return its standard output.
 
-    Raises Exceeded if it takes too long, and Failed if it fails. ``seconds`` limit the processor time if the system
-    supports it, and ``PATIENCE`` times ``seconds`` the wall time on every system. ``megabytes`` limit the address space
-    if the system supports it; a script that needs more fails. The script gets both as its first two arguments.
+    ``seconds`` limits the processor time, if the system supports this limit. The wall time is limited to ``PATIENCE``
+    times ``seconds`` on every system. ``megabytes`` limits the address space, if the system supports this limit; a
+    script that needs more memory fails. The script gets ``seconds`` and ``megabytes`` as its first two arguments,
+    before ``arguments``. Raises Exceeded if a time limit is reached, and Failed if the script ends with an error.
     """
     command = [sys.executable, "-P", str(script), str(seconds), str(megabytes), *arguments]
     try:
@@ -46,7 +50,7 @@ def run(script: Path, arguments: Sequence[str] = (), *, given: bytes = b"", seco
 
 
 def limit(seconds: int, megabytes: int) -> None:
-    """Limit the processor time and the address space of this process, as far as the system supports each limit."""
+    """Limit the processor time and the address space of this process. A limit that the system lacks is skipped."""
     try:
         import resource
     except ImportError:

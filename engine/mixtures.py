@@ -1,7 +1,8 @@
-"""Mixtures in a table: several datasets, a split into train and test, flagged runs. Pure: reads runs only.
+"""Mixtures in a table: several datasets, a split into train and test, or flagged runs.
 
-Each of these is a question to the user. An answer is part of the mapping (one law each, all as one) or of the filter
-(only one value). A question is not repeated if it is answered or if its column has one value left.
+Each mixture is a question to the user: how does the fit treat it? The mapping stores an answer such as "one law for
+each value" or "all values together". The row filter stores an answer such as "only one value". A question is not asked
+again after its answer, or if its column has only one value left. The functions here only read the runs.
 """
 
 from __future__ import annotations
@@ -20,22 +21,24 @@ from isoplan.engine.schema import Category, Curves, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3
-"""Minimum mean number of runs per value. Below it, a column identifies single runs."""
+"""Minimum mean number of runs per value of a dataset column. With fewer, the values rather identify single runs."""
 YES = {"1", "true", "yes", "y", "t"}
 OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
 OUT |= {"untrained", "diverged", "crashed", "failed", "bad", "broken"}
-"""Words in a column name or a value for runs that should not be used."""
+"""Words in a column name or a value that mark runs that should not be used."""
 FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
-"""Words for the runs that should be used."""
+"""Words in a column name or a value that mark runs that should be used."""
 TRAIN = {"train", "training", "fit"}
 VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
-"""Words for validation data. Isoplan proposes them before test data."""
+"""Words for validation data. Isoplan proposes to keep validation data rather than test data."""
 MEASURED_ON_BOTH = 0.9
-"""Minimum share of rows that match in N, D and C between two parts of a split, for runs measured on both parts."""
+"""Minimum share of rows with a matching row (same N, D and C) in the other part of a split. From this share on, every
+run counts as measured on both parts.
+"""
 
 
 COPIED = "another row in every mapped number"
-"""Phrase for copies in a note on a table; a fit does not count them again."""
+"""Phrase for copied rows in a note on a table. A fit can recognise this note and does not count the copies again."""
 
 
 Kind = Literal["dataset", "split", "flag"]
@@ -43,9 +46,10 @@ Kind = Literal["dataset", "split", "flag"]
 
 @dataclass(frozen=True)
 class Question:
-    """One question about the column ``column``; ``counts`` is the number of runs per value, "" for empty cells.
+    """One question to the user about the column ``column``.
 
-    ``keep`` is the value to keep if the column is a split or a flag, empty for datasets.
+    ``counts`` is the number of runs per value; the key "" stands for empty cells. ``keep`` are the proposed values to
+    keep if the column is a split or a flag; it is empty for datasets. ``typed`` is the type of the cells.
     """
 
     kind: Kind
@@ -56,7 +60,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The mixture in the table, as one or two sentences."""
+        """The question in one or two sentences: the values of the column and the number of runs for each."""
         total = sum(self.counts.values())
         if self.kind == "flag":
             verb = "has" if self.left_out == 1 else "have"
@@ -67,21 +71,21 @@ class Question:
 
     @property
     def left_out(self) -> int:
-        """Number of runs that ``keep`` leaves out."""
+        """Number of runs that are left out if only the values in ``keep`` are kept."""
         return sum(self.counts[value] for value in self.gone)
 
     @property
     def gone(self) -> list[str]:
-        """Values that ``keep`` leaves out."""
+        """Values that are not in ``keep``."""
         return [value for value in self.counts if value not in self.keep]
 
     def only(self, *values: str) -> str:
-        """Return the SQL condition for the runs with one of the ``values``."""
+        """Return the SQL condition for the runs with one of the ``values``, by default with one in ``keep``."""
         return condition(self.column, values or self.keep, self.typed)
 
 
 def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
-    """Return the SQL condition for the rows in which ``column`` has one of the ``values``; "" is an empty cell."""
+    """Return the SQL condition for the rows in which ``column`` has one of the ``values``; "" means an empty cell."""
     name = column if _bare(column) else '"' + column.replace('"', '""') + '"'
     known = [value if typed != "text" else "'" + value.replace("'", "''") + "'" for value in values if value]
     parts = [f"{name} = {known[0]}" if len(known) == 1 else f"{name} IN ({', '.join(known)})"] if known else []
@@ -89,7 +93,7 @@ def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
 
 
 def _bare(column: str) -> bool:
-    """Whether a condition may name a column without quotes: an identifier that is not an SQL keyword."""
+    """Return whether SQL accepts the column name without quotes: it is an identifier and not an SQL keyword."""
     from sqlglot import tokenize
 
     if not (column.isidentifier() and column.isascii()) or column.lower() == "if":
@@ -98,13 +102,13 @@ def _bare(column: str) -> bool:
 
 
 def option(where: str) -> str:
-    """Return ``--where`` with a condition, quoted for a shell."""
+    """Return the terminal option ``--where`` with the condition ``where``, quoted for a shell."""
     simple = not set('"$`\\!') & set(where)
     return f'--where "{where}"' if simple else f"--where {shlex.quote(where)}"
 
 
 def ways(question: Question) -> str:
-    """Return the options of ``isoplan fit`` that answer a question."""
+    """Return the possible options of ``isoplan fit`` that answer the question, such as "--pool dataset"."""
     name = shlex.quote(question.column)
     if question.kind == "dataset":
         first = max(question.counts, key=question.counts.__getitem__)
@@ -113,7 +117,10 @@ def ways(question: Question) -> str:
 
 
 def questions(runs: Runs) -> tuple[Question, ...]:
-    """Return the open questions about ``runs``; columns with the same division of the runs give one question."""
+    """Return the questions about ``runs`` that the user has not answered.
+
+    If two columns divide the runs in the same way, only the first gives a question.
+    """
     return tuple(
         _propose_held_out(ask(name, runs.categories[name]), runs)
         for name in _open(runs)
@@ -122,7 +129,10 @@ def questions(runs: Runs) -> tuple[Question, ...]:
 
 
 def _propose_held_out(question: Question, runs: Runs) -> Question:
-    """Return the question with a held-out value in ``keep`` if each run was measured on both parts of the split."""
+    """Propose to keep the held-out part of a split (validation or test) if every run was measured on both parts.
+
+    Returns the question with this value in ``keep``; any other question is returned unchanged.
+    """
     sizes = [runs[role] for role in ("N", "D", "C") if role in runs]
     if question.kind != "split" or not sizes:
         return question
@@ -136,26 +146,30 @@ def _propose_held_out(question: Question, runs: Runs) -> Question:
 
 
 def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """Count the runs with ``value`` by their sizes: (N, D, C) -> number of runs."""
+    """Count the runs with ``value`` by size: the key is the tuple of N, D and C (those in the table)."""
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
 
 def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
-    """Return the row ids of the runs that ``question.keep`` leaves out."""
+    """Return the row ids of the runs that are left out if only the values in ``question.keep`` are kept."""
     category = runs.categories[question.column]
     names = np.array([*category.values, ""])[category.codes]
     return [int(i) for i in runs.ids[np.isin(names, question.gone)]]
 
 
 def pooled(runs: Runs) -> tuple[str, ...]:
-    """Return the columns with few values and no answer from the user. A fit of all ``runs`` pools them."""
+    """Return the columns that divide the runs and about which the user has not decided.
+
+    A fit of all ``runs`` pools the values of these columns.
+    """
     return tuple(_open(runs))
 
 
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
-    """Return the column whose values colour runs or curves in figures: the groups with a law each, else the first
-    dataset.
+    """Return the column whose values colour runs or curves in figures, as (name, category); None if there is none.
+
+    It is the column of groups if each group has its own law, otherwise the first column of datasets.
     """
     own = runs.roles.group if runs.roles.each else None
     first = [own] if own in runs.categories else []
@@ -178,7 +192,10 @@ def _open(runs: Runs) -> Iterator[str]:
 
 
 def _mixes(category: Category) -> bool:
-    """Whether the column has several values and, if these name datasets, a plausible number of them."""
+    """Return whether the column divides the runs: it has several values.
+
+    A column of datasets must also have at most ``MOST_DATASETS`` values and enough runs per value.
+    """
     counts = category.counts
     if category.kind != "dataset":
         return len(counts) > 1
@@ -187,13 +204,19 @@ def _mixes(category: Category) -> bool:
 
 
 def _partition(category: Category) -> bytes:
-    """Return a key of how a column divides the runs, independent of the names of the parts."""
+    """Return a key for the division of the runs by a column.
+
+    Two columns have the same key if they divide the runs in the same way, whatever their values are called.
+    """
     _, first, inverse = np.unique(category.codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int8).tobytes()
 
 
 def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
-    """Return the question about a column, of the given ``kind`` or of the kind that its name and values suggest."""
+    """Return the question about a column, of the given ``kind``.
+
+    Without ``kind``, the name and the values of the column determine the kind.
+    """
     counts, typed = category.counts, category.typed
     if kind is None and category.kind == "split":
         keep = tuple(value for value in counts if _is_training(value))
@@ -209,7 +232,7 @@ def _is_training(value: str) -> bool:
 
 
 def is_yes(category: Category) -> NDArray[np.bool_]:
-    """Return the mask (n,) of the runs whose flag is set."""
+    """Return a mask (n,): true for the runs whose flag is set."""
     raised = np.array([*map(_raised, category.values), False])
     return np.asarray(raised[category.codes], bool)
 

@@ -1,6 +1,6 @@
-"""Numbers as people type them (2M, 10^20, 3 ZFLOP, 200 H200 hours) and as they are shown.
+"""Read numbers as people type them (2M, 10^20, 3 ZFLOP, 200 H200 hours), and format numbers for display.
 
-Reading raises PlannerError with one sentence that quotes the text and gives examples.
+The functions that read a number raise PlannerError with one sentence that quotes the text and gives examples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NUMBER_EXAMPLES = "2M, 1.5k, 3,000,000, 1e6 or 10^6"
 FLOP_EXAMPLES = "1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days or 200 H200 hours"
 LONGEST = 100
 PLAIN = 6
-"""Maximum length of a number that is written without a power of ten."""
+"""Maximum number of characters of a number that ``as_typed`` writes without a power of ten."""
 
 _TO_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -55,21 +55,21 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A typed number: its value, and the assumption made to read it (empty if none)."""
+    """The result of reading a typed number: its value, and the assumption about its meaning (empty without one)."""
 
     value: float
     note: str
 
     def notes(self, text: str) -> list[str]:
-        """Return a sentence on how ``text`` was read; none if it has only one meaning."""
+        """Return one sentence on how ``text`` was read; an empty list if no assumption was needed."""
         return [f"{text} is read as {self.value:.4g} FLOPs: {self.note}."] if self.note else []
 
 
 def parse_number(text: str, what: str = "number") -> float:
     """Read ``text`` as a number: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5.
 
-    A suffix is k, M, B or T in either case. A comma marks decimals or thousands, as the digits allow. Raises
-    PlannerError; ``what`` names the field in its sentence.
+    A suffix is k, M, B or T, in upper or lower case. A comma is a decimal or a thousands separator; the digits around
+    it determine which. Raises PlannerError; ``what`` names the field in the error message.
     """
     value, rest = leading(text, what, NUMBER_EXAMPLES)
     unit = rest.strip().lower()
@@ -79,16 +79,19 @@ def parse_number(text: str, what: str = "number") -> float:
 
 
 def parse_share(text: str, what: str = "share") -> float:
-    """Read a share from ``0.4`` or ``40 %``; the number is read as in ``parse_number``."""
+    """Read a share such as ``0.4`` or ``40 %`` and return it as a fraction (0.4).
+
+    The number is read as in ``parse_number``.
+    """
     typed = text.strip()
     return parse_number(typed.removesuffix("%"), what) * (0.01 if typed.endswith("%") else 1.0)
 
 
 def parse_flops(text: str, what: str = "budget") -> Reading:
-    """Read FLOPs from ``text``: a number, a number of k..RFLOP, PFLOP/s-days, or hours of a known accelerator.
+    """Read FLOPs from ``text``: a number, a number with a unit (kFLOP to RFLOP), PFLOP/s-days, or accelerator hours.
 
-    Hours are multiplied by the device's dense peak and the utilisation (40 % by default, or as in "at 35 %"). The note
-    states this.
+    Hours of a known accelerator are converted with its dense peak (FLOP/s) and its utilisation, which is 40 % unless
+    the text contains another one ("at 35 %"). The note of the result states both.
     """
     value, rest = leading(text, what, FLOP_EXAMPLES)
     reading = _read_compute(value, rest.strip().lower(), text, what)
@@ -96,9 +99,9 @@ def parse_flops(text: str, what: str = "budget") -> Reading:
 
 
 def leading(text: str, what: str, examples: str) -> tuple[float, str]:
-    """Return the number at the start of ``text`` and the rest.
+    """Return the number at the start of ``text``, and the text after the number.
 
-    Raises PlannerError if it does not start with a number, and for an ambiguous number such as 1,000.
+    Raises PlannerError if the text does not start with a number, or if the number is ambiguous, such as 1,000.
     """
     plain = re.sub("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text[:LONGEST])
     plain = plain.replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ")
@@ -116,7 +119,7 @@ def leading(text: str, what: str, examples: str) -> tuple[float, str]:
 
 
 def _decimal(digits: str) -> str:
-    """Return the digits with a decimal point and without thousands separators."""
+    """Return the digits with a decimal point and without thousands separators: "3,000,000" is 3000000, "2,5" is 2.5."""
     plain = re.sub(r"[ _']", "", digits)
     if re.fullmatch(_COMMAS, plain):
         return plain.replace(",", "")
@@ -169,7 +172,7 @@ def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Rea
 
 
 def _seconds(unit: str) -> float | None:
-    """Return the seconds in a unit of time, singular or plural; None for another unit."""
+    """Return the number of seconds in a unit of time, such as "hour" or "days"; None if ``unit`` is not a time."""
     return SECONDS.get(unit) or SECONDS.get(unit.removesuffix("s"))
 
 
@@ -185,12 +188,12 @@ def unreadable(text: str, what: str, examples: str) -> PlannerError:
 
 
 def cut(text: str) -> str:
-    """Cut typed text to forty characters for a sentence."""
+    """Cut typed text to forty characters, to quote it in an error message."""
     return text[:40] + ("..." if len(text) > 40 else "")
 
 
 def as_typed(x: float) -> str:
-    """Return a number as people type it, exactly: 5000, 0.4, 1e-5, 2.5e9; ``parse_number`` is the inverse."""
+    """Return a number as people type it, without rounding: 5000, 0.4, 1e-5, 2.5e9. ``parse_number`` is the inverse."""
     exact = Decimal(repr(float(x)))
     plain = f"{exact:f}".removesuffix(".0")
     if len(plain) <= PLAIN:
@@ -200,9 +203,11 @@ def as_typed(x: float) -> str:
 
 
 def digits(value: float, interval: tuple[float, float] | None) -> int:
-    """Return the number of decimals to show for ``value``. The shorter finite half of the interval gets two significant
-    digits; without an interval the value gets three. At most seven digits of the value are shown. Negative means tens,
-    hundreds, ...
+    """Return the number of decimals to show for ``value``.
+
+    With an interval, its shorter finite half (the distance from ``value`` to a bound) gets two significant digits.
+    Without an interval, ``value`` gets three. At most seven significant digits of ``value`` are shown. A negative
+    result means rounding to tens (-1), hundreds (-2), ...
     """
     halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
     size, keep = (min(halves), 2) if halves else (abs(value), 3)
@@ -213,14 +218,18 @@ def digits(value: float, interval: tuple[float, float] | None) -> int:
 
 
 def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
-    """Round ``value`` to the digits that its interval justifies: 0.34731 in (0.331, 0.363) is 0.347."""
+    """Format ``value`` with the decimals that its interval justifies.
+
+    For example, 0.34731 with the interval (0.331, 0.363) gives 0.347.
+    """
     return to_places(value, digits(value, interval))
 
 
 def to_places(value: float, places: int) -> str:
-    """Format ``value`` with ``places`` decimals; negative ``places`` mean tens, hundreds, ...
+    """Format ``value`` with ``places`` decimals; negative ``places`` mean rounding to tens, hundreds, ...
 
-    Very small and very large values are written as powers of ten. From five digits on, digits are grouped: 402,000.
+    Very small and very large values are written as powers of ten. Numbers from 10,000 on have thousands separators:
+    402,000.
     """
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
@@ -231,15 +240,13 @@ def to_places(value: float, places: int) -> str:
 
 
 def si(value: float, significant: int = 3) -> str:
-    """Format ``value`` with an SI prefix and a blank for the unit that follows: 1.23 G, 60.0 m; "1.00 " without a
-    prefix.
-    """
+    """Format ``value`` with an SI prefix, to be followed by a unit: "1.23 G" for 1.23e9, "1.00 " without a prefix."""
     scale, prefix = _scale(value, significant, ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R"))
     return f"{_significant(scale, significant)} {prefix}"
 
 
 def count(value: float, significant: int = 2) -> str:
-    """Format a count: 950, 1.9 k, 2.0 M, 70 B, 8.8 T; powers of ten beyond 10^15."""
+    """Format a count: 950, 1.9 k, 2.0 M, 70 B, 8.8 T. Counts above 10^15 are written as powers of ten."""
     if not math.isfinite(value) or abs(value) >= 1e15 or 0 < abs(value) < 0.01:
         return power10(value, significant)
     if value == round(value) and abs(value) < 1000:
@@ -249,7 +256,10 @@ def count(value: float, significant: int = 2) -> str:
 
 
 def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[float, str]:
-    """Return ``value`` in units of the largest prefix that its rounded value reaches, and this prefix."""
+    """Divide ``value`` by its largest possible prefix and return the quotient and the prefix.
+
+    The value is rounded first, so that 999.9 at three digits becomes 1.00 k.
+    """
     if not math.isfinite(value) or value == 0:
         return value, ""
     value = float(f"{value:.{significant - 1}e}")
@@ -258,7 +268,7 @@ def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[f
 
 
 def _significant(value: float, significant: int) -> str:
-    """Format ``value`` in plain digits: 1.9, 70, 950 (never 9.5e+02)."""
+    """Format ``value`` with ``significant`` digits and without an exponent: 1.9, 70, 950 (never 9.5e+02)."""
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
     places = significant - 1 - math.floor(math.log10(abs(value)) + 1e-12)
@@ -266,7 +276,7 @@ def _significant(value: float, significant: int) -> str:
 
 
 def power10(value: float, significant: int = 3) -> str:
-    """Format ``value`` as a power of ten in plain text: 5.76 × 10²³, 10²⁰."""
+    """Format ``value`` as a power of ten in plain text: 5.76 × 10²³, or 10²⁰ if the factor is 1."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
     if value == 0:
@@ -277,7 +287,7 @@ def power10(value: float, significant: int = 3) -> str:
 
 
 def flops(value: float) -> str:
-    """Format FLOPs: 10²⁰ FLOPs."""
+    """Format a number of FLOPs as a power of ten, such as "10²⁰ FLOPs"."""
     return f"{power10(value)} FLOPs"
 
 

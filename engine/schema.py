@@ -1,7 +1,7 @@
-"""Definition of a run: the roles of columns, and the runs that a law is fitted to.
+"""Definition of a run: the roles of columns, and the runs to which a law is fitted.
 
-A *role* is the meaning of a column for a law (N, D, C, loss, ...). Roles are a mapping on top of the stored columns, so
-a correction of the mapping does not change the table.
+A *role* is the meaning of a column for a law (N, D, C, loss, ...). The mapping from roles to columns is stored
+separately from the table, so a correction of the mapping does not change the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RowsOfRun = Literal["all", "last", "best"]
 
 
 class Role(StrEnum):
-    """Meaning of one column. ``unused`` columns are stored and shown, but never fitted."""
+    """The meaning of one column for a law. ``unused`` columns are stored and shown, but never fitted."""
 
     N = "N"
     D = "D"
@@ -46,36 +46,36 @@ class Role(StrEnum):
 
 ROLE_HELP: dict[Role, str] = {
     Role.N: "Trainable parameters of the model.",
-    Role.D: "Training samples seen, repeats counted: tokens, jets, events, phase-space points.",
+    Role.D: "Training samples seen, including repeats: tokens, jets, events, phase-space points.",
     Role.U: "Unique training samples. Epochs are D / U.",
     Role.C: "Training compute in FLOPs. Without this column C follows from N and D by the compute rule.",
     Role.LOSS: "The loss that the law describes; smaller is better.",
-    Role.METRIC: "Another measure of quality, with the direction that is better.",
+    Role.METRIC: "Another measure of quality, and whether larger or smaller is better.",
     Role.EPOCHS: "Passes over the unique samples.",
     Role.BUDGET: "The nominal compute budget (iso-FLOP group) of the run.",
     Role.GROUP: "A label that splits the table: architecture, input configuration, optimiser.",
-    Role.SEED: "Random seed; rows that differ in nothing else are repeats.",
-    Role.RUN: "The name of the run, shown when a point is hovered; it ties training curves to their runs.",
-    Role.STATUS: "How the run ended; running, crashed, killed, failed and diverged ones are left out.",
+    Role.SEED: "Random seed. Rows that differ only in their seed are repeats.",
+    Role.RUN: "The name of the run. It is shown on hover and links training curves to their runs.",
+    Role.STATUS: "How the run ended. Runs that are running, crashed, killed, failed or diverged are left out.",
     Role.STEP: "Training steps of the whole run, or up to a point of a training curve.",
     Role.WEIGHT: "Weight of the run in the fit; zero leaves it out.",
     Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
-    Role.UNUSED: "Kept and shown, not used by any law.",
+    Role.UNUSED: "Stored and shown, but not used by any law.",
 }
 
-# Numeric roles. At most one column of a table can have each of them.
+# Numeric roles. Each of these roles belongs to at most one column of a table.
 NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT)
 LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
 OVERFITS = "overfits"
-"""Column of a run table: 1 for runs that overfit, else 0. It is a property of the whole run."""
+"""Name of a column of a run table: 1 if the run overfits, else 0. The value describes the whole run, not one step."""
 
 
 _TEXT = ("suffix", "comma", "thousands")
 
 
 class Metric(BaseModel):
-    """A column that measures quality, and its better direction."""
+    """A column that measures quality, and whether larger ("max") or smaller ("min") values are better."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     column: str
@@ -83,16 +83,16 @@ class Metric(BaseModel):
 
 
 class Roles(BaseModel):
-    """The mapping of a table: role -> column name (exactly as in the file).
+    """The mapping of a table: role -> column name (spelled exactly as in the file).
 
-    ``conversions`` maps columns to conversions that the user accepted (``isoplan.engine.store.columns.column``):
-    of text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) and of units ("millions",
-    "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D": "steps * batch_size * seq_len"}``.
-    ``repeats`` states whether rows that differ only in their seed are kept or averaged; "once" keeps one of each set of
-    exact copies. ``rows`` states which rows of a run count if it has several: all, the last, or the one with the best
-    loss. ``each`` requests one law for each value of ``group``. ``pooled`` are the columns whose values the user agreed
-    to fit together. Empty values of ``derived``, ``rows``, ``each`` and ``pooled`` are not written, so that older
-    snapshots keep their hash.
+    ``conversions`` maps columns to the conversions that the user accepted (``isoplan.engine.store.columns.column``). A
+    conversion reads text as a number ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) or
+    changes the unit ("millions", "pf-days"). ``derived`` maps numeric roles to formulas over the columns: ``{"D":
+    "steps * batch_size * seq_len"}``. ``repeats`` is the treatment of rows that differ only in their seed: "all" keeps
+    them and "mean" averages them; "once" keeps one row of each set of exact copies. ``rows`` selects the rows of a run
+    that has several rows: all, the last, or the one with the best loss. ``each`` requests one law for each value of
+    ``group``. ``pooled`` are the columns whose values the user agreed to fit together. Default values of ``derived``,
+    ``rows``, ``each`` and ``pooled`` are not written, so that older snapshots keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -121,19 +121,19 @@ class Roles(BaseModel):
 
     @property
     def reading(self) -> str:
-        """Units, formulas and row choice of the mapping in one line; empty if the columns are read unchanged."""
+        """Units, formulas and row choice of the mapping in one line; empty if all columns and rows are unchanged."""
         units = [f"{name}: {how}" for name, how in sorted(self.conversions.items()) if how not in _TEXT]
         formulas = [f"{role} = {formula}" for role, formula in sorted(self.derived.items())]
         rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
         return "; ".join([*units, *formulas, *rows])
 
     def column(self, role: Role) -> str | None:
-        """Return the column of a single-column role, or None."""
+        """Return the name of the column with the role ``role``; None if no column has this role."""
         value = getattr(self, role.value, None)
         return value if isinstance(value, str) else None
 
     def direction(self, y: str) -> Direction:
-        """Return the better direction of a target: ``loss`` or the column of a metric."""
+        """Return the better direction ("min" or "max") of ``y``, which is ``loss`` or the column of a metric."""
         return next((m.direction for m in self.metrics if m.column == y), "min")
 
 
@@ -142,10 +142,11 @@ CategoryKind = Literal["dataset", "split", "out", "keep", "other"]
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """A column with few values: its ``values`` (k,) as text and, for each run, the index of its value (n,).
+    """A column with few different values.
 
-    An index of -1 is an empty cell. ``kind`` is the meaning that name and values suggest: a dataset, a split into train
-    and test, a flag of runs to leave ``out`` or to ``keep``, or another property. ``typed`` is the type of the cells.
+    ``values`` (k,) are its different values as text. ``codes`` (n,) is the index of the value of each run; -1 means an
+    empty cell. ``kind`` is the meaning that the name and the values suggest: "dataset"; "split" (train and test); "out"
+    (a flag of runs to leave out); "keep" (a flag of runs to keep); or "other". ``typed`` is the type of the cells.
     """
 
     values: tuple[str, ...]
@@ -154,19 +155,22 @@ class Category:
     typed: Literal["text", "number", "bool", "date"] = "text"
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Category:
-        """Return the column for the runs at ``index``."""
+        """Return the same column for the runs at ``index`` (positions or mask)."""
         return replace(self, codes=self.codes[index])
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of runs per value, without values that no run has; the key of empty cells is ""."""
+        """Number of runs per value; the key of empty cells is "". Values without runs are omitted."""
         found = np.bincount(self.codes.astype(np.int64) + 1, minlength=len(self.values) + 1).tolist()
         return {name: n for name, n in zip((*self.values, ""), (*found[1:], found[0]), strict=True) if n}
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Runs that no fit uses: their row ids, names (empty without a column of names) and reasons, each (k,)."""
+    """Rows that no fit uses: their row ids, run names and reasons, each (k,).
+
+    ``names`` are empty texts if the table has no column of run names.
+    """
 
     ids: Ints
     names: NDArray[np.str_]
@@ -178,17 +182,19 @@ NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.str_), np.empty(0, np.str
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The runs that a law is fitted to: one row per run, every array of length n in the order of ``ids``.
+    """The runs to which a law is fitted: one row per run. Every array has length n and the order of ``ids``.
 
-    ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step", "weight" if the
-    table has or implies them, and every metric and hyperparameter under its column name. "C" is present if N and D are
-    (by ``roles.compute`` unless a column gives it). "D" may be derived from C and N. "budget" is the nominal FLOPs of
-    the run's iso-FLOP group, NaN for a run without a group. ``labels`` are text columns by role: "group", "seed",
-    "run", "status". ``categories`` are the columns with few values by column name, with or without a role. Every value
-    that a fit uses is finite. Rows that were left out are listed in ``left_out`` and counted in ``notes``. ``withheld``
-    maps a role to the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each
-    run, NaN if not known, and ``seconds_from`` the column that gives it. ``where`` is the SQL condition that selected
-    the rows of a file, empty without one.
+    ``values`` are float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step" and "weight", as
+    far as the table contains or implies them. Metrics and hyperparameters are in ``values`` under their column names.
+    "C" is present if "N" and "D" are; ``roles.compute`` gives it if no column does. "D" may be derived from C and N.
+    "budget" is the nominal FLOPs of the run's iso-FLOP group, NaN for a run without a group. Every value that a fit
+    uses is finite.
+
+    ``labels`` are text columns by role: "group", "seed", "run", "status". ``categories`` are all columns with few
+    values, by column name. ``left_out`` lists the rows that were left out, and ``notes`` counts them. ``withheld`` maps
+    a role to the reason why a column with a matching name was not used. ``seconds`` (n,) is the duration of each run,
+    NaN if it is unknown, and ``seconds_from`` is the column that it comes from. ``where`` is the SQL condition that
+    selected the rows of a file, empty if all rows were selected.
     """
 
     ids: Ints
@@ -215,11 +221,11 @@ class Runs:
         return role in self.values
 
     def lacks(self, name: str) -> bool:
-        """Return whether no law can read ``name``: no column gives it, or its column is in an unknown unit."""
+        """Return whether a law cannot use ``name``: no column gives it, or its column has an unknown unit."""
         return name not in self.values or (name in self.withheld and getattr(self.roles, name, None) is not None)
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
-        """Return the runs at ``index`` (positions or mask), in that order."""
+        """Return the runs at ``index`` (positions or mask), in the order of ``index``."""
         return replace(
             self,
             ids=self.ids[index],
@@ -232,14 +238,14 @@ class Runs:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Training curves: m runs, with n measured points in total.
+    """Training curves of m runs, with n measured points in total.
 
-    ``names`` (m,) are the runs. ``of`` (n,) is the curve of each point, ascending; within a curve the points are in the
-    order of training. ``values`` are (n,) float64 columns: "step", "epochs", "D" (samples seen so far) and "C" (FLOPs
-    used so far) if the table has or implies them, properties of the whole run ("N", "U", hyperparameters by column
-    name) repeated along its curve, and the loss and metrics. NaN means not measured, infinity means that the run
-    diverged. ``marks`` (m,) is the reason why a curve is left out, empty for a valid one. ``categories`` are those of
-    the run table, by curve (m,).
+    ``names`` (m,) are the names of the runs. ``of`` (n,) is the index of the curve of each point, ascending; the points
+    of a curve are in the order of training. ``values`` are float64 columns (n,): "step", "epochs", "D" (samples seen so
+    far) and "C" (FLOPs used so far), as far as the table contains or implies them; the loss and the metrics; and
+    properties of the whole run ("N", "U", hyperparameters by column name), repeated at each point of its curve. NaN
+    means not measured, infinity means that the run diverged. ``marks`` (m,) is the reason why a curve is left out,
+    empty for a valid curve. ``categories`` are the categories of the run table, with one code per curve (m,).
     """
 
     names: NDArray[np.str_]
@@ -264,11 +270,11 @@ class Curves:
 
     @property
     def starts(self) -> Ints:
-        """Index of the first point of each curve, followed by n: (m + 1,)."""
+        """Index of the first point of each curve, followed by n as the end of the last curve: shape (m + 1,)."""
         return np.searchsorted(self.of, np.arange(len(self.names) + 1)).astype(np.int64)
 
     def take(self, keep: NDArray[np.bool_]) -> Curves:
-        """Return the curves selected by the mask ``keep`` (m,), in their order."""
+        """Return the curves that the mask ``keep`` (m,) selects, in unchanged order."""
         points = keep[self.of]
         return replace(
             self,

@@ -1,6 +1,7 @@
 """Script that writes the law cards from the papers' tables: ``python -m isoplan.data.cards.make``.
 
-A card has the JSON format of ``isoplan fit --json``: central values and published intervals, no resamples.
+A card has the JSON format of ``isoplan fit --json``. It contains central values and published intervals, but no
+resamples.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ PROCESSES = {"ttH": "tt̄H", "yyg": "γγg", "yygg": "γγgg"}
 
 
 def parameter(value: float, low: float | None = None, high: float | None = None, se: float | None = None) -> Json:
-    """Return one entry of ``parameters``, with the published 68 % interval if there is one."""
+    """Return the JSON of one parameter, with its published 68 % interval if both ``low`` and ``high`` are given."""
     ci68 = None if low is None or high is None else [round_off(low), round_off(high)]
     return {"value": value, "se": se, "ci68": ci68, "ci95": None}
 
 
 def around(value: float, se: float) -> Json:
-    """Return the entry of a value with a published standard error."""
+    """Return the JSON of a parameter with a published standard error: its 68 % interval is ``value`` ± ``se``."""
     return parameter(value, value - se, value + se, float(f"{se:.6g}"))
 
 
 def round_off(x: float) -> float:
-    """Return ``x`` without the last digits of binary arithmetic."""
+    """Round ``x`` to twelve digits, to remove the rounding errors of binary arithmetic."""
     return float(f"{x:.12g}")
 
 
 def card(law: str, parameters: Json, source: str, ranges: Json, **more: Any) -> Json:
-    """Return the JSON of a published law. ``more``: n, axis, roles, compute."""
+    """Return the JSON of a published law. ``more`` may contain n, axis, roles and compute."""
     spec: Json = {"law": law, "bootstrap": 0} | ({"axis": more["axis"]} if "axis" in more else {})
     return {
         "schema": 1,
@@ -62,7 +63,7 @@ def card(law: str, parameters: Json, source: str, ranges: Json, **more: Any) -> 
 
 
 def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
-    """Fit y = k C^b by least squares of logs; return k, b and the standard error of b."""
+    """Fit y = k C^b by least squares in log y; return k, b and the standard error of b."""
     x = np.log(C)
     design = np.stack([np.ones_like(x), x], axis=1)
     (log_k, b), rss, _, _ = np.linalg.lstsq(design, np.log(y))
@@ -71,8 +72,10 @@ def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
-    """Fit loss = E + (C_L / C)^gamma by least squares; return E, C_L and gamma. Each gamma of a grid gives a linear fit
-    of E and the scale.
+    """Fit loss = E + (C_L / C)^gamma by least squares; return E, C_L and gamma.
+
+    For each gamma of a grid, E and the scale follow from a linear fit. The gamma with the smallest residual is
+    returned.
     """
 
     def solve(gamma: float) -> tuple[float, Floats]:
@@ -86,12 +89,15 @@ def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
 
 
 def rounded(*parameters: tuple[str, float]) -> Json:
-    """Return the entries of derived values without a published error, at six digits."""
+    """Return the JSON of parameters that are derived and have no published error, rounded to six digits."""
     return {name: parameter(float(f"{value:.6g}")) for name, value in parameters}
 
 
 def jets() -> Json:
-    """Return the card of jets, Table 1. N spans the paper's widths, D the datasets up to all of JetClass."""
+    """Return the card of jets, Table 1.
+
+    Its range of N is that of the paper's widths. Its range of D ends at the size of JetClass.
+    """
     values = with_intervals(records("papers/jets/table1_scaling_law.csv"), ("E", "A", "B", "alpha", "beta"))
     widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
     ranges = {"N": [parameters(min(widths)), parameters(max(widths))], "D": datasets()}
@@ -99,20 +105,21 @@ def jets() -> Json:
 
 
 def with_intervals(rows: list[dict[str, str]], names: Sequence[str]) -> Json:
-    """Return the entries of the parameters ``names`` of a table with their 68 % intervals."""
+    """Return the JSON of the parameters ``names`` with their 68 % intervals, from the ``rows`` of a paper's table."""
     by_name = {r["parameter"]: r for r in rows}
     return {name: parameter(*(float(by_name[name][k]) for k in ("value", "ci68_lo", "ci68_hi"))) for name in names}
 
 
 def datasets() -> list[float]:
-    """Return the range of the numbers of jets, up to all of JetClass."""
+    """Return the range of D in the jet paper: from the smallest dataset to all training jets of JetClass."""
     constants = {r["name"]: float(r["value"]) for r in records("papers/jets/jets_constants.csv")}
     return [constants["dataset_min"], constants["train_jets"]]
 
 
 def jets_repeated(inputs: str) -> Json:
-    """Return the card of jets, Table 2, for one input configuration; D counts unique jets, repeated to the early
-    stop.
+    """Return the card of jets, Table 2, for one input configuration.
+
+    D counts unique jets, which are repeated until early stopping.
     """
     rows = [r for r in records("papers/jets/table2_repetition.csv") if r["inputs"] == inputs]
     values, ranges = with_intervals(rows, ("L_inf", "B_rep", "beta_rep")), {"D": datasets()}
@@ -120,7 +127,10 @@ def jets_repeated(inputs: str) -> Json:
 
 
 def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
-    """Return the card of power laws through the N and D of ``rows``; ``loss`` has E, C_L and gamma."""
+    """Return the card of an allocation: power laws N = k C^a and D = k_D C^b through the ``rows`` of a table.
+
+    ``loss`` is the JSON of E, C_L and gamma.
+    """
     C, N, D = (np.array([float(r[k]) for r in rows]) for k in ("budget_flops", "N", "D"))
     (k, a, a_se), (k_D, b, b_se) = power_of_compute(C, N), power_of_compute(C, D)
     path = {
@@ -134,8 +144,9 @@ def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
 
 
 def validation_allocation() -> Json:
-    """Return the card of behavioural, Table 4: N and D from the minima of the parabolas, the loss from the best
-    runs.
+    """Return the card of behavioural, Table 4.
+
+    N and D are from the minima of the iso-FLOP parabolas, and the loss is from the best run of each budget.
     """
     table = records("papers/behavior/table04_allocation.csv")
     best = [r for r in table if r["estimate"] == "grid winner"]
@@ -145,7 +156,7 @@ def validation_allocation() -> Json:
 
 
 def equation(number: str) -> dict[str, float]:
-    """Return parameter -> value of a numbered equation of the behavioural paper."""
+    """Return parameter -> value of equation ``number`` of the behavioural paper."""
     rows = records("papers/behavior/equations.csv")
     return {r["parameter"]: float(r["value"]) for r in rows if r["equation"] == number}
 
@@ -158,7 +169,7 @@ def training_allocation() -> Json:
 
 
 def training_surface() -> Json:
-    """Return the card of behavioural, eq. 13, over the N and D of the best runs in Table 13."""
+    """Return the card of behavioural, eq. 13; its ranges of N and D are those of the best runs in Table 13."""
     rows = records("papers/behavior/table13_train_surrogate.csv")
     ranges = {k: [min(float(r[k]) for r in rows), max(float(r[k]) for r in rows)] for k in ("N", "D")}
     values = {name: parameter(value) for name, value in equation("13").items()}
@@ -169,7 +180,10 @@ def training_surface() -> Json:
 
 
 def amplitude(row: dict[str, str]) -> Json:
-    """Return the card of one fit of loss against data, compute or size; a floor given as about zero has no interval."""
+    """Return the card of one published fit of the loss against D, C or N.
+
+    If the paper prints a floor of about zero, the floor has no interval.
+    """
     X_c, up, down = (float(row[k]) for k in ("X_c", "X_c_up", "X_c_down"))
     K = float(row["K"])
     floor = parameter(K, K - float(row["K_down"]), K + float(row["K_up"])) if row["K_up"] else parameter(K)
@@ -185,7 +199,7 @@ def amplitude(row: dict[str, str]) -> Json:
 
 
 def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
-    """Return the file name and the display name of a fit; the names of data-scaling fits do not contain the axis."""
+    """Return the file name and the display name of a fit. For fits against D, the names do not contain the axis."""
     along = [] if row["x"] == "D" else [row["x"]]
     kept = row["fixed"] + row["fixed_value"]
     stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept])
@@ -196,7 +210,7 @@ def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
 
 
 def cards() -> dict[str, tuple[str, Json]]:
-    """Return file name -> display name and card."""
+    """Return all cards: file name -> (display name, JSON)."""
     fits = sorted(records("papers/amplitudes/tables02_15_fits.csv"), key=lambda r: "DCN".index(r["x"]))
     inputs = {r["inputs"]: f"{r['features']}x{r['particles']}" for r in records("papers/jets/table2_repetition.csv")}
     repeated = {
@@ -223,7 +237,7 @@ def cards() -> dict[str, tuple[str, Json]]:
 
 
 def contents() -> dict[str, str]:
-    """Return file name -> text of every card, and ``index.json`` with their display names in order."""
+    """Return the files to write: file name -> text. ``index.json`` lists the display names in order."""
     made = cards()
     out = {file: json.dumps(body, indent=1) + "\n" for file, (_, body) in made.items()}
     index = [{"name": shown, "file": f"cards/{file}"} for file, (shown, _) in made.items()]
@@ -231,7 +245,7 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Rewrite the cards in the folder of this script."""
+    """Write all cards to the folder of this script."""
     for name, text in contents().items():
         Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
 

@@ -1,7 +1,7 @@
 """Script that writes the simulated demo tables: ``python -m isoplan.data.demo.make``.
 
-The same seed gives the same bytes. The true parameters of each table go to ``truth.json``, so that tests can compare
-them with fits.
+The same seed gives the same bytes. The true parameters of each table are written to ``truth.json``, so that tests can
+compare fits with them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NOISE = 0.01
 JETS = ComputeRule(rule="6npND", n_p=40)
 JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
 
-# Choices of Isoplan, not of the paper: R(L) = A e^(B L) + C, one row per signal class. Rejections are at the paper's
-# efficiencies.
+# Chosen by Isoplan, not by the paper: A, B and C of R(L) = A e^(B L) + C, one row per signal class. R is the rejection
+# at the signal efficiency of the paper.
 REJECTION = {
     "Hbb": (3.50e5, -7.5, 30.0),
     "Hcc": (6.00e4, -6.8, 12.0),
@@ -41,10 +41,11 @@ REJECTION = {
 }
 REJECTION_NOISE = 0.02
 
-# Choice of Isoplan: the curves through the published optima. The minimum of NDCG moves to smaller models with compute.
-CURVATURE = 0.35  # nats per decade of N squared
+# Chosen by Isoplan, not by the paper: the shape of the curves whose minima are the published optima. The optimum of
+# NDCG moves to smaller models as compute grows.
+CURVATURE = 0.35  # nats / (decade of N)^2
 SWEEP_NOISE = 0.002
-SWEEP = np.linspace(-0.75, 0.85, 9)  # decades from the optimum
+SWEEP = np.linspace(-0.75, 0.85, 9)  # log10 of N over the optimal N
 RANKING = {"recall@10": (1.60, -0.4, 0.12, 0.0), "NDCG@10": (1.25, -0.4, 0.04, -0.03)}
 RANKING_NOISE = 0.002
 
@@ -53,22 +54,23 @@ REPEATS = 2
 
 
 def parameters(width: int) -> int:
-    """Return the trainable parameters N of the jet Transformer of embedding ``width`` d (jets, Sec. 2).
+    """Return N, the number of trainable parameters of the jet Transformer of embedding dimension d = ``width``.
 
-    N = 48 d^2 + 87 d + 10: four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4
-    d), the map of 21 features 22 d, the class token d, the last norm 2 d, and the map to 10 classes 10 d + 10.
+    N = 48 d^2 + 87 d + 10 (jets, Sec. 2): four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5
+    d, two norms 4 d), the embedding of 21 features 22 d, the class token d, the last norm 2 d, and the output of 10
+    classes 10 d + 10.
     """
     return 4 * (12 * width**2 + 13 * width) + 22 * width + width + 2 * width + 10 * width + 10
 
 
 def published(name: str, **where: str) -> dict[str, float]:
-    """Return parameter -> value of the rows of a paper's table that match ``where``."""
+    """Return parameter -> value from the rows of a paper's table whose cells equal ``where``."""
     rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
     return {r["parameter"]: float(r["value"]) for r in rows}
 
 
 def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """Simulate 9 x 6 single-pass runs; return columns, rows and truth."""
+    """Simulate 9 x 6 single-pass runs of jets; return column names, rows and true parameters."""
     law = published("papers/jets/table1_scaling_law.csv")
     widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
     grid = [(d, parameters(d), n) for d in widths for n in JET_SAMPLES]
@@ -94,12 +96,12 @@ def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]
 
 
 def mapped(loss: Floats, A: float, B: float, C: float) -> Floats:
-    """Return R(L) = A e^(B L) + C (jets, Sec. 4)."""
+    """Return the rejection R(L) = A e^(B L) + C for each loss L (jets, Sec. 4)."""
     return A * np.exp(B * loss) + C
 
 
 def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """Simulate five budgets with nine model sizes each; return columns, rows and truth."""
+    """Simulate five budgets with nine model sizes each; return column names, rows and true parameters."""
     table = records("papers/behavior/table04_allocation.csv")
     optima = [r for r in table if r["estimate"] == "parabola"]
     floors = [float(r["val_loss"]) for r in table if r["estimate"] == "grid winner"]
@@ -137,12 +139,15 @@ def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict
 
 
 def parabola(N: Floats, best: float, floor: float) -> Floats:
-    """Return the loss on one iso-FLOP curve: ``floor`` at ``best``, with the curvature of this table."""
+    """Return the loss at each ``N`` of one iso-FLOP curve: a parabola in log10 N with minimum ``floor`` at ``best``."""
     return floor + CURVATURE * np.log10(N / best) ** 2
 
 
 def jets_repetition(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
-    """Simulate four input configurations with eleven data sizes and two seeds; return columns, rows and truth."""
+    """Simulate four input configurations with eleven data sizes and two seeds.
+
+    Returns column names, rows and true parameters.
+    """
     table = records("papers/jets/table2_repetition.csv")
     inputs = {r["inputs"]: (r["features"], r["particles"]) for r in table}
     laws = {name: published("papers/jets/table2_repetition.csv", inputs=name) for name in inputs}
@@ -166,7 +171,7 @@ TABLES = {"jets_grid": jets_grid, "recommender_isoflop": recommender_isoflop, "j
 
 
 def contents() -> dict[str, str]:
-    """Return file name -> text of every demo file. Each table uses its own random stream of ``SEED``."""
+    """Return the files to write: file name -> text. Each table has its own random stream, derived from ``SEED``."""
     out: dict[str, str] = {}
     truth: dict[str, Any] = {"seed": SEED}
     for stream, (name, make) in enumerate(TABLES.items()):
@@ -178,7 +183,7 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Rewrite the demo files in the folder of this script."""
+    """Write the demo files to the folder of this script."""
     for name, text in contents().items():
         Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
 

@@ -1,1 +1,1 @@
-"""Run tables, snapshots, fits and plans in DuckDB. The only package with SQL."""
+"""Storage of run tables, snapshots, fits and plans in DuckDB. No other package runs SQL queries."""

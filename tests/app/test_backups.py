@@ -89,7 +89,7 @@ def test_cells_train_on_and_the_copy_has_one_moment_of_them(root: Path, tmp_path
             rows = tables.frame(db, KEY)
             assert len(rows) >= k
             assert {found[str(name)].state for name in rows["run"]} == {"done"}
-            assert results.rebuild(db, results.fits(db)[0].hash).startswith("Made again from its specification")
+            assert results.rebuild(db, results.fits(db)[0].hash).startswith("Fitted again from its specification")
     running = [r for r in Queue(tmp_path / "copy 1").scan().values() if r.state == "queued" and r.number]
     assert running
     again = run_all(tmp_path / "copy 1")

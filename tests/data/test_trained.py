@@ -139,13 +139,13 @@ def test_what_is_not_trained_is_said_and_fails_nothing(tmp_path: Path) -> None:
     nothing = trained.evidence(tmp_path, "recall@10")
     assert nothing.metrics == ()
     assert set(nothing.missing) == {"s", "B", "N", "K"}
-    assert nothing.missing["K"].startswith("The negatives sweep of our own cells is not trained yet")
+    assert nothing.missing["K"].startswith("Isoplan's negatives sweep is not trained yet")
     assert trained.budget(tmp_path) is None
     (some := tmp_path / "some").mkdir()
     write_sweeps(some, sweeps=("share",))
     assert set(trained.evidence(some, "recall@10").missing) == {"B", "N", "K"}
     assert trained.budget(some) == 1e12
-    assert trained.evidence(some, "AUC").missing["s"].startswith("Our own cells do not measure 'AUC'")
+    assert trained.evidence(some, "AUC").missing["s"].startswith("The cells trained by Isoplan do not measure 'AUC'")
 
 
 @pytest.mark.parametrize("demo", RECOMMENDER, ids=lambda demo: demo.file)

@@ -103,7 +103,7 @@ def test_parts_by_group_and_metrics_that_some_runs_lack() -> None:
     assert one.rho[0, 2] == pytest.approx(1)
     assert np.isnan(other.rho[0, 2])
     assert other.counts[0, 2] == 0
-    assert other.notes == ("r is known for 0 of 5 runs, too few to rank.",)
+    assert other.notes == ("r is measured for 0 of 5 runs, too few to rank.",)
 
 
 def test_what_cannot_be_ranked_is_said() -> None:
@@ -111,13 +111,13 @@ def test_what_cannot_be_ranked_is_said() -> None:
         agreement(table({"loss": [1, 2, 3]}))
     with pytest.raises(PlannerError, match="No run belongs to a budget"):
         agreement(table({"loss": [1, 2], "q": [1, 2]}), "budget")
-    with pytest.raises(PlannerError, match="No column says the group"):
+    with pytest.raises(PlannerError, match="No column gives the group"):
         agreement(table({"loss": [1, 2], "q": [1, 2]}), "group")
     (few,) = agreement(table({"loss": [1, 2, 3], "q": [1, 2, 3]}))
-    assert few.notes == ("3 runs are too few to rank: it takes 4.",)
+    assert few.notes == ("3 runs are too few to rank: at least 4 are needed.",)
     assert np.isnan(few.rho[0, 1])
     (flat,) = agreement(table({"loss": [1, 2, 3, 4], "q": [1, 1, 1, 1]}))
-    assert flat.notes == ("q has the same value in all 4 runs and ranks nothing.",)
+    assert flat.notes == ("q has the same value in all 4 runs and cannot rank them.",)
 
 
 @settings(max_examples=20)

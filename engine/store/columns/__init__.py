@@ -1,1 +1,1 @@
-"""Columns of a run table: profiles, guessed roles, units, conversions. Pure except for the profiles."""
+"""Columns of a run table: profiles, suggested roles, units and conversions. Only the profiles read the database."""

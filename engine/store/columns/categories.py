@@ -1,4 +1,7 @@
-"""Columns that group rows: categories, iso-FLOP budgets found from compute, and summary rows such as a total."""
+"""Columns and rows that divide a table: categories, iso-FLOP budgets derived from compute, and summary rows.
+
+A summary row is a row such as "total" at the end of a table.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor
 
 MOST_VALUES = 12
-"""Maximum number of values of a column to read. It exceeds the 2 to 8 values compared, to allow for groups with few
+"""Maximum number of different values of a category. Most comparisons need 2 to 8; the rest is for groups with few
 runs.
 """
 MOST_COLUMNS = 24
-"""Maximum number of columns to read. Columns that name datasets are read before the others."""
+"""Maximum number of category columns that are read. Those with a meaning (dataset, split, flag) are read first."""
 LABEL_LENGTH = 80
 
 _DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
@@ -34,11 +37,13 @@ _DATASETS |= {"condition", "conditions"}
 _OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
 _OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
 UNTRAINED = ("untrained", "not_trained")
-"""Names of a flag of runs that did not train and are not fitted. Isoplan measures it for its own sweeps."""
+"""Names of a column that flags runs that learned nothing. Such runs are not fitted. Isoplan writes this column for its
+own sweeps.
+"""
 _KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
 _KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
 _NOTES = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
-"""Names of columns whose values may flag a run in words."""
+"""Names of columns that contain remarks. A remark such as "outlier" flags a run."""
 _TRAIN = {"train", "training", "fit", "in_sample"}
 _TEST = {"test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation", "holdout", "held_out", "heldout"}
 _NO = {"0", "false", "no", "n", "f", "none", ""}
@@ -50,9 +55,10 @@ _SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
 
 
 def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
-    """Return the columns of a table with 2 to ``MOST_VALUES`` values for the rows ``ids``, by column name.
+    """Return the categories of a table: its columns with 2 to ``MOST_VALUES`` different values, by column name.
 
-    Datasets come first. Numeric columns that a law reads, seeds, states and metrics are left out.
+    The codes are for the rows ``ids``. Datasets, splits and flags come first. Numeric columns that a law reads, seeds,
+    states and metrics are left out.
     """
     used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
     categories = [
@@ -77,7 +83,7 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
 
 
 def _few(column: Column) -> bool:
-    """Return whether a column may have few values; its number of distinct values is an estimate."""
+    """Return whether a column probably has few different values; ``column.distinct`` is only an estimate."""
     fewest = 1 if _untrained(column) else 2
     return column.kind in _SQL_TYPES and fewest <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
 
@@ -87,7 +93,7 @@ def _untrained(column: Column) -> bool:
 
 
 def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
-    """Return the kind that the name of a column and its values suggest; a prefix such as ``config.`` is ignored.
+    """Return the kind that the name and the values of a column suggest. A prefix such as ``config.`` is ignored.
 
     >>> category_kind("config.dataset", ["c4", "pile"]), category_kind("is_outlier", ["0", "1"])
     ('dataset', 'out')
@@ -108,7 +114,10 @@ def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
 
 
 def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:
-    """Return the values of a column, each in its type and as text, in ascending order."""
+    """Return the different values of a column in ascending order, as pairs (value in its own type, value as text).
+
+    At most ``MOST_VALUES`` + 1 pairs are returned.
+    """
     number = f"AND NOT isnan(c{i})" if column.kind == "number" else ""
     blank = f"AND trim(c{i}) <> ''" if column.kind == "text" else ""
     few = f"SELECT DISTINCT c{i} FROM {sql.data(table_id)} WHERE c{i} IS NOT NULL {number} {blank}"
@@ -117,18 +126,19 @@ def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple
 
 
 MIN_RUNS = 3
-_MAX_SPREAD = 0.15  # maximum width of a group in decades
-_MIN_GAP = 0.04  # minimum gap between groups in decades
-_CLEAR = 3.0  # minimum ratio of the smallest gap between groups to the widest group
+_MAX_SPREAD = 0.15  # maximum width of a group, in decades of C
+_MIN_GAP = 0.04  # minimum gap between two groups, in decades of C
+_CLEAR = 3.0  # minimum of (smallest gap between groups) / (width of the widest group)
 _MAX_GROUPS = 200
 
 
 def find_budgets(C: Floats) -> Floats:
-    """Return the nominal budget of each run, NaN for a run without a group; all NaN if no clear groups exist.
+    """Return the nominal budget (FLOPs) of each run, NaN for a run without a group.
 
     ``C`` is (n,) in FLOPs. The sorted log10 C is cut at its widest gaps, and the number of cuts with the clearest
-    groups is used. At least two groups of ``MIN_RUNS`` runs must contain half of the runs, and the smallest gap must be
-    at least ``_CLEAR`` times the width of the widest group. The nominal budget is the median C of the group.
+    groups is used: those with the largest ratio of the smallest gap to the width of the widest group. This ratio must
+    exceed ``_CLEAR``. At least two groups of ``MIN_RUNS`` or more runs must exist and contain half of all runs. The
+    nominal budget is the median C of a group. If there are no such groups, all budgets are NaN.
     """
     nominal = np.full(len(C), np.nan)
     usable = np.flatnonzero(np.isfinite(C) & (C > 0))
@@ -169,10 +179,10 @@ _WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media
 
 
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
-    """Return a mask (n,) of the summary rows among ``n`` rows, and the text of a note with their names.
+    """Return a mask (n,) of the summary rows, and a phrase with their names for a note (empty without such rows).
 
-    Summary rows are the last rows. Each has a different name from ``_WORDS``, and no other row has a name from it. The
-    names of groups are used if the runs have no names.
+    Summary rows are the last rows of a table. Each of them has a different name from ``_WORDS``, such as "total", and
+    no other row has a name from ``_WORDS``. If the runs have no names, the names of their groups are used.
     """
     names = labels.get("run", labels.get("group"))
     mask = np.zeros(n, dtype=bool)

@@ -1,7 +1,7 @@
-"""Columns of a table: profiles with kind, range and guessed role, and conversions of cells to numbers. Pure.
+"""Columns of a table, and conversions of their cells to numbers. This module reads no table.
 
-A conversion is a short text that a mapping stores: ``suffix``, ``comma``, ``point`` or ``thousands`` for text, a unit
-for numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
+A conversion is a short text in a mapping. It is a way to read text (``suffix``, ``comma``, ``point`` or ``thousands``),
+a unit of numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
 (``thousands+millions``).
 """
 
@@ -26,16 +26,16 @@ Kind = Literal["number", "text", "bool", "date"]
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 AS_IS = "as-is"
-"""Conversion for numbers that the user agreed to read unchanged, although the name states a unit."""
+"""Conversion that leaves the numbers unchanged. The user chooses it if the column name wrongly suggests a unit."""
 GPU_HOURS = "gpu-hours"
-"""Proposal for GPU-hours. The user chooses the device."""
+"""Proposed unit for a column of GPU-hours. The user must choose the device to complete it."""
 LOGARITHM = "log"
-"""Proposal for a logarithm without a stated base. The user chooses the base."""
+"""Proposed unit for a logarithm whose base is not in the column name. The user must choose the base."""
 OPEN: dict[str, tuple[str, tuple[str, ...]]] = {
     GPU_HOURS: ("GPU-hours of a device", ("H100",)),
     LOGARITHM: ("a logarithm without a stated base", ("log10", "ln")),
 }
-"""Proposals that the user completes: proposal -> (description of the column, example conversions)."""
+"""Proposals that the user must complete: proposal -> (description of the column, examples of complete conversions)."""
 PF_DAY = 1e15 * 24 * 3600
 FACTORS: dict[str, float] = {
     "millions": 1e6,
@@ -57,12 +57,16 @@ FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "percent": (lambda x: x / 100, "as percent, divided by 100"),
     AS_IS: (lambda x: x, "as it stands"),
 }
-"""Nonlinear units: unit -> (function that converts the numbers, description in a sentence)."""
+"""Units that are converted by a function instead of a factor: unit -> (function, description for a sentence)."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A conversion: how text is read (None for a numeric column), the unit, and the number after "@" (None without)."""
+    """A parsed conversion.
+
+    ``text`` is the way to read text cells, None for a numeric column. ``unit`` is the unit of the numbers, empty
+    without one. ``number`` is the number after "@", such as 0.4 for ``H100@40%``, None without one.
+    """
 
     text: TextKind | None
     unit: str
@@ -70,7 +74,7 @@ class Reading:
 
     @property
     def about(self) -> str:
-        """Description of the unit in a sentence; empty without a unit."""
+        """The unit as a phrase, such as "in millions"; empty without a unit."""
         if not self.unit:
             return ""
         if self.unit in FUNCTIONS:
@@ -84,13 +88,16 @@ class Reading:
         return f"in {name}" if self.unit in FACTORS else f"in units of {self.unit}"
 
     def __call__(self, x: Floats) -> Floats:
-        """Return the numbers of the column in the unit of its role, (n,); NaN if the conversion has no finite value."""
+        """Convert the numbers ``x`` (n,) of the column to the unit of its role.
+
+        Infinite numbers stay infinite. The result is NaN where the converted number is not finite.
+        """
         with np.errstate(all="ignore"):
             converted = self._converted(x)
         return np.where(np.isinf(x), x, np.where(np.isfinite(converted), converted, np.nan))
 
     def one(self, x: float) -> float:
-        """Convert a single number."""
+        """Convert one number to the unit of the role."""
         return float(self(np.array([x]))[0])
 
     def _converted(self, x: Floats) -> Floats:
@@ -106,7 +113,10 @@ class Reading:
 
 
 def read_conversion(text: str, column: str) -> Reading:
-    """Parse the conversion ``text`` for ``column``; raises PlannerError that lists the valid conversions."""
+    """Parse the conversion ``text`` of the column ``column``.
+
+    Raises PlannerError, which lists the valid conversions, if ``text`` is not one.
+    """
     kind, plus, unit = text.partition("+")
     if kind in TEXT_KINDS:
         inner = read_conversion(unit, column) if plus else Reading(None, "")
@@ -135,7 +145,7 @@ def read_conversion(text: str, column: str) -> Reading:
 
 
 def text_kind(text: str | None) -> TextKind | None:
-    """Return how a stored conversion reads text; None if it reads a numeric column."""
+    """Return the way to read text in a stored conversion, such as "comma"; None if it has none (numeric column)."""
     return next((kind for kind in TEXT_KINDS if text is not None and text.partition("+")[0] == kind), None)
 
 
@@ -159,13 +169,14 @@ def _number(text: str, column: str) -> float:
 
 @dataclass(frozen=True)
 class Conversion:
-    """A conversion of a column to the numbers that a law needs, proposed and not yet applied.
+    """A conversion that is proposed for a column, to get the numbers that a law needs. It is not applied yet.
 
-    ``kind`` is the text that the mapping stores. For text, ``changes`` cells would be read
-    differently from their literal value; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: the
-    text has two readings. A comma may be decimal or separate thousands; in a file with decimal commas, a point may be
-    decimal or separate thousands. ``about`` describes a unit, empty for text without one. ``needed``: unless the user
-    accepts the conversion, the column does not get the role that its name suggests.
+    ``kind`` is the conversion as the mapping stores it. For a column of text, ``changes`` counts the cells that it
+    reads differently from a plain number, and ``fails`` counts the cells that it cannot read, which would count as
+    missing. ``ambiguous`` is true if the text has two possible readings: a comma may be a decimal comma or a thousands
+    separator, and in a file with decimal commas a point may be a decimal point or a thousands separator. ``about``
+    describes the unit, empty for text without one. ``needed`` is true if the column gets the role that its name
+    suggests only after the user has accepted the conversion.
     """
 
     kind: str
@@ -178,7 +189,7 @@ class Conversion:
 
     @property
     def text(self) -> str:
-        """The proposal as a sentence."""
+        """A sentence that proposes the conversion to the user."""
         kind = text_kind(self.kind)
         if kind is None:
             return f"Read {self.about}."
@@ -195,7 +206,7 @@ class Conversion:
 
     @property
     def either(self) -> tuple[TextKind, TextKind]:
-        """The two readings of an ambiguous column."""
+        """The two possible ways to read an ambiguous column."""
         return ("comma", "point") if text_kind(self.kind) == "comma" else ("comma", "thousands")
 
 
@@ -203,10 +214,11 @@ class Conversion:
 class Column:
     """One column of a stored table, with its name in the file.
 
-    ``missing`` counts empty cells and NaN, ``infinite`` infinities. ``minimum`` and ``maximum`` are over the finite
-    numbers (None without any). ``whole`` states whether all of them are whole. ``distinct`` is an estimate. ``guess``
-    is the role that name and values suggest, ``why`` the evidence for it. ``unread`` is the row id and the text of the
-    first cell of a text column that cannot be read as a number, if there is one.
+    ``missing`` counts empty cells and NaN, and ``infinite`` counts infinities. ``minimum`` and ``maximum`` are those of
+    the finite numbers (None if there are none), and ``whole`` is true if all finite numbers are whole. ``distinct`` is
+    an estimate of the number of different values. ``guess`` is the role that the name and the values suggest, and
+    ``why`` gives the reason for it. ``unread`` is the row id and the text of the first cell of a text column that
+    cannot be read as a number (None if there is no such cell).
     """
 
     name: str
@@ -225,14 +237,17 @@ class Column:
 
     @property
     def cell(self) -> str:
-        """A cell that is not a number, formatted for a sentence; empty if none is known."""
+        """A cell that is not a number, quoted for a sentence; empty if no such cell is stored."""
         if self.unread is not None:
             return f"{self.unread[1]!r} in row {self.unread[0]}"
         return repr(self.examples[0]) if self.examples else ""
 
     @property
     def two_readings(self) -> str:
-        """The two possible numbers of an ambiguous cell: "'1,584' may be 1.584 or 1584"; empty for other columns."""
+        """The two possible numbers of an ambiguous cell: "'1,584' may be 1.584 or 1584".
+
+        Empty if the column is not ambiguous.
+        """
         if self.conversion is None or not self.conversion.ambiguous:
             return ""
         points = "point" in self.conversion.either
@@ -247,7 +262,7 @@ class Column:
 
     @property
     def convert_option(self) -> str:
-        """The terminal option that accepts the proposed conversion."""
+        """The terminal option that accepts the proposed conversion, such as ``--convert tokens:millions``."""
         if self.conversion and self.conversion.ambiguous:
             return convert_options(self.name, self.conversion.either)
         _, hows = OPEN.get(self.conversion.kind if self.conversion else "", ("", ("",)))
@@ -255,10 +270,10 @@ class Column:
 
     @property
     def way_to_numbers(self) -> str:
-        """Instruction to the user: how to get a column with a proposed conversion read as numbers."""
+        """Instruction to the user: what to do so that the column is read as numbers."""
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
-            tick = f"say which on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
+            tick = f"choose one on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
         if self.conversion is None or not self.conversion.fails:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"
@@ -266,7 +281,10 @@ class Column:
 
 
 def convert_options(name: str, hows: tuple[str, ...]) -> str:
-    """Return the terminal options that convert column ``name`` by each of ``hows``; "" is the proposed conversion."""
+    """Return the terminal options that convert the column ``name``, one for each conversion in ``hows``.
+
+    An empty conversion stands for the proposed one.
+    """
     return " or ".join(f"--convert {shlex.quote(f'{name}:{how}' if how else name)}" for how in hows)
 
 

@@ -1,4 +1,7 @@
-"""Roles given by a formula over the columns: parsed, checked, computed, and proposed for recognised columns. Pure."""
+"""Roles that are computed by a formula over the columns: formulas are parsed, checked, evaluated and proposed.
+
+This module reads no table.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ _EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs",
 
 
 def read_derived(options: Iterable[str]) -> dict[str, str]:
-    """Parse texts such as ``D = steps * batch_size`` into role -> formula; raises PlannerError with one sentence."""
+    """Parse texts such as ``D = steps * batch_size`` and return role -> formula.
+
+    Raises PlannerError for a text of another form.
+    """
     found: dict[str, str] = {}
     for option in options:
         role, equals, formula = (part.strip() for part in option.partition("="))
@@ -47,7 +53,10 @@ def read_derived(options: Iterable[str]) -> dict[str, str]:
 
 
 def check_derived(columns: Sequence[Column], roles: Roles) -> None:
-    """Raise PlannerError for a role that is not numeric or also has a column, and for a formula that cannot be read."""
+    """Check the formulas of a mapping.
+
+    Raises PlannerError if a role is not numeric or also has a column, or if a formula cannot be parsed or evaluated.
+    """
     known = {c.name: c for c in columns}
     for role, text in roles.derived.items():
         if role not in NUMERIC_ROLES:
@@ -74,22 +83,23 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
 
 
 def inputs(roles: Roles) -> tuple[str, ...]:
-    """Return the columns that the formulas of a mapping read."""
+    """Return the names of the columns that occur in the formulas of a mapping."""
     return tuple(sorted({name for text in roles.derived.values() for name in parse_formula(text).names}))
 
 
 def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[str, Floats]:
-    """Compute the (n,) values of each derived role; raises PlannerError that names the row if a formula has no
-    value.
+    """Compute the values (n,) of each role that has a formula.
+
+    Raises PlannerError, which names the row, if a formula has no finite value in a row.
     """
     return {role: parse_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
 
 
 def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Propose formulas over recognised columns, role -> formula, for D and the loss if the mapping lacks them.
+    """Return formulas that could give D and the loss if the mapping has no columns for them: role -> formula.
 
-    D is epochs times the size of the dataset, or steps times the batch (times the length of a sequence). A loss is one
-    minus an accuracy, or an error rate. Nothing is applied.
+    D is epochs times the size of the dataset, or steps times the batch size (times the sequence length). The loss is
+    one minus an accuracy, or an error rate. The formulas are only proposed, not applied.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):
@@ -121,7 +131,10 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """Return the formula of one minus an accuracy, or of an error rate; empty for another column."""
+    """Return a formula that computes the loss from one column; empty if the column gives none.
+
+    The formula is one minus an accuracy, or an error rate.
+    """
     own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
     if column.minimum is None or column.minimum < 0:
         return ""

@@ -1,4 +1,4 @@
-"""Metrics as typed, ``accuracy`` or ``accuracy:max``: the column, and which of its values are better."""
+"""Metrics as a user types them, such as ``accuracy`` or ``accuracy:max``: the column and its better direction."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Measured = TypeVar("Measured", Runs, Curves)
 
 
 def split_direction(text: str) -> tuple[str, str]:
-    """Return column and better direction of ``accuracy:max``; the direction is empty if it is not given."""
+    """Split ``accuracy:max`` into the column and the better direction; the direction is empty if the text has none."""
     column, colon, direction = text.rpartition(":")
     return (column, direction) if colon and direction in ("min", "max") else (text, "")
 
 
 def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
-    """Return columns by role with ``column`` among the metrics; unchanged if it is empty."""
+    """Return the mapping role -> columns with ``column`` added to the metrics; unchanged if ``column`` is empty."""
     metrics = roles.get("metric", "")
     if not column or column in metrics.split("+"):
         return roles
@@ -26,9 +26,10 @@ def with_metric(roles: dict[str, str], column: str) -> dict[str, str]:
 
 
 def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
-    """Return runs or curves with the better direction of a metric set.
+    """Return the runs or curves with the better direction of the metric ``column`` set in their mapping.
 
-    Raises PlannerError, which names ``option``, if neither ``direction`` nor the name of the column determines it.
+    The direction is ``direction`` or, if this is empty, the one that the name of the column implies. Raises
+    PlannerError, which names ``option``, if both are missing.
     """
     from isoplan.engine.store.columns.guess import known_direction
 

@@ -1,4 +1,4 @@
-"""Roles guessed from the names and values of columns. Pure: this module reads no table."""
+"""Suggest the roles of columns from their names and values. This module reads no table."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ from isoplan.engine.store.columns.names import (
 from isoplan.engine.store.columns.unit_names import NamedUnit, is_percent, named_unit, suspected
 
 Guess = Callable[..., Roles]
-"""Type of ``guess_roles`` and ``guess_curve_roles``."""
+"""Type of the functions ``guess_roles`` and ``guess_curve_roles``."""
 
 RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", "trial", "wandb_id")
-"""Names of a column that identifies runs."""
+"""Names of columns that identify runs."""
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
 COUNTED = tuple(f"{prefix}{word}" for word in ("samples", "tokens", "examples") for prefix in ("", "n_", "num_"))
-"""Each name may count the samples of the dataset or of the run, in a table that counts epochs."""
+"""Names of columns that may count the samples of the dataset or the samples that a run sees. The two differ in a table
+that also counts epochs.
+"""
 _NOT_QUALITY = {
     "std",
     "se",
@@ -77,7 +79,10 @@ _WHAT: dict[Role, str] = {
 
 
 def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns with ``guess``, ``why`` and ``conversion`` set; a single-column role is given only once."""
+    """Return the columns with ``guess``, ``why`` and ``conversion`` set.
+
+    A role that only one column can have, such as N, is suggested for only one column.
+    """
     units = {c.name: unit for c in columns if (unit := named_unit(c)) is not None}
     taken = _single_roles(columns, units)
     by_role = {role: c for c in columns if (role := taken.get(c.name)) is not None}
@@ -92,13 +97,16 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
         column = replace(column, conversion=proposed(column, how, role))
         guess, why = _describe(column, role)
         if role is None and doubt is not None and column.name == doubt[1].name:
-            why = "It may count the samples that a run sees (D) or those of its data set (U): choose one."
+            why = "It may count the samples that a run sees (D) or the samples of its dataset (U): choose one."
         found.append(replace(column, guess=guess, why=why))
     return tuple(found)
 
 
 def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
-    """Return the conversion to propose for ``column``: of its text, of its unit ``how``, or both; None for neither."""
+    """Return the conversion to propose for ``column``: a way to read its text, its unit ``how``, or both.
+
+    Returns None if neither is needed.
+    """
     of_text = column.conversion if column.kind == "text" else None
     if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
         return of_text
@@ -110,10 +118,10 @@ def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
 
 
 def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
-    """Return the mapping that names and values suggest.
+    """Return the mapping that the names and values of the columns suggest.
 
-    A column of text or in another unit gets a numeric role only if its conversion is accepted: ``agreed`` lists the
-    accepted columns, or maps them to a conversion (empty: the proposed one).
+    A column of text or with a unit gets a numeric role only if the user accepted its conversion. ``agreed`` lists the
+    columns with an accepted conversion, or maps them to the conversion (an empty text means the proposed one).
     """
     columns = with_guesses(columns)
     conversions = agreed_conversions(columns, agreed)
@@ -123,7 +131,8 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
     for column in columns:
         usable = column.kind in ("number", "bool") or column.name in conversions
         waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
-        if column.guess is Role.LOSS and waits and column.kind == "number":  # until then a metric
+        # Such a column is a metric until the user accepts its conversion.
+        if column.guess is Role.LOSS and waits and column.kind == "number":
             metrics.append(Metric(column=column.name, direction=better(column.name)))
             continue
         if column.guess in NUMERIC_ROLES and (not usable or waits):
@@ -140,7 +149,10 @@ def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[
 
 
 def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
-    """Return column -> conversion for the columns in ``agreed``; the proposed conversion if none is given."""
+    """Return column -> conversion for the columns in ``agreed``.
+
+    If ``agreed`` gives no conversion for a column, its proposed conversion is used; without a proposal it is left out.
+    """
     asked = dict(agreed) if isinstance(agreed, Mapping) else dict.fromkeys(agreed, "")
     units = {c.name: unit.how for c in columns if c.kind == "number" and (unit := named_unit(c)) is not None}
     proposals = units | {c.name: c.conversion.kind for c in columns if c.conversion}
@@ -148,7 +160,10 @@ def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | It
 
 
 def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
-    """Return the mapping that names and values suggest for training curves: ``guess_roles`` plus the training steps."""
+    """Return the mapping that the names and values suggest for a table of training curves.
+
+    It is the mapping of ``guess_roles`` with a column of training steps added.
+    """
     roles = guess_roles(columns, agreed)
     named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
     found = [name for wanted in STEPS for name, text in named.items() if text == plain(wanted)]
@@ -158,8 +173,9 @@ def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Ite
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Return role -> reason, for columns with a matching name that are not used: their unit or meaning is not
-    confirmed.
+    """Return role -> reason for each column that has a matching name but is not used.
+
+    The reason is that the user has not confirmed the unit or the meaning of the column.
     """
     used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
     doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
@@ -177,16 +193,17 @@ def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
 
 
 def why_not(column: Column) -> str:
-    """Explain why a column with a proposed conversion is not read yet, and what to do."""
+    """Return a phrase that explains why a column is not read without its proposed conversion, and what to do."""
     if column.conversion is None or column.conversion.about == "" or column.kind == "text":
         return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
     return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
 
 
 def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
-    """Return the columns of epochs and of samples if it is unclear what the samples count; else None.
+    """Return the columns of epochs and of samples if the meaning of the samples is unclear; otherwise None.
 
-    They may count the samples seen by the runs or the size of the dataset. A constant number of samples is the dataset.
+    The column may count the samples that each run sees, or the samples of the dataset. If its value is constant, it
+    counts the samples of the dataset.
     """
     sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
     epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
@@ -194,44 +211,50 @@ def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
 
 def _counted(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns whose name denotes a number of samples, of a run or of a dataset."""
+    """Return the columns whose name denotes a number of samples, either of a run or of a dataset."""
     return [c for c in columns if c.kind == "number" and plain(untracked(c.name)) in COUNTED]
 
 
 def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
-    """Return the column that counts passes over the dataset, or None if no run takes more than one."""
+    """Return the first column with a name in ``names`` that counts passes over the dataset.
+
+    Returns None if there is none, or if no run makes more than one pass.
+    """
     return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
 
 
 def _two_meanings(epochs: Column, samples: Column) -> str:
     derive = f"D = {quoted(epochs.name)} * {quoted(samples.name)}"
     return (
-        f"column {samples.name!r} may count the samples that a run sees or those of its data set, of which column "
-        f"{epochs.name!r} counts the passes. In the first case map it to D on the Data page "
-        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second compute {derive} "
+        f"column {samples.name!r} may count the samples that a run sees, or the samples of its dataset (column "
+        f"{epochs.name!r} then counts the passes over them). In the first case map it to D on the Data page "
+        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second case compute {derive} "
         f"(--derive {shlex.quote(derive)})"
     )
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column as written in a formula."""
+    """Return a column name as it is written in a formula: in double quotes unless it is a plain identifier."""
     bare = name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
     return name if bare else f'"{name}"'
 
 
 def known_direction(name: str) -> Direction | None:
-    """Return the better direction of a metric from its name, or None if the name does not show it."""
+    """Return the better direction of a metric that its name implies; None if the name implies none."""
     tokens = words(name)
     return "min" if tokens & SMALLER else "max" if tokens & LARGER else None
 
 
 def better(name: str) -> Direction:
-    """Return the better direction of a metric from its name; larger if the name does not show it."""
+    """Return the better direction of a metric that its name implies; "max" if the name implies none."""
     return known_direction(name) or "max"
 
 
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
-    """Return column name -> single-column role. The best scores choose first, then the order of the file."""
+    """Return column name -> role, for the roles that only one column can have.
+
+    The pair of column and role with the highest score is assigned first; equal scores are in the order of the file.
+    """
     scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in NAMES)
     sizes = dict.fromkeys(_data_sets(columns), 90.0)
     if doubtful_samples(columns) is not None:
@@ -253,25 +276,29 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
 
 
 def _copies_of_loss(columns: Sequence[Column]) -> set[str]:
-    """Return the held-out losses with the same cells as a column named ``loss``. That column is read instead."""
+    """Return the names of held-out losses that have the same cells as a column named ``loss``.
+
+    The column ``loss`` is used instead of them.
+    """
     losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
     return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}
 
 
 def same_cells(one: Column, other: Column) -> bool:
-    """Return whether two numeric columns have the same minimum, maximum and number of missing cells."""
+    """Return whether two numeric columns appear equal: same minimum, maximum and number of missing cells."""
     spans = [(c.minimum, c.maximum, c.missing) for c in (one, other)]
     return one.minimum is not None and spans[0] == spans[1]
 
 
 def counted_epochs(columns: Sequence[Column]) -> Column | None:
-    """Return the column that counts passes over a dataset, or None if no run takes more than one."""
+    """Return the column that counts passes over a dataset; None if there is none or no run makes more than one pass."""
     return _epochs(columns, (*_PASSES, "epoch"))
 
 
 def _data_sets(columns: Sequence[Column]) -> set[str]:
-    """Return the columns that count the samples of a dataset, not the samples seen. Another column must count
-    epochs.
+    """Return the names of columns that count the samples of the dataset, not the samples that a run sees.
+
+    The result is empty if no other column counts epochs.
     """
     named = {c.name for c in columns if counts_data_set(c.name)}
     if named and counted_epochs(columns) is not None:
@@ -282,8 +309,9 @@ def _data_sets(columns: Sequence[Column]) -> set[str]:
 
 
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
-    """Return the score of a column for a single-column role, with ``unit`` removed from its name; 0 if it does not
-    fit.
+    """Return how well a column fits a role that only one column can have; 0 or less means that it does not fit.
+
+    ``unit`` is the unit in the name of the column. It is removed from the name first.
     """
     score = max(name_score(name, role) for name in variants(column.name))
     if unit is not None and role in unit.roles:
@@ -298,8 +326,9 @@ def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
 
 
 def _unit_score(unit: NamedUnit, role: Role) -> float:
-    """Return the score of a name that states a unit. Perplexity and bits rank below any loss; compute needs no other
-    word.
+    """Return the score for ``role`` of a column whose name contains a unit.
+
+    Perplexity and bits score below every name of a loss. A name with a unit of compute needs no other word for C.
     """
     if role is Role.LOSS:
         return 50.0
@@ -308,8 +337,9 @@ def _unit_score(unit: NamedUnit, role: Role) -> float:
 
 
 def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
-    """Return a bonus for plausible numbers; a column with the wrong type, or a size or compute up to 1, is ruled
-    out.
+    """Return a bonus if the values of the column are plausible for ``role``.
+
+    The bonus is -1000, which excludes the column, if its type is wrong or if a size or a compute is at most 1.
     """
     if role is Role.STATUS:
         return 0 if column.kind == "text" else -1000
@@ -343,7 +373,7 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
             wait = f" {column.conversion.about}; agree to the conversion to use it"
         return role, f"The name reads like {_WHAT[role]}{wait}."
     if column.kind not in ("number", "bool"):
-        return Role.UNUSED, "Text without a role of its own." if column.kind == "text" else "A date."
+        return Role.UNUSED, "Text for which no role is suggested." if column.kind == "text" else "A date."
     tokens = words(column.name)
     if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
@@ -353,4 +383,4 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
         return Role.UNUSED, f"The name reads like {_WHAT[rival]} too; another column fits {rival} better."
     if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
         return Role.HYPER, "The name reads like a hyperparameter."
-    return Role.UNUSED, "Neither name nor values say what it is."
+    return Role.UNUSED, "Neither the name nor the values suggest a role."

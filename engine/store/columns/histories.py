@@ -1,4 +1,4 @@
-"""Tables with several rows per run: detect them by names and steps, and reduce them to one row per run."""
+"""Tables with several rows per run: recognise them by run names and steps, and select one row of each run."""
 
 from __future__ import annotations
 
@@ -19,28 +19,32 @@ from isoplan.engine.store.database.database import Cursor, first
 
 TIMES = ("step", "epochs", "D", "C")
 NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
-"""Names of the progress of a run. The plural usually counts the steps of the whole run."""
+"""Names of columns that count the progress within a run. A plural name usually counts the steps of a whole run."""
 RISING = 0.9
-"""Minimum share of rows whose time differs from the other rows of their run, and of runs whose loss falls."""
+"""Rows are points of training curves if at least this share of them has a time that differs from all other rows of its
+run, and if the loss falls in at least this share of the runs.
+"""
 SHARED = 1.5
-"""Maximum number of distinct times, relative to the rows per run, for runs that share one grid of times."""
+"""If the number of different times in the table is at most this multiple of the mean number of rows per run, all runs
+have the same times.
+"""
 _IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
-"""Words in the name of a numeric column that may identify runs."""
+"""Words in the name of a numeric column that probably identifies runs."""
 LOOKED_AT = 20_000
-"""Number of rows checked for repeated names."""
+"""Number of rows in which repeated names are searched."""
 MOST_NAMES = 20
-"""Maximum number of columns tried as names of runs."""
+"""Maximum number of columns that are tested as run names."""
 MANY = 1.8
-"""Minimum of the estimated rows per name. The exact counts are skipped below it."""
+"""Minimum number of rows per name (an estimate). If it is smaller, the exact counts are not computed."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
-"""Words for settings that are constant over a run."""
+"""Words in the names of settings. A setting is constant within a run."""
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Counts of rows grouped by name, which show whether the rows are points of training curves.
+    """Counts over rows that are grouped by run name. They show whether the rows are points of training curves.
 
-    All counts are 0 if the names do not repeat or if a name has several sizes.
+    All counts are 0 if the names do not repeat, or if one name has several model sizes.
     """
 
     runs: int = 0
@@ -53,30 +57,32 @@ class _Groups:
 
     @property
     def repeat(self) -> bool:
-        """Whether the rows of a run have different times."""
+        """Whether names repeat, and nearly all rows of the same name have different times."""
         return self.runs > 0 and self.times >= RISING * self.rows
 
     @property
     def curves(self) -> bool:
-        """Whether the rows are training curves and not a grid of runs, if neither names nor steps show it.
+        """Whether the rows are points of training curves, and not the runs of a grid.
 
-        The loss falls and the settings are constant within a run, and there are more runs than sizes. In a grid each
-        model name has one size.
+        This test is used if neither the name of the run column nor that of the time column is conclusive. It requires
+        that within a name the loss falls and the settings are constant, and that there are more names than model sizes:
+        in a grid, each model name has its own size.
         """
         return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
     @property
     def own_times(self) -> bool:
-        """Whether the runs have different times. The runs of a grid over N and D share one grid of times."""
+        """Whether different runs have different times. In a grid over N and D, all models have the same values of D."""
         return self.every_time > SHARED * self.rows / max(self.runs, 1)
 
 
 def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles) -> Roles:
-    """Return ``roles`` with the last row of each run chosen, if the rows of a table are points of training curves.
+    """Return ``roles`` with ``rows`` set to "last" if the rows of the table are points of training curves.
 
-    They are curves if a column of run names repeats, N is constant within a run and a step or an epoch is not. Without
-    a step or an epoch, D or C may vary instead. Without run names, other text or N with D may repeat. In these cases
-    the loss must fall within runs, and nothing may indicate that the rows are a grid.
+    They are points of curves if a column of run names repeats, N is constant within a run, and a step or an epoch
+    differs within a run. If there is no step or epoch, D or C may differ instead. If there are no run names, another
+    text column, or N with D, may identify the runs. In these two cases the loss must also fall within runs, and the
+    rows must not look like a grid. Otherwise ``roles`` is returned unchanged.
     """
     named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
     strict = named is None or plain(untracked(named)) not in RUN_IDS
@@ -96,7 +102,11 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
 
 
 def _last(roles: Roles, run: str | None, time: str) -> Roles:
-    """Return the roles with the last row of each ``run`` by ``time``; without a name, N and D identify a run."""
+    """Return the mapping that selects the last row of each run.
+
+    ``run`` is the column of run names; if it is None, N and D identify a run. ``time`` is the column that orders its
+    rows.
+    """
     free: dict[str, object] = {"group": None} if run is not None and roles.group == run else {}
     changes = free | {"rows": "last", "run": run}
     if time in {roles.column(role) for role in (Role.STEP, Role.EPOCHS, Role.D, Role.C)}:
@@ -107,7 +117,10 @@ def _last(roles: Roles, run: str | None, time: str) -> Roles:
 
 
 def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
-    """Return the columns that may measure the progress of a run, the finest first."""
+    """Return the names of columns that may measure the progress of a run, the finest measure first.
+
+    With ``strict``, only names such as "step" or "epoch" count; otherwise also the columns of step, epochs, D and C.
+    """
     used = {roles.column(role) for role in (Role.N, Role.LOSS)}
     numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and c.name not in used}
     named = [numbers[name] for name in (NOW if strict else (*STEPS, "epoch")) if name in numbers]
@@ -118,9 +131,9 @@ def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
 def _other_names(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]
 ) -> list[str]:
-    """Return the columns that may identify runs: text, and whole numbers that are named like an id.
+    """Return further columns that may identify runs: text, and whole numbers with a word such as "id" in their name.
 
-    Their values must repeat. The number of distinct values is an estimate, so the limit is 0.7 per row.
+    Their values must repeat: at most 0.7 different values per row. The number of different values is an estimate.
     """
     used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
     names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
@@ -131,9 +144,9 @@ def _other_names(
 def _grouped(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, names: Sequence[str], time: str
 ) -> _Groups:
-    """Count the rows of a data table, grouped by the columns ``names`` (n, at least one).
+    """Count the rows of a data table, grouped by the columns ``names`` (at least one).
 
-    The slow counts follow only if the names repeat and each name has one size.
+    The slow counts are computed only if the names repeat and each name has one model size.
     """
     at = {c.name: i for i, c in enumerate(columns)}
     keys = [sql.label(columns[at[name]], at[name]) for name in names]
@@ -163,10 +176,12 @@ def _grouped(
 def one_row_each(
     cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles, n: int
 ) -> tuple[Ints, list[str]]:
-    """Return the positions of one row per run, ascending, and notes; all ``n`` rows if no run repeats.
+    """Return the positions of the rows that stand for the runs, one row per run in ascending order, and notes.
 
-    The last row has the largest step, epoch, D or C; the best one has the smallest loss. Rows without a loss are used
-    only for runs without any loss. Without a column of names, rows with equal N and D are one run.
+    ``roles.rows`` selects the row: "last" is the row with the largest step, epoch, D or C, "best" the row with the
+    smallest loss. A row without a loss is selected only if no row of its run has one. Without a column of run names,
+    rows with equal N and D are one run. If no run has several rows, or if ``roles.rows`` is "all", all ``n`` rows are
+    returned.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
@@ -176,7 +191,7 @@ def one_row_each(
         return every, []
     if "run" not in labels and _all_differ(cells["N"], cells["D"]):
         return every, []
-    import pandas as pd  # 0.4 s to import, and only a few tables have several rows per run
+    import pandas as pd  # the import takes 0.4 s, and few tables have several rows per run
 
     same = labels["run"] if "run" in labels else pd.MultiIndex.from_arrays([cells["N"], cells["D"]])
     of, names = pd.factorize(same)
@@ -199,14 +214,15 @@ def one_row_each(
 
 
 def _all_differ(N: Floats, D: Floats) -> bool:
-    """Return whether no two rows have the same N and D, both finite."""
+    """Return whether all N and D are finite and no two rows have the same N and D."""
     pairs = N + 1j * D
     return bool(np.isfinite(pairs).all()) and len(np.unique(pairs)) == len(pairs)
 
 
 def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
-    """Return a note if all rows count as runs but may be points of curves: names repeat, or sizes repeat with a
-    step.
+    """Return a note if every row counts as a run although the rows may be points of training curves.
+
+    This is likely if run names repeat, or if N repeats while a step changes.
     """
     names = labels.get("run")
     if "N" not in cells or (names is not None and _unique(names)):
@@ -229,13 +245,15 @@ def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np
 
 
 def _unique(names: NDArray[np.str_]) -> bool:
-    """Return whether the first names are all different, as in a table with one row per run."""
+    """Return whether the first names are all different, which means one row per run."""
     return len(np.unique(names[:LOOKED_AT])) == len(names[:LOOKED_AT])
 
 
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
-    """Return whether the rows of each name ``of`` (n,) have one N and several times, a share ``least`` of them
-    distinct.
+    """Return whether rows with the same name repeat with different times, as in training curves.
+
+    ``of`` (n,) are the names. Each name must have one N and several times, and at least the share ``least`` of its rows
+    must have different times.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Checks of a mapping: whether it fits a table, and notes on columns that a role might take instead."""
+"""Checks of a mapping: does it fit the table, and could another column take a role?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from isoplan.engine.store.columns.names import counts_data_set, held_out, name_s
 
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
-    """Raise PlannerError if ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
+    """Check a mapping against the columns of a table.
+
+    Raises PlannerError if ``roles`` names a column that does not exist, names one column twice, or gives a numeric role
+    to a column of text.
+    """
     by_name = {c.name: c for c in columns}
     seen: dict[str, str] = {}
     for role, name in uses(roles):
@@ -40,12 +44,13 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
         if name not in by_name:
             raise unknown_column(name, by_name, "of the runs to fit together")
     if roles.each and roles.group is None:
-        raise PlannerError("One law each needs a group: choose the column whose values get a law each.")
+        raise PlannerError("Separate laws need a group: choose the column whose values get their own laws.")
 
 
 def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
-    """Return the mapping of a curve table with the units and formulas of the run table, for columns with equal
-    names.
+    """Return the mapping of a curve table with conversions and formulas from the mapping of the run table.
+
+    They are taken over for columns that have the same name in both tables.
     """
     names = {c.name for c in columns}
     kinds = {name: how for name, how in runs.conversions.items() if name in names}
@@ -65,7 +70,7 @@ def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
 
 
 def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
-    """Yield every (role, column) of a mapping."""
+    """Yield (role, column name) for every column in a mapping."""
     for role in SINGLE_ROLES:
         name = roles.column(role)
         if name is not None:
@@ -75,13 +80,13 @@ def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
 
 
 def formula_columns(roles: Roles) -> tuple[str, ...]:
-    """Return the columns that the compute formula reads by name, except N, D, U and epochs."""
+    """Return the names in the compute formula that are columns of the table (all except N, D, U, epochs and n_p)."""
     names = roles.compute.parsed.names if roles.compute.rule == "formula" else frozenset()
     return tuple(sorted(names - {"N", "D", "U", "epochs", "n_p"}))
 
 
 def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: str) -> PlannerError:
-    """Return the error for a column that is not in the table, with the closest existing names."""
+    """Return the error for a column that is not in the table; it suggests the most similar column names."""
     names = list(known)
     lowered = {n.lower(): n for n in reversed(names)}
     close = [lowered[n] for n in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
@@ -103,7 +108,7 @@ _EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
 
 
 def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
-    """Return one note for each column of ``columns`` that fits a mapped role with another meaning."""
+    """Return notes on columns that could also have a mapped role but mean something else, such as a training loss."""
     numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
     return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
 
@@ -128,7 +133,7 @@ def _parameters(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
 
 
 def _counts_part(name: str) -> bool:
-    """Return whether a name denotes the active or the non-embedding parameters."""
+    """Return whether a column name denotes a part of the parameters: the active or the non-embedding ones."""
     own = words(name)
     partial = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
     return partial and name_score(name, Role.N) > 0

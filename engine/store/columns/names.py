@@ -1,4 +1,4 @@
-"""Column names as words, and scores of names for roles, in pure functions."""
+"""Column names: their words, and scores for how well a name fits a role. All functions are pure."""
 
 from __future__ import annotations
 
@@ -12,42 +12,48 @@ NOT_A_SIZE = frozenset(
     | {"err", "sd", "util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial"}
     | {"scale", "coef"}
 )
-"""Words that exclude a name from the sizes: tokens_per_second, init_params."""
+"""Words that show that a column is not a size, although its name contains a word for one: tokens_per_second,
+init_params.
+"""
 LARGER = frozenset(
     {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}
     | {"rejection", "rej", "bleu", "rouge", "score", "reward", "r2", "purity", "efficiency", "significance"}
 )
-"""Words in the name of a metric for which larger is better."""
+"""Words in the names of metrics for which a larger value is better."""
 SMALLER = frozenset(
     {"perplexity", "ppl", "mse", "rmse", "mae", "error", "wer", "cer", "fid", "brier", "ece", "excess", "mape"}
     | {"entropy", "loss", "nll", "bpb"}
 )
-"""Words in the name of a metric for which smaller is better."""
+"""Words in the names of metrics for which a smaller value is better."""
 ERRORS = frozenset({"error", "wer", "cer"})
-"""Words for an error rate."""
+"""Words in the names of error rates, which are one minus an accuracy."""
 _TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
 
 
 def plain(name: str) -> str:
-    """Return a name in lower-case words joined by underscores; ``Model Size``, ``modelSize`` and ``model-size``
-    agree.
+    """Return a name as lower-case words joined by underscores.
+
+    ``Model Size``, ``modelSize`` and ``model-size`` give the same result.
     """
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.strip())
     return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
 
 
 def words(name: str) -> frozenset[str]:
-    """Return the words of a name in lower case."""
+    """Return the lower-case words of a name."""
     return frozenset(plain(name).split("_"))
 
 
 def untracked(name: str) -> str:
-    """Remove the prefix that trackers add to a name: ``config.params``, ``params_N`` and ``user_attrs_N``."""
+    """Return a name without the prefix that experiment trackers add, as in ``config.params`` or ``user_attrs_N``."""
     return _TRACKERS.sub("", name.strip())
 
 
 def variants(name: str) -> tuple[str, ...]:
-    """Return the names to try for a column: without its prefix, and unchanged if "_" may be part of the name."""
+    """Return the forms of a column name that are compared with known names: without the prefix of a tracker, and whole.
+
+    The whole name is included if the prefix ends with "_", because "_" may be a part of the name itself.
+    """
     bare = untracked(name)
     return (bare, name) if name.strip()[: -len(bare) or None].endswith("_") else (bare,)
 
@@ -60,15 +66,17 @@ SECONDS = frozenset(
         *("elapsed_s", "runtime"),
     }
 )
-"""Names (in the form of ``plain``) of columns with the duration of a run in seconds; W&B uses ``_runtime``."""
+"""Names (as returned by ``plain``) of columns that contain the duration of a run in seconds; W&B names it
+``_runtime``.
+"""
 
 
 def seconds_column(names: Sequence[str]) -> str:
-    """Return the column of ``names`` with the duration of each run in seconds; empty if there is none."""
+    """Return the name in ``names`` that denotes the duration of each run in seconds; empty if there is none."""
     return next((name for name in names if any(plain(one) in SECONDS for one in variants(name))), "")
 
 
-# Scores of known names, at most 100. The column with the highest score gets the role.
+# Scores of complete names for each role, at most 100. The column with the highest score gets the role.
 NAMES: dict[Role, dict[str, int]] = {
     Role.N: dict.fromkeys(("params", "n_params", "num_params", "parameters", "n_parameters", "num_parameters"), 92)
     | dict.fromkeys(("param_count", "parameter_count", "params_count", "nparams", "model_size", "model_params"), 90)
@@ -122,7 +130,7 @@ NAMES: dict[Role, dict[str, int]] = {
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C}
-# Words that suggest a role inside a longer name, with the score of such a name.
+# Words that suggest a role if they occur in a longer name, and the score of such a name.
 _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.N: ({"param", "params", "parameter", "parameters"}, 60),
     Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
@@ -140,7 +148,7 @@ _FILLERS = frozenset({"n", "num", "number", "of", "the", "in"})
 
 
 def name_score(name: str, role: Role) -> float:
-    """Score how well a name fits a role, from 0 (no fit) to 100."""
+    """Return how well a name fits a role: 0 (it does not fit) to 100."""
     if _EXACT.get(name) is role:
         return 100.0
     return float(NAMES[role].get(plain(name), 0) or _word_score(name, role))
@@ -157,7 +165,10 @@ def held_out(name: str) -> bool:
 
 
 def of_training(name: str) -> bool:
-    """Return whether a name denotes a training loss. A plain ``loss`` counts, because the caller has a held-out one."""
+    """Return whether a name denotes a training loss. Call it only for tables that also have a held-out loss.
+
+    A column named ``loss`` counts as a training loss, because another column is the held-out one.
+    """
     own = words(untracked(name))
     return own == {"loss"} or ("loss" in own and bool(own & {"train", "training"}) and not own & NOT_A_SIZE)
 

@@ -1,4 +1,4 @@
-"""Profiles of stored columns: range, missing cells, examples and the proposed conversion of text. One pass each."""
+"""Profiles of stored columns: range, missing cells, examples, and the proposed conversion of text."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def profile(
     semicolons: bool = False,
     commas: bool = False,
 ) -> tuple[Column, ...]:
-    """Return the columns of a data table (``c0``, ``c1``, ...) without guesses.
+    """Return the columns of a data table (``c0``, ``c1``, ...) with their statistics but without suggested roles.
 
-    ``semicolons``: the cells were separated by ";", so a comma between digits is a decimal comma. ``commas``: the file
-    has decimal commas, so a point may separate thousands.
+    ``semicolons`` is true if ";" separates the cells of the file, so that a comma between digits is a decimal comma.
+    ``commas`` is true if the file has decimal commas, so that a point may be a thousands separator.
     """
     counted = _statistics(cursor, table, types)
     head = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
@@ -42,10 +42,11 @@ def profile(
 def propose(
     cursor: Cursor, table: str, column: str, semicolons: bool = False, commas: bool = False
 ) -> Conversion | None:
-    """Propose a conversion of the text in ``column`` to numbers; None if fewer than half of its cells can be read.
+    """Return the conversion that reads most cells of a text ``column`` as numbers.
 
-    If a decimal comma and a thousands comma fit equally well, ``semicolons`` selects the decimal comma, unless other
-    cells have a decimal point. ``commas``: the file has decimal commas, so a point may separate thousands.
+    Returns None if less than half of the cells can be read. If the commas may be decimal or thousands separators,
+    ``semicolons`` selects decimal commas, unless other cells have a decimal point. ``commas`` is true if the file has
+    decimal commas, so that a point may be a thousands separator.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
@@ -61,7 +62,8 @@ def propose(
     point = alike and _any(cursor, table, f"{column} LIKE '%.%' AND {column} NOT LIKE '%,%'")
     if alike and semicolons and not point:
         kind, alike = "comma", False
-    # A column with only numbers is stored as text only if its points have two readings.
+    # If all cells are plain numbers, the column was stored as text because its points may be decimal or thousands
+    # separators.
     commas = commas or not _any(cursor, table, f"{_there(column)} AND {sql.number(column)} IS NULL")
     every = kind == "suffix" and counts["comma"] == counts["suffix"]
     if commas and every and has_doubtful_points(cursor, table, column):
@@ -80,18 +82,19 @@ def propose(
 
 
 def _there(column: str) -> str:
-    """Return the SQL condition that a text cell is not missing."""
+    """Return the SQL condition that a text cell is present (neither empty nor a marker such as "NA")."""
     return f"{column} IS NOT NULL AND NOT {sql.missing(column)}"
 
 
 def _any(cursor: Cursor, table: str, condition: str) -> bool:
-    """Return whether a row of the table fulfils the condition."""
+    """Return whether at least one row of the table fulfils the SQL condition."""
     return first(cursor, f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1") is not None
 
 
 def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | None) -> tuple[int, str] | None:
-    """Return the row id and text of the first cell that is not a number. Without a conversion only the first rows are
-    searched.
+    """Return the row id and the text of the first cell that is not a number; None if there is none.
+
+    Without a conversion, only the first rows are searched.
     """
     if conversion is not None and not conversion.fails:
         return None
@@ -103,7 +106,7 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
 
 
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[TextKind, int]]:
-    """Count the cells that are not empty, and the cells that each conversion can read."""
+    """Return the number of cells that are present, and for each conversion the number of cells that it can read."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
     row = first(cursor, f"SELECT count(CASE WHEN {_there(column)} THEN 1 END), {fields} FROM {relation}")
     assert row is not None
@@ -111,8 +114,9 @@ def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[Tex
 
 
 def _statistics(cursor: Cursor, table: str, types: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the counts of each column, computed for some columns at a time: planning thousands of aggregates is
-    slow.
+    """Return the statistics of each column: missing cells, range, different values.
+
+    They are computed for a limited number of columns per query, because DuckDB plans thousands of aggregates slowly.
     """
     found: list[dict[str, Any]] = []
     for start in range(0, len(types), _AT_ONCE):
@@ -126,7 +130,7 @@ def _counted(position: int, kind: str) -> str:
     distinct = f"approx_count_distinct({c})"
     if kind != "DOUBLE":
         return f"{{'missing': count(*) - count({c}), 'distinct': {distinct}}}"
-    # CASE instead of FILTER, which is many times slower on wide tables.
+    # CASE is used because FILTER is many times slower on tables with many columns.
     finite = f"CASE WHEN isfinite({c}) THEN {c} END"
     return f"""{{'missing': count(*) - count(CASE WHEN NOT isnan({c}) THEN 1 END), 'distinct': {distinct},
         'minimum': min({finite}), 'maximum': max({finite}), 'infinite': count(CASE WHEN isinf({c}) THEN 1 END),

@@ -1,4 +1,4 @@
-"""Units that the name or the values of a column suggest. Pure: a suggestion does not convert anything."""
+"""Suggest the unit of a column from its name or its values. A suggestion does not convert anything."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, NOT_A_SIZE, plain
 COUNTS = (Role.N, Role.D, Role.U)
 COMPUTE = (Role.C, Role.BUDGET)
 MOST = {Role.N: 1e15, Role.D: 1e19, Role.U: 1e19}
-"""More parameters or samples than in any run. If a unit gives larger numbers, it is not accepted."""
+"""Upper limits of parameters and samples, above any real run. A unit that gives larger numbers is rejected."""
 FEWEST = 1e5
-"""Counts below this value that are not whole numbers are in a larger unit."""
+"""Numbers of parameters or samples below this value that are not whole must be in a larger unit, such as millions."""
 MANY = 1e5
-"""More samples per parameter than the mean of any sweep."""
+"""Samples per parameter, above the mean of any real sweep. A larger ratio means that N is in a larger unit."""
 LARGEST_LOG = 100.0
-"""Upper limit of a logarithm in any base: the binary logarithm of more FLOPs than any run uses."""
+"""Upper limit of a logarithm in any base. Base 2 gives the largest logarithms, and 2^100 exceeds the FLOPs of any
+run.
+"""
 SIZES_LOG10 = (7.0, 13.0)
-"""Range of the decimal logarithms of N and D for most runs."""
+"""Range of log10 N and log10 D in most runs."""
 FEWEST_LN = 7.0
-"""Natural logarithm of the smallest N or D."""
+"""Natural logarithm of the smallest N or D of real runs. Smaller values are decimal logarithms."""
 LARGEST_LOG10, LARGEST_LOG10_COMPUTE = 16.0, 28.0
-"""Upper limits of the decimal logarithms of D (samples) and of C (FLOPs)."""
+"""Upper limits of log10 D (samples) and of log10 C (FLOPs). Larger values are natural logarithms."""
 _COMPUTE_WORDS = {"c", "flop", "flops", "compute", "budget"}
 _PREFIXES = {"giga": "gigaflop", "tera": "teraflop", "peta": "petaflop", "exa": "exaflop", "zetta": "zettaflop"}
 _LETTERS = {"g": "giga", "t": "tera", "p": "peta", "e": "exa", "z": "zetta", "y": "yotta"}
@@ -39,19 +41,19 @@ _POWER = re.compile(r"(?:^|_)(?:1e|10_|x10_)_?(\d{1,2})(?=_|$)")
 _LOG = re.compile(r"(?:^|_)(log_?10|log_?2|log|lg|ln)(?=_|$|[ndcu](?:_|$))")
 _BASES = {"log10": "log10", "log_10": "log10", "log2": "log2", "log_2": "log2", "ln": "ln"}
 _SHORT = {"k": "1e3", "m": "millions", "b": "billions", "t": "trillions", "mil": "millions", "bn": "billions"}
-_SHORT |= {"thousand": "1e3"}  # the conversion "thousands" reads text with separators
+_SHORT |= {"thousand": "1e3"}  # not "thousands": this conversion reads text with separators
 _BITS = re.compile(r"(?:^|_)(?:bpb|bpc|bpt|bits_(?:per_)?(?:byte|token|char|character|word))(?=_|$)")
 
 _RIGHT = frozenset(
     {"accuracy", "acc", "top1", "recall", "precision", "f1", "auc", "auroc", "hit", "hits", "hr", "ndcg"}
 )
 _WRONG = frozenset({"rate", "wer", "cer", "top1", "top5"})
-"""Words for a share that is in percent if it exceeds 1."""
+"""Words in the name of an error rate. Such a column is in percent if its maximum exceeds 1.5."""
 
 
 @dataclass(frozen=True)
 class NamedUnit:
-    """A unit in a column name: the conversion, the name without the unit, and the roles that it fits."""
+    """A unit in a column name: the conversion ``how``, the name without the unit, and the roles that have this unit."""
 
     how: str
     bare: str
@@ -59,7 +61,10 @@ class NamedUnit:
 
 
 def named_unit(column: Column) -> NamedUnit | None:
-    """Return the unit in the name of ``column`` if its values are plausible in that unit; None for most columns."""
+    """Return the unit in the name of ``column``.
+
+    Returns None if the name contains no unit, or if the values are not plausible in this unit.
+    """
     name, top = plain(column.name), _top(column)
     if found := _PF_DAYS.search(name):
         return NamedUnit("pf-days", _without(name, found), COMPUTE)
@@ -69,7 +74,7 @@ def named_unit(column: Column) -> NamedUnit | None:
     if (found := _FLOP.search(name)) and not words(name) & (NOT_A_SIZE - {"budget"}):
         prefix = _LETTERS.get(found[1], found[1])
         bare = _without(name, found)
-        if bare or prefix not in ("giga", "tera"):  # "tflops" alone is usually a rate
+        if bare or prefix not in ("giga", "tera"):  # the name "tflops" alone usually means a rate
             return NamedUnit(_PREFIXES.get(prefix, "yottaflop"), bare or "flops", COMPUTE)
     if words(name) & {"ppl", "perplexity"}:
         return NamedUnit("perplexity", "", (Role.LOSS,))
@@ -90,7 +95,10 @@ def _logarithm(column: Column, name: str) -> NamedUnit | None:
 
 
 def _likely_base(bare: str, low: float, high: float) -> str:
-    """Return the base that fits the values ``low`` to ``high`` of a logarithm, or LOGARITHM if several bases fit."""
+    """Return the base of logarithms that range from ``low`` to ``high``; LOGARITHM if several bases are plausible.
+
+    ``bare`` is the column name without the word for the logarithm.
+    """
     if words(bare) & _COMPUTE_WORDS:
         return "ln" if high > LARGEST_LOG10_COMPUTE else "log10"
     if high > LARGEST_LOG10:
@@ -116,11 +124,11 @@ def _multiple(name: str, top: float | None) -> NamedUnit | None:
 
 
 def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
-    """Return role -> unit that the values of a column suggest although its name has no unit.
+    """Return role -> unit for columns without a unit in their names whose values suggest one.
 
-    Parameters and samples are whole numbers: fractions below 1e5 are logarithms (a narrow range) or counts in millions
-    or billions. Small values of N are also in a larger unit if D is in a larger unit, or if there are more than 1e5
-    samples per parameter.
+    Numbers of parameters and samples are whole. If they are not whole and below 1e5, they are decimal logarithms (if
+    their range is narrow) or counts in millions or billions. Small values of N are in a larger unit as well if D is in
+    a larger unit, or if there would be more than 1e5 samples per parameter.
     """
     found = {role: _of_values(c) for role, c in columns.items() if role in COUNTS}
     units = {role: how for role, how in found.items() if how}
@@ -136,7 +144,7 @@ def suspected(columns: Mapping[Role, Column]) -> dict[Role, str]:
 
 
 def _middle(column: Column) -> float:
-    """Return the geometric mean of the minimum and maximum of a column; 0 if it is not defined."""
+    """Return the geometric mean of the minimum and the maximum of a column; 0 if they are not positive."""
     low, high = column.minimum or 0.0, column.maximum or 0.0
     return math.sqrt(low) * math.sqrt(high) if 0 < low <= high else 0.0
 
@@ -156,13 +164,16 @@ def is_bits(name: str) -> bool:
 
 
 def is_percent(column: Column) -> bool:
-    """Return whether a column is a share of right or of wrong answers in percent."""
+    """Return whether a column is an accuracy or an error rate in percent."""
     low, high = column.minimum, column.maximum
     return column.kind == "number" and low is not None and high is not None and in_percent(column.name, low, high)
 
 
 def in_percent(name: str, low: float, high: float) -> bool:
-    """Return whether a column of that name with values from ``low`` to ``high`` is a share of answers in percent."""
+    """Return whether a column is an accuracy or an error rate in percent.
+
+    ``name`` is the name of the column, and its values are from ``low`` to ``high``.
+    """
     own = words(name)
     fraction = _RIGHT if own & LARGER else _WRONG if own & ERRORS else frozenset()
     if not fraction or not 0 <= low <= high <= 100:
@@ -171,7 +182,10 @@ def in_percent(name: str, low: float, high: float) -> bool:
 
 
 def _top(column: Column) -> float | None:
-    """Return the largest number of a column; for text the largest number in its examples, None without any."""
+    """Return the largest number of a column; None if it contains none.
+
+    For a column of text, it is the largest number in the examples of the column.
+    """
     if column.maximum is not None or column.kind != "text":
         return column.maximum
     numbers = [re.sub(r"[^0-9.eE+-]", "", text.replace(",", "")) for text in column.examples]

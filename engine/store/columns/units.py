@@ -1,4 +1,7 @@
-"""Notes on units: conversions, values that do not fit their role, and C that differs from the compute rule. Pure."""
+"""Notes on units: which units are converted, which values do not fit their role, and whether C fits the compute rule.
+
+This module reads no table.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +18,30 @@ from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words
 from isoplan.engine.store.columns.unit_names import in_percent, is_bits, named_unit
 
 _WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
-_EMPTY = 1.5  # Width in decades of the gap between two parts of a column in different units.
-_NEAR = 0.5  # Tolerance in decades of a ratio to a power of 1000.
+_EMPTY = 1.5  # Minimum gap, in decades, between two parts of a column that are in different units.
+_NEAR = 0.5  # Maximum distance, in decades, of a ratio from a power of 1000.
 _FEWEST = 2e3
-"""Parameters or samples below which the unit of a column is probably not 1."""
+"""If the largest N or D is below this number, the column is probably in a larger unit, such as millions."""
 _FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
-"""The same for losses in the range of language models."""
+"""The limits of _FEWEST for language models, whose N and D are larger. They apply if the losses look like theirs."""
 _FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
 _TYPICAL = 20.0
-"""Samples per parameter of many training runs (Hoffmann et al. 2022), used to choose a likely unit."""
+"""Samples per parameter of many training runs (Hoffmann et al. 2022). The unit that comes closest is proposed."""
 PER_PARAMETER = (1e-3, 1e7)
-"""Range of samples per parameter in training runs. Outside it a unit is wrong."""
+"""Range of samples per parameter in real training runs. A ratio outside this range means that a unit is wrong."""
 _MOST_PARAMETERS = 1e15
 _MOST_NATS = 15.0
-"""Maximum cross-entropy: above the logarithm of any vocabulary."""
+"""Upper limit of cross-entropies in nats: it exceeds the logarithm of any vocabulary size. A larger loss is probably a
+perplexity.
+"""
 _NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
 _COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
 _COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
-_EXACT = 0.15  # Tolerance in decades of C to the rule, for a unit that is not a power of 1000.
+_EXACT = 0.15  # Maximum distance of C from the rule, in decades, for a unit that is not a power of 1000.
 
 
 def reading_notes(roles: Roles) -> list[str]:
-    """Return notes on converted units and on roles given by formulas; empty for most mappings."""
+    """Return notes on the columns whose unit is converted and on the roles that a formula gives."""
     used = {name: role.value for role in Role if (name := roles.column(role)) is not None}
     used |= {m.column: m.column for m in roles.metrics}
     notes = []
@@ -48,10 +53,10 @@ def reading_notes(roles: Roles) -> list[str]:
 
 
 def unit_notes(runs: Runs) -> tuple[str, ...]:
-    """Return a sentence for each column whose unit looks wrong or mixed.
+    """Return one sentence for each column whose unit seems wrong or mixed.
 
-    The checks are: parts of N, D, U or C that differ by a power of 1000, C compared with the compute rule and with one
-    sample, and sizes too small for a unit of 1.
+    The checks are: parts of N, D, U or C that differ by a power of 1000; C that differs from the compute rule; C that
+    gives less than one sample; and sizes that are too small to be counted in units of 1.
     """
     mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = [*_against_rule(runs), *_few_flops(runs)]
@@ -59,7 +64,7 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
 
 
 def percent_note(runs: Runs, y: str) -> list[str]:
-    """Return a sentence if the target ``y`` is a share of answers in percent without a conversion."""
+    """Return a note if the target ``y`` is an accuracy or an error rate in percent that is not converted; else []."""
     finite = runs[y][np.isfinite(runs[y])] if y in runs else np.empty(0)
     name = (runs.roles.loss or y) if y == "loss" else y
     if not len(finite) or name in runs.roles.conversions or "loss" in runs.roles.derived:
@@ -73,10 +78,11 @@ def percent_note(runs: Runs, y: str) -> list[str]:
 
 
 def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return why D cannot be derived from C and N because the unit of C is unknown, else an empty text.
+    """Return the reason why D cannot be derived from C and N: the unit of C is unknown. Empty if D can be derived.
 
-    It is also empty if D is a column. The unit is given by the name of the column (FLOPs), an accepted conversion or a
-    formula. Without them D must be within the usual range of runs. D below one sample is never accepted.
+    It is also empty if D is a column. The unit of C is known if the column name contains FLOPs, if the user accepted a
+    conversion, or if a formula gives C. Otherwise the derived D must be within the usual range of samples per
+    parameter. A derived D below one sample is rejected in all cases.
     """
     if "D" in values or not {"C", "N"} <= values.keys():
         return ""
@@ -96,7 +102,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Return why no law can read C: in FLOPs most runs would see less than one sample; empty for other columns."""
+    """Return the reason why no law can use C: if C is in FLOPs, most runs see less than one sample. Otherwise empty."""
     name = roles.C
     if name is None or name in roles.conversions or not {"C", "N"} <= values.keys():
         return ""
@@ -108,7 +114,7 @@ def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
 
 
 def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Return the samples that C in FLOPs gives, and the samples per parameter, of the runs with known values."""
+    """Return D that follows from C in FLOPs, and D / N (samples per parameter), for the runs with a valid result."""
     with np.errstate(all="ignore"):
         D = roles.compute.samples(C, np.where(N > 0, N, np.nan), values)
         known = np.isfinite(D) & (D > 0)
@@ -116,12 +122,18 @@ def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -
 
 
 def _likely_compute(per_parameter: Floats) -> str:
-    """Return the unit of C for which runs see about ``_TYPICAL`` samples per parameter; the input assumes FLOPs."""
+    """Return the unit of C for which the runs see about ``_TYPICAL`` samples per parameter.
+
+    ``per_parameter`` (n,) are the samples per parameter if C is in FLOPs.
+    """
     return _nearest(float(np.median(per_parameter)), {"1e3": 3.0, "1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
 
 
 def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
-    """Return the unit whose power of ten brings the samples per parameter closest to ``_TYPICAL``."""
+    """Return the unit of ``powers`` that brings the samples per parameter closest to ``_TYPICAL``.
+
+    ``powers`` maps a unit to its log10.
+    """
     return min(powers, key=lambda unit: abs(math.log10(per_parameter / _TYPICAL) + powers[unit]))
 
 
@@ -131,7 +143,10 @@ def _may_be(column: str, unit: str) -> str:
 
 
 def _unit_in_name(column: str, role: str, x: Floats) -> str:
-    """Return the unit in the name of a column with the numbers ``x`` if it fits ``role``, else ""."""
+    """Return the unit in the column name if it is a unit of ``role``; otherwise "".
+
+    ``x`` are the numbers of the column.
+    """
     x = x[np.isfinite(x)]
     if len(x) == 0:
         return ""
@@ -140,7 +155,7 @@ def _unit_in_name(column: str, role: str, x: Floats) -> str:
 
 
 def _few_flops(runs: Runs) -> list[str]:
-    """Return a note if C is too small to be in FLOPs and D does not show it."""
+    """Return a note if C is too small to be in FLOPs and the table has no D to compare it with; else []."""
     name = runs.roles.C
     if name is None or "D" in runs or name in runs.roles.conversions:
         return []
@@ -152,11 +167,14 @@ def _few_flops(runs: Runs) -> list[str]:
     unit = _unit_in_name(name, "C", C) or next(
         (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
     )
-    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, few for FLOPs; {_may_be(name, unit)}."]
+    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, which is small for FLOPs; {_may_be(name, unit)}."]
 
 
 def _unlikely(runs: Runs) -> Iterator[str]:
-    """Yield notes on implausible values: too many parameters, samples below one, a loss that is another measure."""
+    """Yield notes on implausible values.
+
+    They are too many parameters, less than one sample, or a loss that is another measure.
+    """
     N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
     if len(N) and N.max() > _MOST_PARAMETERS:
         yield f"{_column(runs, 'N')} reaches {N.max():.3g}, more parameters than any model has: check its unit."
@@ -187,8 +205,8 @@ def _unlikely(runs: Runs) -> Iterator[str]:
         loss.min() >= 1 and loss.max() > _MOST_NATS and not named & (_NO_NATS | ERRORS)
     ):
         yield (
-            f"{_column(runs, 'loss')} lies between {loss.min():.3g} and {loss.max():.3g}, as a perplexity does: "
-            f"a law describes its logarithm. To read it so, {_convert(name, 'perplexity')}."
+            f"{_column(runs, 'loss')} lies between {loss.min():.3g} and {loss.max():.3g}, like a perplexity: "
+            f"a law describes its logarithm. To use the logarithm, {_convert(name, 'perplexity')}."
         )
 
 
@@ -215,7 +233,7 @@ def _mixed(runs: Runs, role: str) -> list[str]:
 
 
 def _against_rule(runs: Runs) -> list[str]:
-    """Return a note if a column of C differs from the compute rule by a power of 1000."""
+    """Return a note if a column C differs from the compute rule by a power of 1000 or by another unit of compute."""
     rule, ratio = runs.roles.compute, _off_rule(runs)
     if len(ratio) == 0:
         return []
@@ -242,7 +260,10 @@ def _against_rule(runs: Runs) -> list[str]:
 
 
 def _off_rule(runs: Runs) -> Floats:
-    """Return log10 of the ratio of a column of C to the compute rule, for the runs with known values."""
+    """Return log10 of (C of the table / C of the compute rule), for the runs in which both are finite.
+
+    The result is empty if the table lacks a column of C, N or D.
+    """
     rule: ComputeRule = runs.roles.compute
     if runs.roles.C is None or not {"N", "D"} <= runs.values.keys() or runs.roles.D is None or not rule.proportional:
         return np.empty(0)
@@ -251,14 +272,14 @@ def _off_rule(runs: Runs) -> Floats:
 
 
 def _unit_of_compute(off: float) -> str:
-    """Return the unit of C that explains its distance ``off`` to the rule, in decades; empty if no unit does."""
+    """Return the unit of C that explains the distance ``off`` from the compute rule, in decades; empty if none does."""
     near = {unit: abs(off + power) for unit, power in _COMPUTE.items()}
     best = min(near, key=near.__getitem__)
     return best if near[best] < (_EXACT if best == "pf-days" else _NEAR) else ""
 
 
 def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
-    """Return a note on single rows whose C differs by a power of 1000, if most rows agree with the rule."""
+    """Return a note if C differs from the rule by a power of 1000 in some rows and agrees with it in most rows."""
     off = ratio - np.median(ratio)
     far = np.abs(off) > 3 - _NEAR
     agree = np.abs(off) < _NEAR
@@ -273,10 +294,13 @@ def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
 
 
 def _too_small(runs: Runs) -> Iterator[str]:
-    """Yield notes on sizes too small for a unit of 1, with the unit that gives plausible samples per parameter."""
+    """Yield notes on N or D that are too small to be counted in units of 1, with a proposed unit.
+
+    The proposed unit gives plausible samples per parameter.
+    """
     sizes = {role: runs[role] for role in ("N", "D") if getattr(runs.roles, role) and len(runs)}
     top = {role: float(np.nanmax(x)) for role, x in sizes.items()}
-    with np.errstate(all="ignore"):  # sizes near the limits of float64
+    with np.errstate(all="ignore"):  # D / N may overflow for sizes near the limits of float64
         ratio = float(np.median(sizes["D"] / sizes["N"])) if len(sizes) == 2 else _TYPICAL
     text = _like_text(runs) and not _confirmed(runs)
     power = 0.0
@@ -308,7 +332,7 @@ def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
 
 
 def _like_text(runs: Runs) -> bool:
-    """Return whether the losses look like those of language models: cross-entropies in nats or bits above 1."""
+    """Return whether the losses look like cross-entropies of language models, in nats or bits: between 1 and 15."""
     name, loss = runs.roles.loss, runs.values.get("loss", np.empty(0))
     if name is None or not len(loss) or words(name) & (LARGER | ERRORS | _NO_NATS):
         return False
@@ -316,18 +340,18 @@ def _like_text(runs: Runs) -> bool:
 
 
 def _confirmed(runs: Runs) -> bool:
-    """Return whether a column of C agrees with N and D, up to the number of tokens per sample."""
+    """Return whether C agrees with N and D by the compute rule, up to a factor for the tokens per sample."""
     ratio = _off_rule(runs)
     return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
 
 
 def _convert(column: str, how: str) -> str:
-    """Return the instruction to convert a column."""
+    """Return the instruction to convert a column, for the end of a sentence."""
     hows = OPEN[how][1] if how in OPEN else (how,)
     return f"convert it on the Data page, or with {convert_options(column, hows)}"
 
 
 def _column(runs: Runs, role: str) -> str:
-    """Return the role with its column: ``N (column 'params')``."""
+    """Return the role and the name of its column: ``N (column 'params')``; only the role if both are equal."""
     name = getattr(runs.roles, role, None)
     return role if name in (None, role) else f"{role} (column {name!r})"

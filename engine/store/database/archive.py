@@ -1,7 +1,7 @@
-"""File format of a backup: a zip of stored entries with a manifest. Everything is checked when it is read.
+"""File format of a backup: a zip archive of uncompressed entries with a manifest. It is checked when it is read.
 
-Entries are not compressed, so unpacked data is never larger than the archive. The first entry marks the format, as in
-EPUB and OpenDocument files. The last entry is the manifest with a SHA-256 of every other entry.
+Because entries are not compressed, unpacked data is never larger than the archive. The first entry identifies the
+format, as in EPUB and OpenDocument files. The last entry is the manifest, which contains a SHA-256 of every other file.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ MIMETYPE, MARK = "mimetype", b"application/x-isoplan-backup"
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 512 * 2**20
 _HEAD = 30
-"""Bytes of the first local header of a zip before the name of the first entry."""
+"""Number of bytes in a zip file before the name of its first entry: the size of the first local header."""
 _CHUNK = 2**20
 _BROKEN = (zipfile.BadZipFile, EOFError, struct.error, NotImplementedError, RuntimeError, KeyError, ValueError)
-"""Exceptions of zipfile for damaged archives."""
+"""Exceptions that zipfile raises for a damaged archive."""
 Tell = Callable[[int], None]
-"""Progress callback: takes the number of bytes of each piece written or read."""
+"""Progress callback. It is called with the number of bytes of each piece that was written or read."""
 
 
 class FileSum(BaseModel):
@@ -50,9 +50,9 @@ class FileSum(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Contents of a backup: versions, the rows of its database, its cells by state, and every file by name.
+    """The manifest of a backup: its versions, the contents of its database, its cells by state, and its files by name.
 
-    ``left_out`` lists the contents of the workspace that are not in the backup.
+    ``left_out`` lists the parts of the workspace that are not in the backup.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,14 +67,20 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """A file for an archive, with its name there. If ``open`` raises FileNotFoundError, the file is left out."""
+    """A file to add to an archive, and its name in the archive.
+
+    The file is left out if ``open`` raises FileNotFoundError.
+    """
 
     name: str
     open: Callable[[], IO[bytes]]
 
 
 def write(file: Path, entries: Iterable[Entry], describe: Callable[[dict[str, FileSum]], Manifest], tell: Tell) -> None:
-    """Write a new archive durably; ``describe`` makes the manifest from the checksums of all added files."""
+    """Write a new archive and wait until it is on the disk.
+
+    ``describe`` returns the manifest, given the size and checksum of every file in the archive.
+    """
     files: dict[str, FileSum] = {}
     with file.open("xb") as raw:
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_STORED) as archive:
@@ -92,7 +98,10 @@ def write(file: Path, entries: Iterable[Entry], describe: Callable[[dict[str, Fi
 
 
 def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], tell: Tell) -> FileSum:
-    """Add the current contents of ``source``; bytes that another process appends meanwhile are left out."""
+    """Add a file to the archive and return its size and checksum.
+
+    Bytes that another process appends to the file during the copy are left out.
+    """
     size, mode = _size_and_mode(source)
     info = zipfile.ZipInfo(name, time.localtime()[:6])
     info.file_size, info.external_attr = size, (stat.S_IFREG | mode) << 16
@@ -109,7 +118,7 @@ def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], tell: Tell) -> 
 def _size_and_mode(source: IO[bytes]) -> tuple[int, int]:
     try:
         found = os.fstat(source.fileno())
-    except OSError:  # file in memory, without a file descriptor
+    except OSError:  # a file in memory has no descriptor
         size = source.seek(0, os.SEEK_END)
         source.seek(0)
         return size, 0o600
@@ -117,7 +126,7 @@ def _size_and_mode(source: IO[bytes]) -> tuple[int, int]:
 
 
 def is_archive(file: Path) -> bool:
-    """Return whether ``file`` begins like an archive from ``write``."""
+    """Return whether the first bytes of ``file`` are those of an archive that ``write`` wrote."""
     whole = len(MIMETYPE) + len(MARK)
     try:
         with file.open("rb") as source:
@@ -129,10 +138,10 @@ def is_archive(file: Path) -> bool:
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """Open an archive and read its manifest, with all checks except the bytes of its files.
+    """Open an archive, check it, and yield it with its manifest.
 
-    Raises PlannerError if the file is not a backup, is damaged, was written by a newer Isoplan, or has names, links or
-    sizes that are not valid in a backup.
+    The checksums of its files are compared later, by ``unpack``. Raises PlannerError if the file is not a backup, is
+    damaged, was written by a newer Isoplan, or contains names, links or sizes that are not valid in a backup.
     """
     _check_kind(file)
     with ExitStack() as stack:
@@ -144,13 +153,12 @@ def opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 @contextmanager
 def _damage_named(file: Path) -> Iterator[None]:
-    """Raise PlannerError for errors of zipfile that are caused by a damaged archive."""
+    """Convert errors of zipfile in the block that mean a damaged archive into a PlannerError."""
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        if (
-            isinstance(error, OSError) and error.errno != errno.EINVAL
-        ):  # invalid file position from a damaged list of entries
+        # EINVAL means that a damaged list of entries gave an invalid position in the file.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         text = " ".join(str(error).split())[:160] or type(error).__name__
         raise PlannerError(f"{file} is damaged ({text}): restore another backup.") from error
@@ -169,10 +177,13 @@ def _check_kind(file: Path) -> None:
 
 
 def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
-    """Read the manifest and compare it with the entries. Raises PlannerError if they differ or are not safe."""
+    """Read the manifest and compare it with the entries of the archive.
+
+    Raises BadZipFile if they differ or an entry is not safe, and PlannerError if a newer Isoplan wrote the archive.
+    """
     entries = {info.filename: info for info in archive.infolist()}
     if len(entries) != len(archive.infolist()):
-        raise zipfile.BadZipFile("a name is there twice")
+        raise zipfile.BadZipFile("a name occurs twice")
     info = archive.getinfo(MANIFEST)
     if info.file_size > LARGEST_MANIFEST:
         raise zipfile.BadZipFile("its manifest is too large")
@@ -193,7 +204,7 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     migration.refuse_newer(manifest.contents.layout, file)
     sizes = {name: entry.file_size for name, entry in entries.items() if name not in (MIMETYPE, MANIFEST)}
     if sizes != {name: one.size for name, one in manifest.files.items()} or FILE not in sizes:
-        raise zipfile.BadZipFile("its files are not those of its manifest")
+        raise zipfile.BadZipFile("its files differ from its manifest")
     return manifest
 
 
@@ -204,28 +215,34 @@ def _parents(name: str) -> list[str]:
 
 
 def _check_format(file: Path, raw: bytes) -> None:
-    """Raise PlannerError for a later format, before anything else of the manifest is read."""
+    """Raise PlannerError if the manifest has a newer format than this Isoplan can read.
+
+    This check precedes the parsing of the manifest, whose fields may differ in a newer format.
+    """
     found = re.match(rb'\s*\{\s*"format"\s*:\s*(\d{1,6})\b', raw)
     if found is not None and int(found[1]) > FORMAT:
         raise PlannerError(f"{file} was written by a newer Isoplan: update Isoplan to restore it.")
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
-    """Raise BadZipFile for compressed or encrypted entries, links, and names that lead outside the archive."""
+    """Raise BadZipFile if an entry of the archive is not a plain file with a safe name.
+
+    Such an entry is compressed, encrypted or a link, or its name leads out of the target folder.
+    """
     kind = stat.S_IFMT(entry.external_attr >> 16)
     whole = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
     if not whole or entry.flag_bits & 1 or kind not in (0, stat.S_IFREG):
         raise zipfile.BadZipFile(f"{entry.filename!r} is not a plain file")
-    # An absolute name has an empty first part.
+    # The first part of an absolute path is empty, so this test also rejects absolute paths.
     unsafe = any(part in ("", ".", "..") for part in entry.filename.split("/"))
     if unsafe or "\0" in entry.orig_filename or re.match("[A-Za-z]:", entry.filename):
         raise zipfile.BadZipFile(f"the name {entry.filename!r} leads out of the workspace")
 
 
 def unpack(archive: zipfile.ZipFile, manifest: Manifest, names: Iterable[str], folder: Path | None, tell: Tell) -> None:
-    """Read the files ``names``, compare them with the manifest, and write them below ``folder`` if it is given.
+    """Read the files ``names`` and compare their checksums with the manifest.
 
-    Raises PlannerError if the bytes differ from those of the manifest.
+    If ``folder`` is given, the files are written to it. Raises PlannerError if a checksum differs.
     """
     for name in names:
         target = Path(os.devnull) if folder is None else folder / name
@@ -238,7 +255,7 @@ def unpack(archive: zipfile.ZipFile, manifest: Manifest, names: Iterable[str], f
 
 
 def _take_out(archive: zipfile.ZipFile, name: str, target: Path, tell: Tell) -> str:
-    """Write one file to ``target`` and return its SHA-256."""
+    """Write one file of the archive to ``target`` and return its SHA-256."""
     digest = hashlib.sha256()
     with archive.open(name) as source, target.open("wb") as sink:
         while chunk := source.read(_CHUNK):

@@ -1,8 +1,8 @@
-"""A consistent copy of the database of a workspace, and the checksums that compare two copies.
+"""Consistent copies of the database of a workspace, and checksums to compare two copies.
 
-Copy and checksums come from one transaction, so they describe the same state even if rows are written meanwhile. While
-this process has the database open, it never opens the file a second time: closing a second handle would release
-DuckDB's lock.
+A copy and its checksums are made in one transaction, so they describe the same state even if other threads write rows
+at the same time. While this process has the database open, it never opens the file a second time: closing the second
+handle would release DuckDB's lock.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from isoplan.engine.store.database.damage import FILE, disk_full, explain
 from isoplan.engine.store.database.database import Cursor, Database, first, memory, read_closed
 
 SPARE = 20e6
-"""Bytes that must stay free on the disk in addition to a copy, for the writes of an open workspace."""
+"""Disk space in bytes that must stay free in addition to a copy, because an open workspace continues to write."""
 
 
 class TableSum(BaseModel):
-    """Rows of a table, the order-independent sum of their 64-bit hashes, and the statement that creates the table."""
+    """Checksum of a table: its number of rows, the sum of the 64-bit hashes of its rows, and its CREATE statement.
+
+    The sum does not depend on the order of the rows.
+    """
 
     model_config = ConfigDict(frozen=True)
     rows: int
@@ -35,9 +38,10 @@ class TableSum(BaseModel):
 
 
 class Contents(BaseModel):
-    """Contents of a database: every table by name, and the run tables, rows and fits that are not deleted.
+    """Contents of a database: a checksum of every table by name, and the numbers of run tables, their rows and fits.
 
-    ``duckdb`` is the version that computed the hashes; another version may hash differently.
+    The three numbers do not count deleted tables and fits. ``duckdb`` is the version of DuckDB that computed the
+    hashes; another version may compute other hashes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,7 +54,7 @@ class Contents(BaseModel):
 
 
 def copy_open(db: Database, target: Path) -> Contents:
-    """Copy an open database into the new file ``target`` and return its contents; writes continue meanwhile.
+    """Copy an open database to the new file ``target`` and return its contents. Writes can continue during the copy.
 
     Raises PlannerError if the disk does not have enough space.
     """
@@ -68,10 +72,11 @@ def copy_open(db: Database, target: Path) -> Contents:
 
 
 def copy_closed(folder: Path, target: Path) -> Contents:
-    """Copy the database of a workspace that no process has open; without a database, write an empty one.
+    """Copy the database of a workspace that no process has open, and return its contents.
 
-    Raises WorkspaceInUse if a process has it open. Raises PlannerError if it is damaged or newer than this Isoplan, or
-    if the disk of ``target`` is full.
+    If the workspace has no database, an empty one is written. Raises WorkspaceInUse if a process has the workspace
+    open. Raises PlannerError if the database is damaged, if a newer Isoplan wrote it, or if the disk of ``target`` is
+    full.
     """
     if not (folder / FILE).exists():
         with memory() as db, db.read() as cursor:
@@ -87,7 +92,10 @@ def contents_of(folder: Path) -> Contents:
 
 
 def differences(expected: Contents, found: Contents) -> list[str]:
-    """Return the names of tables that differ. With different versions of DuckDB only the row counts are compared."""
+    """Return the names of the tables that differ between two databases.
+
+    If their hashes are from different versions of DuckDB, only the numbers of rows are compared.
+    """
     names = sorted({*expected.tables, *found.tables})
     if expected.duckdb == found.duckdb:
         return [name for name in names if expected.tables.get(name) != found.tables.get(name)]
@@ -96,7 +104,10 @@ def differences(expected: Contents, found: Contents) -> list[str]:
 
 
 def _copy(cursor: Cursor, target: Path) -> Contents:
-    """Copy the current database of ``cursor`` into ``target``; a partial copy is removed after an error."""
+    """Copy the current database of ``cursor`` to ``target`` and return its contents.
+
+    After an error, the partial copy is deleted.
+    """
     try:
         with _attached(cursor, target) as name, migration.transaction(cursor):
             cursor.execute(f"COPY FROM DATABASE {_current(cursor)} TO {name}")
@@ -117,8 +128,9 @@ def _current(cursor: Cursor) -> str:
 
 @contextmanager
 def _attached(cursor: Cursor, target: Path) -> Iterator[str]:
-    """Attach the new database file ``target`` for the block and yield its name; it is complete and closed
-    afterwards.
+    """Attach the new database file ``target`` during the block and yield its name in SQL.
+
+    After the block the file is complete and closed.
     """
     name = f"copy_{secrets.token_hex(8)}"
     cursor.execute(f"ATTACH {sql.text(str(target))} AS {name}")
@@ -148,7 +160,7 @@ def _contents(cursor: Cursor) -> Contents:
 
 
 def _counts(cursor: Cursor) -> tuple[int, int, int]:
-    """Count the run tables, rows and fits that are not deleted."""
+    """Return the numbers of run tables, their rows, and fits, without deleted tables and fits."""
     tables = first(cursor, "SELECT count(*), coalesce(sum(nrows), 0)::BIGINT FROM tables WHERE NOT deleted")
     fits = first(cursor, "SELECT count(*) FROM fits WHERE NOT deleted")
     assert tables is not None

@@ -1,7 +1,7 @@
-"""Index of cells: a copy of the state in the queue's folder, so that pages can read it with one query.
+"""Index of cells in the database: a copy of the states in the queue's folder, which pages can read with one query.
 
-The index can be rebuilt from the folder at any time. It adds the row of the run table that a finished cell became.
-Whether this row exists is stored in the run tables.
+The index can be rebuilt from the folder at any time. In addition, it contains the run-table row of each finished cell.
+The run tables determine whether this row exists.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _FIELDS = ("name", "family", "state", "number", "created", "sweep")
 
 @dataclass(frozen=True)
 class Indexed:
-    """State of a cell in its folder; ``number`` is its last attempt, ``row`` its row in the table of its family."""
+    """A cell in the index, with its state in the queue's folder.
+
+    ``number`` is the number of its last attempt. ``row`` is the id of its row in the run table of its family, None
+    without one.
+    """
 
     name: str
     family: str
@@ -36,13 +40,13 @@ T = TypeVar("T", CellRow, Indexed)
 
 
 def index(db: Database) -> dict[str, Indexed]:
-    """Return all cells by name, in the order of their names."""
+    """Return all cells in the index: name -> cell, sorted by name."""
     with db.read() as cursor:
         return _index(cursor)
 
 
 def counts(db: Database, family: str) -> dict[str, int]:
-    """Count the cells of a family by state; states without cells are left out."""
+    """Return the number of cells of a family in each state; a state without cells is left out."""
     query = "SELECT state, count(*) FROM cells WHERE family = ? GROUP BY state ORDER BY state"
     with db.read() as cursor:
         return dict(cursor.execute(query, [family]).fetchall())
@@ -54,10 +58,11 @@ def grow(
     finished: Sequence[CellRow],
     before_commit: Callable[[], None] = lambda: None,
 ) -> int:
-    """Update the index to ``cells`` and add a row for each of the ``finished`` without one.
+    """Update the index to ``cells``, and add a row to the run tables for each ``finished`` cell without one.
 
-    Returns the number of new rows. All changes are one transaction; a repeated call changes nothing. Removed cells
-    leave the index, and their rows stay. ``before_commit`` is called after all writes and before the commit.
+    Returns the number of new rows. A repeated call changes nothing. Cells that are not in ``cells`` are removed from
+    the index, but their rows stay. All changes are one transaction. ``before_commit`` is called after all writes and
+    before the commit.
     """
 
     def change(cursor: Cursor) -> int:
@@ -70,7 +75,7 @@ def grow(
 
 
 def delete(db: Database, names: Sequence[str]) -> None:
-    """Remove deleted cells from the index and withdraw their rows from the table of their family."""
+    """Remove deleted cells from the index and mark their rows as withdrawn in the run tables of their families."""
     chosen = set(names)
 
     def change(cursor: Cursor) -> None:
@@ -82,7 +87,7 @@ def delete(db: Database, names: Sequence[str]) -> None:
 
 
 def _rows(cursor: Cursor, finished: Sequence[CellRow]) -> tuple[dict[str, int], int]:
-    """Return the row of each finished cell by name, and the number of new rows."""
+    """Add rows for the finished cells; return the row id of each cell by name, and the number of new rows."""
     found: dict[str, int] = {}
     new = 0
     for family, rows in _by_family(finished).items():
@@ -98,7 +103,7 @@ def _index(cursor: Cursor) -> dict[str, Indexed]:
 
 
 def _bring_index(cursor: Cursor, cells: Sequence[Indexed], rows: dict[str, int]) -> None:
-    """Write the differences to ``cells``; a cell keeps its row."""
+    """Make the index equal to ``cells``; ``rows`` are new row ids, and a cell without a new one keeps its row id."""
     import pandas as pd
 
     before = _index(cursor)

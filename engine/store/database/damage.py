@@ -1,4 +1,4 @@
-"""Errors of the database file that a user can act on, and the record of the last backup for their sentences."""
+"""Error messages for problems of the database file that a user can solve, and the record of the last backup."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from isoplan.engine.errors import PlannerError
 FILE = "isoplan.duckdb"
 BACKUP_FILE = "backup.json"
 SHOWN = 160
-"""Maximum number of characters of DuckDB's message in a sentence."""
+"""Maximum number of characters that an error message quotes from a message of DuckDB."""
 
 _UNTOUCHED = "Uploads and cells are separate files and are not affected."
 _FULL = ("No space left on device", "Disk quota exceeded")
 _WAL = re.compile(r"replaying WAL|Corrupt WAL", re.IGNORECASE)
 _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
-# These messages name a file that may differ from the database.
+# These messages of DuckDB name a file. It may be another file than the database, so the path is compared as well.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
-# Header of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and
-# the number of the last checkpoint. Each byte contains 7 bits of a number.
+# Start of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and the
+# number of the last checkpoint. Each byte of a number contains 7 of its bits.
 _WAL_HEADER = re.compile(
     rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
     re.DOTALL,
 )
 _WAL_WITHOUT_A_COMMIT = 64
-"""Minimum size in bytes of a log with a commit. A shorter log may have an incomplete header."""
+"""A log below this size in bytes contains no commit. Its header may be incomplete without any loss of data."""
 
 
 class LastBackup(BaseModel):
-    """The archive of the last backup of a workspace, and its time."""
+    """The record of the last backup of a workspace: the path of the archive and the time."""
 
     model_config = ConfigDict(frozen=True)
     path: str
@@ -46,7 +46,7 @@ class LastBackup(BaseModel):
 
 
 def last_backup(folder: Path) -> LastBackup | None:
-    """Return the last backup of the workspace ``folder``; None without a readable record."""
+    """Return the record of the last backup of the workspace ``folder``; None if there is no readable record."""
     try:
         return LastBackup.model_validate_json((folder / BACKUP_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -64,7 +64,10 @@ def note_backup(folder: Path, record: LastBackup) -> None:
 
 
 def advice(folder: Path) -> str:
-    """Return the instruction for a damaged database: restore the last backup, or start with an empty database."""
+    """Return the instruction to the user for a damaged database.
+
+    It is to restore the last backup or, if no backup is recorded, to start with an empty database.
+    """
     fresh = (
         f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
         "Finished cells become rows again, and uploads/ has the bytes of every imported table."
@@ -77,7 +80,7 @@ def _restoring(folder: Path) -> str:
     record = last_backup(folder)
     if record is None:
         return ""
-    gone = "" if Path(record.path).exists() else ", which is not there now"
+    gone = "" if Path(record.path).exists() else ", but this file no longer exists"
     command = f"isoplan restore {shlex.quote(record.path)} --workspace {shlex.quote(str(folder))}"
     return (
         f"Rename the folder {folder}. Restore the last backup: {command} ({record.created:%Y-%m-%d %H:%M} UTC{gone})."
@@ -85,7 +88,7 @@ def _restoring(folder: Path) -> str:
 
 
 def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
-    """Return the PlannerError for an error of the database in ``folder``; None for an error of another kind."""
+    """Return the error message for an error of the database in ``folder``; None if it is not damage or a full disk."""
     text, file = str(error), folder / FILE
     if any(words in text for words in _FULL):
         return disk_full(folder)
@@ -103,13 +106,14 @@ def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
 def refuse_damaged_wal(folder: Path) -> None:
     """Raise PlannerError if the write-ahead log of the database in ``folder`` has no valid header.
 
-    DuckDB treats such a log as empty and deletes it.
+    DuckDB would treat such a log as empty and delete it, and its commits would be lost.
     """
     wal = folder / f"{FILE}.wal"
     try:
         with wal.open("rb") as file:
             head = file.read(_WAL_WITHOUT_A_COMMIT)
-    except OSError:  # The log does not exist, or DuckDB raises its own error when it opens the log.
+    # There is no log, or it cannot be read. In the second case DuckDB raises an error when it opens the log.
+    except OSError:
         return
     if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):
         raise _wal_damaged(folder, "its header cannot be read")
@@ -119,7 +123,8 @@ def _wal_damaged(folder: Path, why: str) -> PlannerError:
     restoring = _restoring(folder)
     return PlannerError(
         f"{folder / FILE}.wal is damaged ({why}). {_UNTOUCHED} Move that file away: the database then opens as it "
-        f"was at its last checkpoint, without later changes.{f' Or restore. {restoring}' if restoring else ''}"
+        "was at its last checkpoint, without later changes."
+        f"{f' Or restore a backup instead. {restoring}' if restoring else ''}"
     )
 
 
@@ -130,7 +135,7 @@ def disk_full(folder: Path) -> PlannerError:
 
 @contextmanager
 def explained(folder: Path | None) -> Iterator[None]:
-    """Raise the PlannerError of ``explain`` for a database error in the block; other errors pass."""
+    """Convert a database error in the block to the PlannerError of ``explain``; raise any other error unchanged."""
     try:
         yield
     except duckdb.Error as error:
@@ -141,6 +146,6 @@ def explained(folder: Path | None) -> Iterator[None]:
 
 
 def _short(text: str) -> str:
-    """Return the main part of DuckDB's message, on one line and without the path."""
+    """Return DuckDB's message in one line, without the path and with at most ``SHOWN`` characters."""
     line = " ".join(text.split())
     return re.sub(r' "[^"]*"', "", line.removeprefix("IO Error: "))[:SHOWN].rstrip(" .")

@@ -1,10 +1,10 @@
 """Connection to the store: one DuckDB file per workspace (or memory), many readers, one writer.
 
-Each read has its own cursor. Writes run one after the other in a single thread. Each is a transaction that is retried
-after a conflict with another one.
+Each read has its own cursor. One thread executes all writes one after the other. A write is a transaction; after a
+conflict with another transaction it is repeated.
 
-The lock of a workspace is DuckDB's lock on the file, which the system releases when the process ends for any reason.
-``owner.json`` only identifies the process. A file left behind by a killed process is recognised and replaced.
+The lock of a workspace is DuckDB's lock on the file. The operating system releases it when the process ends for any
+reason. ``owner.json`` only identifies the process. If a process was killed, its file is recognised as old and replaced.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OWNER_FILE = "owner.json"
 Cursor = duckdb.DuckDBPyConnection
 T = TypeVar("T")
 
-# DuckDB does not download extensions: every format that Isoplan reads is built in.
+# DuckDB must not download extensions. It reads every format that Isoplan supports without them.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -49,13 +49,16 @@ class WorkspaceInUse(PlannerError):
 
 
 def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...] | None:
-    """Return the first row of a query, or None; the cursor is free afterwards, as after ``fetchall``."""
+    """Run a query and return its first row, or None. All rows are fetched, so the cursor can be used again."""
     rows = cursor.execute(query, list(parameters)).fetchall()
     return rows[0] if rows else None
 
 
 class Database:
-    """An open store. ``folder`` is its workspace, None for a store in memory. Close it when done (or use ``with``)."""
+    """An open store. ``folder`` is its workspace, None for a store in memory.
+
+    Call ``close`` after use, or use it in a ``with`` block.
+    """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -> None:
         self.folder = folder
@@ -71,7 +74,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Cursor]:
-        """Yield a cursor for reading; it is closed at the end of the block."""
+        """Yield a cursor for reading, which is closed at the end of the block."""
         self._check_open()
         with explained(self.folder):
             cursor = self._connection.cursor()
@@ -81,10 +84,10 @@ class Database:
                 cursor.close()
 
     def write(self, change: Callable[[Cursor], T]) -> T:
-        """Run ``change(cursor)`` in the writer's thread inside a transaction and return its result.
+        """Run ``change(cursor)`` as a transaction in the writer's thread, and return its result.
 
-        After a conflict with another transaction it runs again, so ``change`` must not have effects outside the
-        database. Any other exception rolls the transaction back and is raised here.
+        After a conflict with another transaction, ``change`` is called again, so it must not have effects outside the
+        database. Any other exception rolls the transaction back and is raised to the caller.
         """
         self._check_open()
         if threading.current_thread().name.startswith("store-writer"):
@@ -93,7 +96,7 @@ class Database:
             return self._writer.submit(self._transact, change).result()
 
     def close(self) -> None:
-        """Finish the waiting writes, close the file and release the workspace. A second call has no effect."""
+        """Finish all submitted writes, close the file and release the workspace. A second call has no effect."""
         if self._closed:
             return
         self._closed = True
@@ -120,12 +123,15 @@ class Database:
                     raise
                 time.sleep(0.01 * 2**attempt)
             finally:
-                cursor.close()  # rolls back uncommitted changes
+                cursor.close()  # this also rolls back uncommitted changes
         raise AssertionError("unreachable")
 
 
 class Owner(BaseModel):
-    """The process that has a workspace open. ``start`` distinguishes it from a later process with the same pid."""
+    """The process that has a workspace open.
+
+    ``start`` is the start time of the process. It distinguishes the process from a later one with the same pid.
+    """
 
     model_config = ConfigDict(frozen=True)
     pid: int
@@ -135,19 +141,22 @@ class Owner(BaseModel):
 
     @property
     def alive(self) -> bool:
-        """Whether this process still runs; assumed for a process on another host."""
+        """Whether the process still runs. A process on another host is assumed to run."""
         return self.host != socket.gethostname() or process_start(self.pid) == self.start
 
 
 def process_start(pid: int) -> str | None:
-    """Return the start time of process ``pid`` as text to compare; None if it does not run or the time is unknown."""
+    """Return the start time of process ``pid`` as text, to compare it with a stored one.
+
+    Returns None if the process does not run or its start time cannot be determined.
+    """
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             return None
-        return None if fields[0] == "Z" else fields[19]  # field 22 of proc(5): start in clock ticks since boot
+        return None if fields[0] == "Z" else fields[19]  # field 22 in proc(5): start time in clock ticks since boot
     if os.name == "posix":
         listed = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return listed.stdout.strip() or None
@@ -155,13 +164,13 @@ def process_start(pid: int) -> str | None:
 
 
 def this_process(url: str = "") -> Owner:
-    """Return the owner record of the current process."""
+    """Return the record of the current process as the owner of a workspace."""
     pid = os.getpid()
     return Owner(pid=pid, host=socket.gethostname(), start=process_start(pid) or "", url=url)
 
 
 def owner(folder: Path) -> Owner | None:
-    """Read ``owner.json`` of a workspace; None if it does not exist or cannot be read."""
+    """Read ``owner.json`` of a workspace; return None if the file does not exist or cannot be read."""
     try:
         return Owner.model_validate_json((folder / OWNER_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -169,19 +178,19 @@ def owner(folder: Path) -> Owner | None:
 
 
 def write_owner(folder: Path, record: Owner) -> None:
-    """Replace ``owner.json`` atomically."""
+    """Write ``owner.json`` of a workspace atomically."""
     fresh = folder / f".{OWNER_FILE}.{record.pid}"
     fresh.write_text(record.model_dump_json(), encoding="utf-8")
     fresh.replace(folder / OWNER_FILE)
 
 
 def clear_owner(folder: Path) -> None:
-    """Remove ``owner.json``; called by the process recorded in it."""
+    """Remove ``owner.json``. Only the process that it records may call this."""
     (folder / OWNER_FILE).unlink(missing_ok=True)
 
 
 def memory() -> Database:
-    """Open a store in memory, without files and locks."""
+    """Open an empty store in memory, which has no files and no lock."""
     connection = _connect(":memory:")
     migration.create(connection)
     return Database(connection)
@@ -218,10 +227,10 @@ def open_workspace(folder: Path, *, url: str = "") -> Database:
 
 @contextmanager
 def read_closed(folder: Path) -> Iterator[Cursor]:
-    """Open a cursor on the database of a workspace that no process writes to; the folder is not changed.
+    """Open a cursor on the database of a workspace that no process has open for writing.
 
-    Other processes may read it at the same time, but cannot open it for writing. Raises WorkspaceInUse if a process has
-    it open, PlannerError if it cannot be read.
+    The folder is not changed. Other processes may read the database at the same time, but none can open it for writing.
+    Raises WorkspaceInUse if a process has the workspace open, and PlannerError if the database cannot be read.
     """
     folder = folder.expanduser().resolve()
     if folder in _open_here:
@@ -261,7 +270,10 @@ def _open_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _layout(connection: Cursor, folder: Path) -> int:
-    """Return the layout number of an open database. Raises PlannerError with an instruction if it has no valid one."""
+    """Return the layout number of an open database; 0 if it is empty.
+
+    Raises PlannerError with an instruction if the database has no valid layout number.
+    """
     with explained(folder):
         try:
             return migration.schema_of(connection)
@@ -277,7 +289,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of DuckDB on opening the file of ``folder`` into a PlannerError with an instruction."""
+    """Convert errors of DuckDB that occur when it opens the file of ``folder`` into a PlannerError."""
     try:
         yield
     except duckdb.Error as error:
@@ -301,8 +313,9 @@ def _connect(file: str) -> duckdb.DuckDBPyConnection:
 
 
 def _in_use(folder: Path, message: str = "") -> str:
-    """Return the sentence that names the owner of the workspace; DuckDB's ``message`` has the pid of an unknown
-    process.
+    """Return the error message for a workspace that is in use; it names the owner.
+
+    If ``owner.json`` does not name a running process, the pid is taken from DuckDB's ``message``.
     """
     holder = owner(folder)
     if holder is not None and holder.alive:

@@ -1,7 +1,7 @@
-"""Layout of the store, and the migration of older layouts.
+"""Layout of the database (its tables and columns), and the migration of older layouts.
 
-``SCHEMA`` is the number of the current layout. A change of layout increases it by one and adds to ``MIGRATIONS`` the
-statements that convert the previous layout; ``LAYOUT`` always creates the newest.
+``SCHEMA`` is the number of the current layout. For a change of the layout, increase it by one and add the statements
+that convert the previous layout to ``MIGRATIONS``. ``LAYOUT`` always creates the newest layout.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class BadLayout(PlannerError):
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the layout number of an open database; 0 if it is empty.
+    """Return the layout number that an open database contains; 0 for an empty database.
 
-    Raises BadLayout if the stored number is not valid, PlannerError if Isoplan did not write the database.
+    Raises BadLayout if the stored number is not valid, and PlannerError if Isoplan did not write the database.
     """
     query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
     names = {row[0] for row in connection.execute(query).fetchall()}
@@ -94,12 +94,12 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the current layout in an empty database, in one transaction."""
+    """Create the tables of the current layout in an empty database, in one transaction."""
     _run(connection, (*LAYOUT, f"INSERT INTO meta VALUES ('schema', '{SCHEMA}')"))
 
 
 def refuse_newer(found: int, file: Path) -> None:
-    """Raise PlannerError if a newer Isoplan wrote ``file``."""
+    """Raise PlannerError if the layout number ``found`` shows that a newer Isoplan wrote ``file``."""
     if found > SCHEMA:
         raise PlannerError(
             f"{file} was written by a newer Isoplan (layout {found}; this one knows {SCHEMA}): "
@@ -108,9 +108,9 @@ def refuse_newer(found: int, file: Path) -> None:
 
 
 def keep_copy(file: Path, found: int) -> Path:
-    """Copy a closed database file of layout ``found`` within its folder before it is migrated.
+    """Copy a closed database file of layout ``found`` before its migration, and return the path of the copy.
 
-    Raises PlannerError if the disk does not have enough space; a partial copy is removed.
+    The copy is in the same folder. Raises PlannerError if the copy cannot be written; a partial copy is removed.
     """
     copy = file.with_name(f"{file.stem}.layout{found}{file.suffix}")
     fresh = copy.with_name(f".{copy.name}")
@@ -128,14 +128,14 @@ def keep_copy(file: Path, found: int) -> Path:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, found: int) -> None:
-    """Migrate an open database of layout ``found`` to the current one, in one transaction."""
+    """Convert an open database of layout ``found`` to the current layout, in one transaction."""
     steps = [statement for number in range(found, SCHEMA) for statement in MIGRATIONS[number]]
     _run(connection, (*steps, f"UPDATE meta SET value = '{SCHEMA}' WHERE key = 'schema'"))
 
 
 @contextlib.contextmanager
 def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commit the changes of the block together; an error rolls all of them back."""
+    """Run the block as one transaction: commit its changes at the end, or roll all of them back after an error."""
     connection.begin()
     try:
         yield

@@ -1,4 +1,4 @@
-"""SQL used by several modules of the store: quoting, column names, text read as numbers, columns as arrays."""
+"""SQL that several modules of the store use: quoting, column names, text read as numbers, and columns as arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isoplan.engine.arrays import Ints
 from isoplan.engine.store.columns.column import Column, TextKind, text_kind
 
 NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
-"""Words for a missing number. In a column of names they are valid names, for example a group called None."""
+"""Words that mean a missing number. In a column of names they are valid, such as a group called "None"."""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
 _LETTERS = "kKmMbBgGtTpP"
-# The point of a number with a suffix is decimal unless a comma follows it: 1.500k is 1500.
+# In a number with a suffix, a point is a decimal point unless a comma follows it: 1.500k is 1500.
 _COMMA = (
     r"^\s*[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?"
     rf"|(?:\d+|(?:\d{{1,3}}(?:\.\d{{3}})+|\d*),\d+)\s*[{_LETTERS}])\s*$"
@@ -30,23 +30,26 @@ _SEPARATORS = ",'’_ \u00a0\u202f"
 
 
 def text(value: str) -> str:
-    """Return ``value`` as an SQL string."""
+    """Return ``value`` as an SQL string literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def path(file: Path) -> str:
-    """Return ``file`` as an SQL string for a reading function, with its wildcard characters escaped."""
+    """Return the path ``file`` as an SQL string literal for a function such as read_csv; its wildcards are escaped."""
     return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))
 
 
 def data(table_id: str) -> str:
-    """Return the name of the data table of a run table."""
+    """Return the name of the SQL table that contains the rows of a run table."""
     return f"t_{table_id}"
 
 
 def number(column: str, kind: TextKind | None = None) -> str:
-    """Return an expression that reads the text ``column`` as a number, NULL if it cannot be read."""
-    # TRY_CAST reads 3_5 as 35 and +-3 as -3, so the condition excludes them.
+    """Return an SQL expression that reads a text column as numbers; its value is NULL for a cell that is not a number.
+
+    ``kind`` is the way to read the text, such as "comma".
+    """
+    # Without this condition, TRY_CAST would read 3_5 as 35 and +-3 as -3.
     accepted = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
     plain = f"CASE WHEN {accepted} THEN TRY_CAST({column} AS DOUBLE) END"
     if kind is None or kind == "point":
@@ -63,9 +66,10 @@ def number(column: str, kind: TextKind | None = None) -> str:
 
 
 def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
-    """Return SQL that reads a cell that matches ``pattern``: the number without separators times its suffix.
+    """Return an SQL expression for cells that match ``pattern``: the number without separators, times its suffix.
 
-    ``strip`` returns SQL that removes the separators. A match is many times faster than the extraction of parts.
+    ``strip`` returns the SQL that removes the separators. One match per cell is many times faster than the extraction
+    of parts by a regular expression.
     """
     cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
     power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
@@ -77,14 +81,15 @@ def _powers() -> str:
 
 
 def missing(column: str) -> str:
-    """Return the condition that a text cell has only spaces or a word for a missing number, such as NA."""
+    """Return the SQL condition that a text cell contains only spaces or a word for a missing number, such as NA."""
     return f"({column} IN ({', '.join(text(word) for word in NO_NUMBER)}) OR trim({column}) = '')"
 
 
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:
-    """Return an expression for the float64 value of the column at ``position``, in the unit of the file, or NULL.
+    """Return an SQL expression for the column at ``position`` as float64 in the unit of the file.
 
-    ``conversion`` is that of the mapping; only its reading of text is used here.
+    Its value is NULL for a cell that is not a number. ``conversion`` is the conversion in the mapping; its way to read
+    text is applied, but its unit is not.
     """
     physical = f"c{position}"
     if column.kind == "text":
@@ -95,7 +100,10 @@ def numeric(column: Column, position: int, conversion: str | None = None) -> str
 
 
 def label(column: Column, position: int) -> str:
-    """Return an expression for the text of the column at ``position``, with whole numbers without a decimal point."""
+    """Return an SQL expression for the column at ``position`` as text.
+
+    Whole numbers have no decimal point: 3, not 3.0.
+    """
     physical = f"c{position}"
     if column.kind == "number":
         whole = f"isfinite({physical}) AND {physical} = floor({physical}) AND abs({physical}) < 1e15"
@@ -108,7 +116,10 @@ def label(column: Column, position: int) -> str:
 def read_columns(
     cursor: DuckDBPyConnection, table_id: str, fields: Mapping[str, str], ids: Ints, parameters: Sequence[object] = ()
 ) -> dict[str, Any]:
-    """Return SQL expressions by alias, each as an array (n,) for the ascending row ids ``ids`` (n, at least one)."""
+    """Evaluate the SQL expressions ``fields`` (alias -> expression) for the rows ``ids``.
+
+    ``ids`` (n,) are ascending row ids, at least one. Returns alias -> array (n,).
+    """
     first, last = int(ids[0]), int(ids[-1])
     chosen = ", ".join(["rid", *(f"{expression} AS {alias}" for alias, expression in fields.items())])
     query = f"SELECT {chosen} FROM {data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"

@@ -1,1 +1,1 @@
-"""Run tables as files: reading uploads of every format, and exports."""
+"""Run tables as files: reading of uploads in every supported format, and exports."""

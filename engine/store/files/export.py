@@ -1,4 +1,4 @@
-"""Exports of tables and runs as files."""
+"""Export of tables and runs as the bytes of a file."""
 
 from __future__ import annotations
 
@@ -29,21 +29,24 @@ medium-1,4000000,20000000,20000000,1,4.8e14,2.94,0.67,0,baseline
 
 
 def template() -> bytes:
-    """Return a small CSV table to fill in: one row per run and the usual columns. Only N, D and loss are required."""
+    """Return a small CSV table that a user can fill in: one row per run.
+
+    Only the columns N, D and loss are required.
+    """
     return _TEMPLATE.encode()
 
 
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
-    """Export the rows of a table with their row ids and column names.
+    """Return the rows of a table as a CSV or Parquet file, with row ids and the original column names.
 
-    If rows are withdrawn, a second column gives the reason. In CSV the role follows the name of a column if they
-    differ: ``params [N]``.
+    If rows are withdrawn, the second column contains the reason. In CSV, the role of a column is appended to its name
+    if they differ: ``params [N]``.
     """
     return _csv(db, table_id) if kind == "csv" else _parquet(rows_frame(db, table_id))
 
 
 def runs(fitted: Runs) -> bytes:
-    """Export fitted runs as CSV: row id, labels, then float64 columns by role in full precision."""
+    """Return fitted runs as a CSV file: row id, labels, and the float64 columns by role in full precision."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(as_text, ["row id", *fitted.labels, *fitted.values]))
@@ -54,8 +57,9 @@ def runs(fitted: Runs) -> bytes:
 
 
 def _csv(db: Database, table_id: str) -> bytes:
-    """Write CSV with DuckDB, which is many times faster than pandas. The header is written here, for names that differ
-    only in case.
+    """Return the rows of a table as CSV. DuckDB writes them, because it is many times faster than pandas.
+
+    The header is written separately, because DuckDB does not keep names that differ only in case.
     """
     known = catalog.columns(db, table_id)
     role_of = {name: role.value for role, name in uses(catalog.roles(db, table_id))}
@@ -81,8 +85,9 @@ def _field(column: Column, position: int) -> str:
 
 
 def _inert(cell: str) -> str:
-    """Return an SQL expression for text that no spreadsheet runs: the equivalent of
-    ``isoplan.engine.escaping.as_text``.
+    """Return an SQL expression for a text cell in a form that spreadsheets do not run as a formula.
+
+    It has the same result as ``isoplan.engine.escaping.as_text``.
     """
     formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
     return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"

@@ -1,10 +1,11 @@
-"""Convert an untrusted Parquet, DuckDB or Excel file into one that DuckDB reads safely, in a child process.
+"""Convert an untrusted Parquet, DuckDB or Excel file into a file that DuckDB reads safely, in a child process.
 
-Run as a script through ``isoplan.engine.limited``: ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the parts of
-a file as JSON, ``copy FORMAT FILE PART TARGET ROWS COLUMNS`` writes one part to TARGET (Parquet with columns ``c0``,
-``c1``, ...; CSV for Excel) and prints the names of its columns as JSON. A damaged file can crash only the child. An
-error that the user can correct is one line on standard error and status 1; all other errors have status 2. Views are
-never opened.
+This file is run as a script by ``isoplan.engine.limited``. ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the
+parts of a file (sheets or tables) as JSON. ``reader.py SECONDS MEGABYTES copy FORMAT FILE PART TARGET ROWS COLUMNS``
+writes one part to TARGET and prints the names of its columns as JSON. TARGET is CSV for Excel; otherwise it is Parquet
+with columns ``c0``, ``c1``, ... A damaged file can crash only the child. For an error that the user can correct, the
+script prints one line to standard error and exits with status 1; for any other error it exits with status 2. Views of a
+DuckDB file are never opened, because a view can contain any query.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ BASE_TABLES = """
     WHERE database_name = 'sent' AND NOT internal ORDER BY table_oid
 """
 SHEET_ROWS = 2**20
-"""Maximum number of rows of an Excel sheet."""
+"""Maximum number of rows of a sheet, as in Excel."""
 
 
 class Refused(Exception):
-    """Error in the file: the rest of a sentence that begins with the file name."""
+    """An error in the file. Its text is the end of a sentence that begins with the name of the file."""
 
 
 def main(arguments: list[str]) -> None:
-    """Run one command; see the module."""
+    """Run the command in ``arguments``; the docstring of this module describes the commands."""
     from isoplan.engine.limited import limit
 
     limit(int(arguments[0]), int(arguments[1]))
@@ -56,7 +57,10 @@ def main(arguments: list[str]) -> None:
 
 
 def _connect(target: str = "", *, attached: str = "", read: str = "") -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection that may read ``read`` or the attached file and write ``target``, and nothing else."""
+    """Return a DuckDB connection with access to the given files only.
+
+    It may read the file ``read`` and the attached database ``attached``, and write the file ``target``.
+    """
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoload_known_extensions": False, "memory_limit": "600MB"})
@@ -74,7 +78,10 @@ def _tables(file: str) -> list[str]:
 
 
 def _base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Return displayed name -> schema and table; the name is quoted if two tables would have the same one."""
+    """Return displayed name -> (schema, table) for the tables of the attached file.
+
+    If two tables would have the same displayed name, the second one is quoted.
+    """
     found: dict[str, tuple[str, str]] = {}
     for schema, table in connection.execute(BASE_TABLES).fetchall():
         shown = table if schema == "main" else f"{schema}.{table}"
@@ -101,7 +108,10 @@ def _copy_parquet(file: str, _part: str, target: str, rows: int, columns: int) -
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, source: str, target: str, rows: int, columns: int) -> list[str]:
-    """Copy ``source`` under neutral names, up to one row more than the limit, and return the original names."""
+    """Copy ``source`` to ``target`` with columns ``c0``, ``c1``, ..., and return the original column names.
+
+    Raises Refused if there are more than ``rows`` rows or ``columns`` columns.
+    """
     names = [str(row[0]) for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
     if len(names) > columns:
         raise Refused(f"has {len(names):,} columns and the limit is {columns:,}: keep the columns that describe a run.")
@@ -114,7 +124,10 @@ def _copy(connection: duckdb.DuckDBPyConnection, source: str, target: str, rows:
 
 
 def _parquet_names(connection: duckdb.DuckDBPyConnection, file: str) -> list[str]:
-    """Return the top-level names as in the file; DuckDB would rename ``n`` if ``N`` exists too."""
+    """Return the names of the top-level columns as they are in the file.
+
+    DuckDB itself would rename a column ``n`` if there is a column ``N``.
+    """
     query = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({_text(_literal(file))})"
     names, skip = [], 0
     for name, children in connection.execute(query).fetchall()[1:]:
@@ -132,19 +145,22 @@ def _sheets(file: str) -> list[str]:
 
 
 def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
-    """Write one sheet as CSV; the first row that is not empty is the header."""
+    """Write one sheet as CSV to ``target``. The first row that is not empty is the header.
+
+    Returns an empty list, because the names of the columns are in the CSV file.
+    """
     _refuse_rows_out_of_order(part)
     with _workbook(file) as book, Path(target).open("w", encoding="utf-8", newline="") as out:
         sheet = book[part]
-        sheet.reset_dimensions()  # the dimensions stored in a sheet may be wrong
+        sheet.reset_dimensions()  # the dimensions that the file states may be wrong
         csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns))
     return []
 
 
 def _refuse_rows_out_of_order(part: str) -> None:
-    """Make openpyxl raise Refused for a row number that does not increase, for the rest of this process.
+    """Replace a method of openpyxl, so that it raises Refused if a row number does not exceed the previous one.
 
-    openpyxl skips such rows without an error.
+    The original method skips such rows without an error. The change lasts until the end of this process.
     """
     from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]
 
@@ -164,7 +180,7 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
     width = filled = 0
     for number, row in enumerate(sheet, 1):
         if number > SHEET_ROWS:
-            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, which no sheet has: save it again, or as CSV.")
+            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, the limit of a sheet: save it again, or as CSV.")
         used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
         if used == 0:
             continue
@@ -184,7 +200,8 @@ def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int)
 def _workbook(file: str) -> Iterator[Any]:
     import openpyxl  # type: ignore[import-untyped]
 
-    # openpyxl warns of every feature that it drops, and rejects a path that does not end in .xlsx.
+    # openpyxl warns about every feature that it ignores, and it rejects a path that does not end in .xlsx. Therefore
+    # warnings are ignored and the file is opened here.
     with warnings.catch_warnings(action="ignore"), open(file, "rb") as source:
         book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
         yield book
@@ -196,7 +213,7 @@ def _long(rows: int) -> str:
 
 
 def _literal(file: str) -> str:
-    """Return a path with its wildcard characters escaped."""
+    """Return a path in which wildcard characters are escaped, for the reading functions of DuckDB."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in file)
 
 

@@ -1,4 +1,7 @@
-"""Relations that DuckDB reads, for every format: text, JSON lines, Parquet, Excel, DuckDB files."""
+"""Open an uploaded file as a relation that DuckDB can query.
+
+The formats are text, JSON lines, Parquet, Excel and DuckDB.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from isoplan.engine.store.files.text import MAX_COLUMNS, MAX_ROWS, Relation, che
 from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, Upload
 
 SECONDS, MEGABYTES = 9, 1000
-"""Limits of time and memory for reading a Parquet, DuckDB or Excel file."""
+"""Limits for reading a Parquet, DuckDB or Excel file: processor time in seconds and memory in MB."""
 READER = Path(__file__).with_name("reader.py")
 _UNPACKED_BYTES = 10 * MAX_UPLOAD_BYTES
 _UNREADABLE = {
@@ -27,13 +30,18 @@ _UNREADABLE = {
 
 
 def parts(upload: Upload) -> tuple[str, ...]:
-    """Return the tables in a file: sheets of Excel, base tables of DuckDB; empty for every other format."""
+    """Return the names of the tables in a file: Excel sheets or DuckDB base tables.
+
+    The tuple is empty for other formats.
+    """
     return _list(upload) if upload.format in ("excel", "duckdb") else ()
 
 
 def choose(upload: Upload, asked: str | None, option: str) -> str:
-    """Return the part to import: ``asked`` if given, else the only part. Otherwise raise PlannerError that lists
-    them.
+    """Return the part of the file to import: ``asked`` if it is given, otherwise the only part of the file.
+
+    Raises PlannerError, which lists the parts, if the part does not exist, or if ``asked`` is None and there are
+    several. ``option`` is the terminal option that the error names.
     """
     found = parts(upload)
     if upload.format not in ("excel", "duckdb"):
@@ -52,8 +60,9 @@ def choose(upload: Upload, asked: str | None, option: str) -> str:
 
 
 def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path) -> Relation:
-    """Return the relation for an upload; ``scratch`` contains intermediate copies and must exist as long as the
-    relation.
+    """Return the relation that reads an uploaded file.
+
+    ``scratch`` is a folder for intermediate copies; it must exist as long as the relation is used.
     """
     if upload.format == "json":
         return _json(cursor, upload, scratch)
@@ -76,7 +85,7 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
         "GROUP BY key ORDER BY min(k)"
     ).fetchall()
     if not found:
-        raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values a line.")
+        raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values per line.")
     check_width(len(found), upload.name)
     _refuse_repeated_keys(cursor, rows, upload.name)
     keys = [row[0] for row in found]
@@ -86,7 +95,10 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
 
 
 def _refuse_repeated_keys(cursor: Cursor, rows: str, name: str) -> None:
-    """Raise PlannerError for an object with two values of one key, because JSON does not define which one counts."""
+    """Raise PlannerError if a JSON object contains a key twice with different values.
+
+    JSON does not define which of the values is valid.
+    """
     repeat = first(
         cursor,
         f"""WITH objects AS (SELECT row_number() OVER () AS k, json FROM {rows}),
@@ -105,13 +117,13 @@ def _pointer(key: str) -> str:
 
 
 def _parquet(copy: Path, names: list[str]) -> Relation:
-    """Return the relation of a file written by the child, with the names of the uploaded file."""
+    """Return the relation for a Parquet file that the child process wrote; ``names`` are the original column names."""
     unique, notes = tidy(names)
     return Relation(f"SELECT * FROM read_parquet({sql.path(copy)})", unique, notes)
 
 
 def _check_whole(upload: Upload) -> None:
-    """Raise PlannerError for a truncated Parquet file, and for a workbook that is too large when unpacked."""
+    """Raise PlannerError if a Parquet file is truncated, or if an Excel workbook is too large when it is unpacked."""
     if upload.format == "parquet":
         with upload.path.open("rb") as file:
             file.seek(-4, 2)
@@ -128,19 +140,22 @@ def _check_whole(upload: Upload) -> None:
 
 
 def _list(upload: Upload) -> tuple[str, ...]:
-    """Return the sheets or base tables of a file."""
+    """Return the names of the sheets or base tables of a file, read by the child process."""
     _check_whole(upload)
     return tuple(_child(upload, "list"))
 
 
 def _copied(upload: Upload, part: str, target: Path) -> list[str]:
-    """Write one part of a file to ``target`` and return the names of its columns."""
+    """Write one part of a file to ``target`` in the child process, and return the names of its columns."""
     _check_whole(upload)
     return _child(upload, "copy", part, str(target.resolve()), str(MAX_ROWS), str(MAX_COLUMNS))
 
 
 def _child(upload: Upload, command: str, *arguments: str) -> list[str]:
-    """Run ``reader.py`` on the file; raises PlannerError with one sentence."""
+    """Run a command of ``reader.py`` on the file and return its JSON result.
+
+    Raises PlannerError if the command fails.
+    """
     words = (command, upload.format, str(upload.path.resolve()), *arguments)
     try:
         found: list[str] = json.loads(limited.run(READER, words, seconds=SECONDS, megabytes=MEGABYTES))
@@ -159,7 +174,7 @@ def _unreadable(upload: Upload) -> PlannerError:
 
 
 def explain(error: duckdb.Error | UnicodeError, name: str) -> PlannerError:
-    """Return the error for a file that DuckDB could not read."""
+    """Return the error message for a file that DuckDB cannot read."""
     message = str(error)
     line = _after(message, "CSV Error on Line: ")
     expected, found = _after(message, "Expected Number of Columns: "), _after(message, "Found: ")

@@ -1,4 +1,7 @@
-"""Runs read directly from a file, for the terminal. The store is in memory, so the app may use the workspace."""
+"""Read runs directly from a file, for the terminal.
+
+The table is imported into a store in memory, so that the workspace stays free for the app.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ _MANY = {"metric": "metrics", "hyper": "hyper"}
 
 @dataclass(frozen=True)
 class TableBytes:
-    """A table in memory: the ``content`` of a file in any supported format, and the name of the table."""
+    """A table in memory.
+
+    ``content`` are the bytes of a file in any supported format, and ``name`` is the name of the table.
+    """
 
     content: bytes
     name: str
@@ -64,16 +70,17 @@ def read_runs(
     extra: tuple[str, ...] = (),
     offered: tuple[str, ...] = (),
 ) -> Runs:
-    """Return the runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
+    """Return the runs of a table file. Its mapping is the suggested one, corrected by ``mapping`` (role -> column).
 
-    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
-    which take several columns joined by ``+``. An empty column (``C=``) leaves a role open. A text column in
-    ``mapping`` is read as numbers by its proposed conversion if that is unambiguous and fits every cell; one in
-    ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` gives roles by a formula. ``rows``
-    states which row of a run counts (None: found from names and steps). Columns in ``extra`` are read under their own
-    names, and those in ``offered`` if the table has such a numeric column. ``repeats``, ``each`` and ``pooled`` are
-    those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown role
-    or column and an invalid condition.
+    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run and status. The roles ``metric`` and
+    ``hyper`` take several columns joined by ``+``. An empty column (``C=``) removes the suggested column of a role. A
+    text column in ``mapping`` is read as numbers by its proposed conversion if this conversion is unambiguous and fits
+    every cell. A column in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) is always converted. ``derived`` maps roles
+    to formulas. ``rows`` selects the row of a run that has several; None means that names and steps determine it.
+    Columns in ``extra`` are read under their own names. Columns in ``offered`` are read in the same way if the table
+    has them and they are numeric. ``repeats``, ``each`` and ``pooled`` are those of ``Roles``. The ``source`` of the
+    runs is the path. Raises PlannerError for an unreadable file, an unknown role or column, or an invalid condition
+    ``where``.
     """
     with open_table(
         path, mapping, where, agreed=agreed, derived=derived, rows=rows, pooled=pooled, sheet=sheet, inner=inner
@@ -90,7 +97,7 @@ def read_runs(
 
 @dataclass(frozen=True, eq=False)
 class OpenTable:
-    """A table file that can be read under several mappings; ``roles`` is the guessed mapping."""
+    """An open table file that can be read under several mappings. ``roles`` is the mapping of ``open_table``."""
 
     columns: tuple[Column, ...]
     roles: Roles
@@ -98,9 +105,10 @@ class OpenTable:
     read: Callable[[Roles], Runs]
 
     def waiting(self, sizes: Mapping[str, str]) -> dict[str, str]:
-        """Return role -> reason, for columns that are not read because their conversion is not accepted.
+        """Return role -> reason for each column that is not read because the user has not accepted its conversion.
 
-        They have a matching name, or are the columns named in ``sizes`` by role; an empty name means no column.
+        These are columns whose name matches the role, and the columns in ``sizes`` (role -> column). A role with an
+        empty column in ``sizes`` is left out.
         """
         roles = self.roles.model_copy(update={name: column or None for name, column in sizes.items()})
         found = {role: why for role, why in withheld(self.columns, roles).items() if sizes.get(role) != ""}
@@ -123,7 +131,7 @@ def open_table(
     sheet: str | None = None,
     inner: str | None = None,
 ) -> Iterator[OpenTable]:
-    """Open a table file; the arguments and errors are those of ``read_runs``."""
+    """Open a table file for the block; the arguments and errors are those of ``read_runs``."""
     sent, name = table_bytes(path)
     with memory() as db:
         info = tables.add(db, sent, name, sheet=sheet, inner=inner)
@@ -144,9 +152,9 @@ def read_curves(
 ) -> Curves:
     """Return the training curves of a table file, linked to ``runs`` by the names of the runs.
 
-    ``mapping`` is as in ``read_runs``. The columns of ``extra`` in the file are read under their own names; the others
-    may be in the run table. Raises PlannerError as ``read_runs`` does, and if the curves cannot be linked or have no
-    measure of training progress.
+    ``mapping`` is used as in ``read_runs``. Columns in ``extra`` are read under their own names if the file has them;
+    otherwise the run table may contain them. Raises PlannerError in the cases of ``read_runs``, if the curves cannot be
+    linked to the runs, or if no column measures the training progress.
     """
     sent, name = table_bytes(path)
     with memory() as db:
@@ -161,10 +169,11 @@ def read_curves(
 
 
 def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
-    """Return the table at a path given in the terminal, and its name in sentences.
+    """Return the table at a path that the user typed, and its name for sentences.
 
-    ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError if the path
-    does not exist or is a folder.
+    The table is returned as a path if it is a plain file, otherwise as bytes. The path ``-`` means standard input. A
+    pipe is read to its end, or up to the size limit of an upload. Raises PlannerError if the path does not exist or is
+    a folder.
     """
     if isinstance(path, TableBytes):
         return path.content, path.name
@@ -186,7 +195,10 @@ def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
 def with_mapping(
     columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = (), guess: Guess = guess_roles
 ) -> Roles:
-    """Return the guessed roles of ``columns``, replaced by those in ``mapping``; a column moves to its given role."""
+    """Return the suggested mapping of ``columns``, with the roles in ``mapping`` replaced.
+
+    A column in ``mapping`` loses its suggested role. ``agreed`` are the conversions that the user accepted.
+    """
     asked = {role: _columns(role, text) for role, text in mapping.items()}
     names = [c.name for c in columns]
     for role, chosen in asked.items():
@@ -219,13 +231,16 @@ def with_mapping(
 
 
 def with_derived(roles: Roles, derived: Mapping[str, str]) -> Roles:
-    """Return the roles with formulas in place of their guessed columns."""
+    """Return the mapping with the formulas ``derived``; a role with a formula loses its suggested column."""
     free = {name: None for name in derived if name in _SINGLE}
     return Roles.model_validate({**roles.model_dump(), **free, "derived": dict(derived)})
 
 
 def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
-    """Parse ``COLUMN`` or ``COLUMN:conversion`` into column -> conversion (empty: the proposed one)."""
+    """Parse texts ``COLUMN`` or ``COLUMN:conversion`` and return column -> conversion.
+
+    The conversion is empty if the text has none, which means the proposed one.
+    """
     found = {}
     for text in agreed:
         name, how = text, ""
@@ -240,11 +255,14 @@ def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
 
 
 def _select_reading(column: Column, how: str) -> str:
-    """Return the reading that ``how`` selects for an ambiguous column; raise PlannerError if it selects none."""
+    """Return the conversion ``how`` with the way to read the text of an ambiguous column.
+
+    Raises PlannerError if ``how`` does not select one of the two possible ways.
+    """
     assert column.conversion is not None
     kind, plus, unit = how.partition("+")
     if kind == "thousands" and kind not in column.conversion.either:
-        return f"comma{plus}{unit}"  # The point separates thousands if the comma is decimal.
+        return f"comma{plus}{unit}"  # with decimal commas, the thousands separator is the point
     if text_kind(how) is not None:
         return how
     options = (shlex.quote(f"{column.name}:{kind}{'+' if how else ''}{how}") for kind in column.conversion.either)
@@ -254,15 +272,18 @@ def _select_reading(column: Column, how: str) -> str:
 
 
 def _certain(conversion: Conversion) -> bool:
-    """Return whether a proposed conversion reads text, fits every cell and is unambiguous."""
+    """Return whether a proposed conversion reads text without a unit, fits every cell and is unambiguous."""
     return not conversion.about and conversion.fails == 0 and not conversion.ambiguous
 
 
 def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
-    """Raise PlannerError if a size or compute is read from a column in another unit without a chosen conversion."""
+    """Raise PlannerError if a column that the user maps to a size or compute needs a conversion.
+
+    This is the case if its name or values suggest another unit and the user has not chosen a conversion.
+    """
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
-        # A column has no proposed conversion if another column has its guessed role.
+        # A column may have no proposed conversion because another column got the role that its name suggests.
         named = named_unit(column) if roles and column.conversion is None else None
         if named is not None and roles[0] in named.roles:
             column = replace(column, conversion=proposed(column, named.how, roles[0]))
@@ -276,13 +297,16 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
 
 
 def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:
-    """Return the roles with the ``extra`` columns as hyperparameters, except those that have a role."""
+    """Return the mapping with the columns ``extra`` added as hyperparameters, unless they already have a role."""
     used = {column for _, column in uses(roles)}
     return roles.model_copy(update={"hyper": (*roles.hyper, *(name for name in extra if name not in used))})
 
 
 def _columns(role: str, text: str) -> list[str]:
-    """Return the columns in one entry of a mapping; raises PlannerError for an unknown role."""
+    """Return the columns in one entry of a mapping, such as ``recall+ndcg``.
+
+    Raises PlannerError if the role does not exist.
+    """
     if role not in _SINGLE and role not in _MANY:
         listed = ", ".join([*_SINGLE, *_MANY])
         raise PlannerError(f"--map knows no role {role!r}: use one of {listed}.")

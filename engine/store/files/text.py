@@ -1,4 +1,4 @@
-"""Delimited text: detection of encoding, delimiter, header and decimal mark, the same for every read of a file."""
+"""Files of delimited text: find the encoding, delimiter, header and decimal mark. All reads of a file agree on them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from isoplan.engine.store.database.database import Cursor, first
 
 MAX_COLUMNS = 1000
 MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
-"""Limits of a table: rows, and rows times columns."""
+"""Maximum number of rows of a table, and maximum of rows times columns."""
 MOST_BLANK = 10_000
-"""Maximum number of blank lines before the header."""
+"""Maximum number of blank lines before the header of a file."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
 _SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
-"""First line of a file for Excel that states the delimiter, such as ``sep=;``."""
+"""Pattern of an extra first line that states the delimiter to Excel, such as ``sep=;``."""
 _ENCODINGS = {
     "utf-8-sig": "UTF-8",
     "utf-16": "UTF-16",
@@ -33,17 +33,19 @@ _ENCODINGS = {
     "latin-1": "Latin-1",
 }
 _WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
-"""Spaces that DuckDB does not accept around a number. They come from copied web pages and documents."""
-# Texts that programs write for a missing cell. NaN is a number and is counted as missing later.
+"""Space characters from web pages and documents. DuckDB does not read a number that is surrounded by them."""
+# Texts that other programs write for a missing cell. NaN is not in this list: it is read as a number and later counted
+# as missing.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
+    """An SQL query with columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
 
-    ``semicolons``: ";" separates the cells, as programs write them if the comma is the decimal mark. ``commas``: the
-    file has decimal commas. ``doubtful``: indices of columns whose points may separate thousands.
+    ``semicolons`` is true if ";" separates the cells, which often means that the comma is the decimal mark. ``commas``
+    is true if the file has decimal commas. ``doubtful`` are the indices of columns in which a point may be a thousands
+    separator.
     """
 
     query: str
@@ -55,9 +57,10 @@ class Relation:
 
 
 def relation(path: Path, name: str, scratch: Path) -> Relation:
-    """Return the relation of text columns of a delimited text file; ``scratch`` may get a copy in UTF-8.
+    """Return the relation that reads a delimited text file; all its columns are text.
 
-    Raises PlannerError if the file is not text, has no header of names or has too many columns.
+    A file in another encoding is copied to ``scratch`` in UTF-8. Raises PlannerError if the file is not text, has no
+    header with names, or has too many columns.
     """
     path, notes = utf8(path, name, scratch)
     header, delimiter, lines = _header(path, name)
@@ -73,7 +76,10 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the file or a copy in ``scratch`` in UTF-8, and a note on any other encoding."""
+    """Return a UTF-8 version of the file, and a note if it had another encoding.
+
+    The version is the file itself or a copy in ``scratch``.
+    """
     encoding = _encoding(path, name)
     if encoding == "utf-8":
         return path, ()
@@ -91,19 +97,19 @@ def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _has_wide_spaces(path: Path) -> bool:
-    """Return whether a UTF-8 file contains a space that DuckDB does not accept around a number."""
+    """Return whether a UTF-8 file contains one of the ``_WIDE_SPACES``."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(space.encode()) >= 0 for space in _WIDE_SPACES)
 
 
 def _trim_cells(width: int) -> str:
-    """Return SQL for the columns ``c0``, ``c1``, ... without spaces of any kind at the ends of their cells."""
+    """Return SQL that selects the columns ``c0``, ``c1``, ... without leading and trailing spaces of any kind."""
     blanks = sql.text(f" \t{_WIDE_SPACES}")
     return ", ".join(f"trim(c{i}, {blanks}) AS c{i}" for i in range(width))
 
 
 def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return unique names for the columns of a header, and notes on renamed columns."""
+    """Return unique column names for the cells of a header, and notes on the columns that were renamed."""
     names: list[str] = []
     notes: list[str] = []
     for i, raw in enumerate(header, 1):
@@ -122,12 +128,12 @@ def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def most_rows(columns: int) -> int:
-    """Return the maximum number of rows of a table with ``columns`` columns."""
+    """Return the maximum number of rows for a table with ``columns`` columns."""
     return min(MAX_ROWS, MAX_CELLS // max(columns, 1))
 
 
 def check_width(count: int, name: str) -> None:
-    """Raise PlannerError if a table has more columns than the limit."""
+    """Raise PlannerError if the table ``name`` has more than ``MAX_COLUMNS`` columns."""
     if count > MAX_COLUMNS:
         raise PlannerError(
             f"{name} has {count:,} columns and the limit is {MAX_COLUMNS:,}: "
@@ -168,7 +174,10 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 
 
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
-    """Return the cells of the header, the delimiter, and the options ``skip`` and ``new_line`` of ``read_csv``."""
+    """Return the cells of the header, the delimiter, and options of DuckDB's ``read_csv``.
+
+    The options are ``skip``, the number of lines before the header, and ``new_line`` if it must be stated.
+    """
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
         separator = _SEPARATOR_LINE.fullmatch(line)
@@ -191,14 +200,16 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
         ) from None
     check_width(len(cells), name)
     if cells and all(_is_number(cell) for cell in cells):
-        raise PlannerError(f"The first line of {name} holds numbers and no names: add a header such as N,D,loss.")
+        raise PlannerError(
+            f"The first line of {name} contains numbers instead of names: add a header such as N,D,loss."
+        )
     return cells, delimiter, f"skip = {blank}{_line_end((line + rest)[: lines.tell()])}"
 
 
 def _line_end(header: str) -> str:
-    """Return the option ``new_line`` of ``read_csv`` if a cell of the header contains a line end, else "".
+    """Return the option ``new_line`` of ``read_csv`` if a cell of the header contains a line end; otherwise "".
 
-    DuckDB would use the line end inside the cell for the whole file.
+    Without the option, DuckDB would use the line end in this cell for the whole file.
     """
     names = header.rstrip("\r\n")
     end = next(e for e in ("\r\n", "\n", "\r", "") if header.endswith(e))
@@ -206,14 +217,17 @@ def _line_end(header: str) -> str:
 
 
 def _delimiter(line: str) -> str:
-    """Return the delimiter that occurs most often in the header, outside quotation marks."""
+    """Return the delimiter that occurs most often in the header outside quotation marks; a comma if none occurs."""
     bare = "".join(line.split('"')[0::2])
     best = max(_DELIMITERS, key=bare.count)
     return best if best in bare else ","
 
 
 def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
-    """Raise PlannerError for columns separated only by spaces, because names with spaces would be split."""
+    """Raise PlannerError if only spaces separate the columns.
+
+    Such files are rejected, because names may contain spaces.
+    """
     words, cells = header.split(), rest.partition("\n")[0].split()
     if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):
         raise PlannerError(f"The columns of {name} are separated by spaces: separate them by commas or tabs.")
@@ -237,10 +251,11 @@ _THREE = r"^\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*$"
 
 
 def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
-    """Return the relation of a text file with ``commas`` and ``doubtful`` set from its cells.
+    """Return the relation of a text file with ``commas`` and ``doubtful`` determined from its cells.
 
-    Commas are decimal if a column has decimal commas, or if ";" separates the cells and no point is clearly decimal.
-    A column is then doubtful if each of its points has exactly three digits after it.
+    The file has decimal commas if a column clearly has them, or if ";" separates the cells and no point is clearly a
+    decimal point. In a file with decimal commas, a column is doubtful if exactly three digits follow each of its
+    points.
     """
     points = commas = False
     candidates = []
@@ -261,17 +276,20 @@ def find_decimal_marks(cursor: Cursor, relation: Relation) -> Relation:
 
 
 def has_doubtful_points(cursor: Cursor, source: str, column: str) -> bool:
-    """Return whether a text column of a table or subquery has points, each with exactly three digits after it."""
+    """Return whether a text column has points, and exactly three digits follow each of them.
+
+    ``source`` is a table or a subquery.
+    """
     grouped, point = (_count(column, pattern, ".") for pattern in (_GROUPED, _POINT))
     row = first(cursor, f"SELECT {grouped}, {point} FROM {source}")
     return row is not None and row[0] == row[1] > 0
 
 
 def _count_numbers(column: str) -> str:
-    """Return an SQL list of six counts of a column.
+    """Return SQL for a list of six counts over the cells of a column.
 
-    They count the cells, the numbers with a point and three digits, the numbers of digits only, the numbers with a
-    point, the numbers with a comma, and the numbers with comma-separated groups of three digits.
+    They count the cells that are present; numbers with a point and three digits after it; numbers that consist of
+    digits; numbers with a point; numbers with a comma; and numbers with groups of three digits separated by commas.
     """
     cells = f"count(CASE WHEN NOT {sql.missing(column)} THEN 1 END)"
     points = ", ".join((_count(column, _GROUPED, "."), _count(column, _WHOLE, ""), _count(column, _POINT, ".")))
@@ -280,6 +298,9 @@ def _count_numbers(column: str) -> str:
 
 
 def _count(column: str, pattern: str, mark: str) -> str:
-    """Return SQL that counts the cells that match a pattern; the fast test for ``mark`` precedes the slow match."""
+    """Return SQL that counts the cells that match a pattern.
+
+    Only cells that contain ``mark`` are matched, because the test for ``mark`` is much faster than the match.
+    """
     with_mark = f"contains({column}, {sql.text(mark)}) AND " if mark else ""
     return f"count(CASE WHEN {with_mark}regexp_matches({column}, {sql.text(pattern)}) THEN 1 END)"

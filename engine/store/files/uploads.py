@@ -1,4 +1,4 @@
-"""The original bytes of a table: hashed, limited in size, stored, and recognised by their first bytes."""
+"""The original bytes of a table: size limit, hash, storage, and detection of the format from the first bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Format = Literal["csv", "json", "parquet", "excel", "duckdb"]
 
 @dataclass(frozen=True)
 class Upload:
-    """A file to import: its path, name, hash and format."""
+    """A file to import: its path, its name, the SHA-256 of its bytes, and its format."""
 
     path: Path
     name: str
@@ -31,10 +31,11 @@ class Upload:
 
 @contextmanager
 def received(source: Path | bytes, name: str, folder: Path | None) -> Iterator[Upload]:
-    """Yield the bytes of ``source`` on disk: in ``folder/uploads`` if there is a folder, else for this block.
+    """Yield the table ``source`` as a file on disk.
 
-    Without a folder a file is used in place. The stored copy is kept only if the block ends without an error. Raises
-    PlannerError for an empty, too large, unreadable or unknown file.
+    If ``folder`` is given, the bytes are stored in ``folder/uploads``, and stay there only if the block ends without an
+    error. Without ``folder``, a file is used where it is, and bytes are written to a temporary file for the block.
+    Raises PlannerError for a file that is empty, too large, unreadable or of an unknown format.
     """
     if isinstance(source, bytes):
         _check_size(len(source), name)
@@ -75,7 +76,10 @@ def _hash(path: Path) -> str:
 
 
 def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
-    """Copy a file into ``uploads`` under its hash, atomically; also return whether it is new."""
+    """Copy a file atomically into the folder ``uploads``, with its hash as its name.
+
+    Returns the hash, the path of the copy, and whether the copy is new.
+    """
     uploads.mkdir(exist_ok=True)
     digest = hashlib.sha256()
     handle, part = tempfile.mkstemp(dir=uploads, prefix=".part-")
@@ -93,7 +97,7 @@ def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
 
 
 def _format(path: Path, name: str) -> Format:
-    """Return the format of a file from its first bytes; the suffix is only used to distinguish JSON from other text."""
+    """Return the format of a file, found from its first bytes. The suffix only distinguishes JSON from other text."""
     with path.open("rb") as file:
         head = file.read(4096)
     suffix = Path(name).suffix.lower()

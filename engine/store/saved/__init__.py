@@ -1,1 +1,1 @@
-"""Saved fits, plans, answers and actual results."""
+"""Saved fits, plans, answers, and results of runs that were planned."""

@@ -1,4 +1,7 @@
-"""Fits, plans, results, answers and views, stored as JSON under the hash of their inputs, equal ones only once."""
+"""Saved fits, plans, actual results, answers and views. Each is JSON, stored under a hash of its content.
+
+If an equal item is saved twice, it is stored once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Query = dict[str, list[str]]
 
 @dataclass(frozen=True)
 class SavedFit:
-    """An entry in the list of fits; ``note`` is the user's note."""
+    """An entry in the list of saved fits; ``note`` is the text that the user wrote about the fit."""
 
     hash: str
     name: str
@@ -41,7 +44,7 @@ class SavedFit:
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """An entry in the list of plans."""
+    """An entry in the list of saved plans."""
 
     hash: str
     name: str
@@ -51,9 +54,10 @@ class SavedPlan:
 
 
 def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "") -> str:
-    """Save a fit under the hash of its specification and data, and return the hash.
+    """Save a fit under the hash of its specification and data, and return this hash.
 
-    An existing fit is unchanged; a deleted one is restored. ``name`` defaults to law and data.
+    If the fit is saved already, it is unchanged; if it was deleted, it is restored. ``name`` defaults to the names of
+    the law and of the data.
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
     row = [fit.hash, label, table_id, fit.data.snapshot, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
@@ -61,27 +65,27 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "") -> s
 
 
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
-    """Return the saved fits, newest first; with ``deleted`` the deleted ones."""
+    """Return the saved fits, newest first. With ``deleted``, return the deleted fits instead."""
     query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted, note FROM fits WHERE deleted = ?"
     return [SavedFit(*row) for row in saved_items.rows(db, query, [deleted])]
 
 
 def fit(db: Database, hash: str) -> Fit:
-    """Return a saved fit, deleted or not; raises PlannerError if the store has none with that hash.
+    """Return the fit with this hash, even if it is deleted; raises PlannerError if the store does not contain it.
 
-    If an older version saved the fit without its runs, they are read from its snapshot.
+    Older versions saved fits without their runs. The runs of such a fit are read from its snapshot, if possible.
     """
     saved = fitting.read_fit(saved_items.body(db, "fits", hash))
     if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
         return saved
     try:
         return replace(saved, runs=fitted_runs(saved.spec, snapshots.runs(db, snapshots.get(db, saved.data.snapshot))))
-    except PlannerError:  # The snapshot is not in this workspace.
+    except PlannerError:  # The snapshot is not in this workspace: return the fit without runs.
         return saved
 
 
 def rebuild(db: Database, hash: str) -> str:
-    """Repeat a saved fit from its specification and its snapshot, and return a sentence that compares the two.
+    """Repeat a saved fit with the same specification and snapshot; return a sentence that compares the two results.
 
     Raises PlannerError for a fit that was imported without its runs.
     """
@@ -89,7 +93,9 @@ def rebuild(db: Database, hash: str) -> str:
         row = first(cursor, "SELECT snapshot_hash FROM fits WHERE hash = ?", [hash])
     saved = fit(db, hash)
     if row is None or not row[0]:
-        raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
+        raise PlannerError(
+            "This fit was imported without its runs: import its table and fit it again to compare the results."
+        )
     runs = snapshots.runs(db, snapshots.get(db, row[0]))
     of = saved.data
     if of.group:
@@ -98,7 +104,7 @@ def rebuild(db: Database, hash: str) -> str:
         curves = snapshots.curves(db, snapshots.get(db, of.curves), runs) if of.curves else None
         again = fitting.fit(saved.spec, runs, curves=curves, snapshot=of.snapshot, where=of.where)
     same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
-    made = f"Made again from its specification and {len(runs):,} runs"
+    made = f"Fitted again from its specification and {len(runs):,} runs"
     if same and np.array_equal(saved.theta, again.theta):
         return f"{made}: the same parameters and intervals to the last digit."
     off = np.max(np.abs(again.theta - saved.theta) / np.maximum(np.abs(saved.theta), np.finfo(float).tiny))
@@ -111,9 +117,9 @@ def note_fit(db: Database, hash: str, note: str) -> None:
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
-    """Save a plan and return its hash, computed from its content. ``name`` defaults to its answer.
+    """Save a plan and return its hash, which is computed from its content.
 
-    An existing plan gets the new ``name``.
+    ``name`` defaults to the sentence that states the answer. If the plan is saved already, it gets the new ``name``.
     """
     body = as_text(planning.to_json(plan))
     key = short_hash(body)
@@ -122,18 +128,18 @@ def save_plan(db: Database, plan: Plan, name: str = "") -> str:
 
 
 def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
-    """Return the saved plans, newest first; with ``deleted`` the deleted ones."""
+    """Return the saved plans, newest first. With ``deleted``, return the deleted plans instead."""
     query = "SELECT hash, name, fit_hash, created, deleted FROM plans WHERE deleted = ?"
     return [SavedPlan(*row) for row in saved_items.rows(db, query, [deleted])]
 
 
 def plan(db: Database, hash: str) -> Plan:
-    """Return a saved plan, deleted or not; raises PlannerError if the store has none with that hash."""
+    """Return the plan with this hash, even if it is deleted; raises PlannerError if the store does not contain it."""
     return planning.read_plan(saved_items.body(db, "plans", hash))
 
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
-    """Save the state of a page that is too long for a link and return its hash."""
+    """Save the state of a page and return its hash. It is used if the state is too long for a link."""
     body = as_text(view)
     key = short_hash(body)
     row = [key, now(), body]
@@ -142,13 +148,13 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
 
 
 def view(db: Database, hash: str) -> dict[str, Any]:
-    """Return a saved view; raises PlannerError if the store has none with that hash."""
+    """Return the saved state of a page; raises PlannerError if the store has no state with this hash."""
     return saved_items.body(db, "views", hash)
 
 
 @dataclass(frozen=True)
 class SavedActual:
-    """An actual result and the plan that it belongs to."""
+    """The actual result of a planned run, and the plan to which it belongs."""
 
     id: str
     plan_hash: str
@@ -157,9 +163,10 @@ class SavedActual:
 
 
 def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
-    """Save ``actual`` with a saved plan and return its id; a deleted one is restored.
+    """Save ``actual`` as a result of a saved plan and return its id. If it was deleted, it is restored.
 
-    A plan may have several results: runs with other seeds. Raises PlannerError if the store does not have the plan.
+    A plan may have several results, such as runs with different seeds. Raises PlannerError if the store does not
+    contain the plan.
     """
     plan(db, plan_hash)
     body = as_text(actual.to_json())
@@ -168,7 +175,10 @@ def save_actual(db: Database, plan_hash: str, actual: Actual) -> str:
 
 
 def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
-    """Return the results of every plan that is not deleted, oldest first; with ``deleted`` the deleted results."""
+    """Return the actual results of all plans that are not deleted, oldest first.
+
+    With ``deleted``, return the deleted results of these plans instead.
+    """
     query = (
         "SELECT a.id, a.plan_hash, a.created, a.body FROM actuals a JOIN plans p ON p.hash = a.plan_hash "
         "WHERE a.deleted = ? AND NOT p.deleted ORDER BY a.created, a.id"
@@ -179,13 +189,16 @@ def actuals(db: Database, deleted: bool = False) -> list[SavedActual]:
 
 
 def list_kinds() -> tuple[str, ...]:
-    """Return the kinds of answers: the questions of the planner, and the kinds with their own page or section."""
+    """Return the kinds of answers: all questions of the planner, "recipe" and "amplitude"."""
     return (*find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)
 class SavedAnswer:
-    """An entry in the list of answers; ``query`` is the query string of its page as fields."""
+    """An entry in the list of saved answers.
+
+    ``query`` contains the fields of the query string of the page that computed the answer.
+    """
 
     hash: str
     name: str
@@ -196,9 +209,10 @@ class SavedAnswer:
 
 
 def save_answer(db: Database, kind: str, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
-    """Save an answer with the link to compute it again, and return its hash, computed from both.
+    """Save an answer with the query string that computes it again, and return its hash.
 
-    ``name`` defaults to the sentence. An existing answer gets the new ``name``; a deleted one is restored.
+    The hash is computed from the answer and the query string. ``name`` defaults to the sentence. If the answer is saved
+    already, it gets the new ``name``; if it was deleted, it is restored.
     """
     text, link = as_text(body), as_text(query)
     key = short_hash(f"{kind}|{link}|{text}")
@@ -207,7 +221,10 @@ def save_answer(db: Database, kind: str, body: Mapping[str, Any], sentence: str,
 
 
 def answers(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[SavedAnswer]:
-    """Return the saved answers of the kinds ``of`` (default: all), newest first; with ``deleted`` the deleted ones."""
+    """Return the saved answers of the kinds ``of`` (all kinds if ``of`` is empty), newest first.
+
+    With ``deleted``, return the deleted answers instead.
+    """
     query = (
         "SELECT hash, name, kind, sentence, query, created FROM answers WHERE deleted = ? AND list_contains(?, kind)"
     )
@@ -219,5 +236,8 @@ def answers(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list
 
 
 def answer(db: Database, hash: str) -> dict[str, Any]:
-    """Return the JSON of a saved answer, deleted or not; raises PlannerError if the store has none with that hash."""
+    """Return the JSON of the answer with this hash, even if it is deleted.
+
+    Raises PlannerError if the store does not contain it.
+    """
     return saved_items.body(db, "answers", hash)

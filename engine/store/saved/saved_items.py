@@ -1,4 +1,4 @@
-"""Storage that fits, plans, results and answers share: name, time, JSON body, hash, deletion and restore."""
+"""Storage functions for all saved items (fits, plans, results, answers): save, list, rename, delete and restore."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database.database import Cursor, Database, first
 
 Items = Literal["fits", "plans", "actuals", "answers"]
-"""Tables of saved items. The first column of each is the hash of the content."""
+"""Tables of saved items. The first column of each table is a hash of the content, which identifies the item."""
 _KEYS = {"actuals": "id"}
 _NAMES = {"fits": "Fit", "plans": "Plan", "answers": "Answer", "views": "View"}
 
 
 def save(db: Database, table: Items, row: Sequence[object], name: str = "") -> str:
-    """Save ``row`` and return its hash; an equal item is unchanged, but gets ``name`` if one is given.
+    """Save ``row`` and return its hash, which is the first value of ``row``.
 
-    A deleted item that is saved again is restored.
+    If the table already contains an item with this hash, only its name is changed, and only if ``name`` is not empty.
+    If this item was deleted, it is restored.
     """
     hash, key = str(row[0]), _KEYS.get(table, "hash")
 
@@ -35,13 +36,13 @@ def save(db: Database, table: Items, row: Sequence[object], name: str = "") -> s
 
 
 def rows(db: Database, query: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
-    """Return the rows of ``query`` with its values ``given``, newest first."""
+    """Run the SQL ``query`` with the parameter values ``given`` and return its rows, newest first."""
     with db.read() as cursor:
         return cursor.execute(f"{query} ORDER BY created DESC, hash", list(given)).fetchall()
 
 
 def body(db: Database, table: Items | Literal["views"], hash: str) -> dict[str, Any]:
-    """Return the JSON object in ``table`` under ``hash``; raises PlannerError if there is none."""
+    """Return the JSON object of the item with this hash; raises PlannerError if the table does not contain it."""
     with db.read() as cursor:
         row = first(cursor, f"SELECT body FROM {table} WHERE hash = ?", [hash])
     if row is None:
@@ -58,7 +59,7 @@ def rename(db: Database, table: Items, hash: str, name: str) -> None:
 
 
 def delete(db: Database, table: Items, hash: str) -> None:
-    """Mark a saved item as deleted; it can be restored."""
+    """Mark a saved item as deleted; ``restore`` undoes this."""
     update(db, table, hash, "deleted", True)
 
 
@@ -68,7 +69,7 @@ def restore(db: Database, table: Items, hash: str) -> None:
 
 
 def update(db: Database, table: Items, hash: str, field: str, value: object) -> None:
-    """Change one field; raises PlannerError if the store has no item with that hash."""
+    """Set the column ``field`` of one saved item to ``value``; raises PlannerError if no item has this hash."""
     key = _KEYS.get(table, "hash")
     query = f"UPDATE {table} SET {field} = ? WHERE {key} = ? RETURNING {key}"
     if not db.write(lambda cursor: cursor.execute(query, [value, hash]).fetchall()):
@@ -76,23 +77,25 @@ def update(db: Database, table: Items, hash: str, field: str, value: object) -> 
 
 
 def _missing(table: str, hash: str) -> PlannerError:
-    """Return the error for a missing ``hash``, with an instruction."""
+    """Return the error for an item that is not in the store. The error tells the user how to get the item."""
     if table == "actuals":
-        return PlannerError(f"The result {hash} is not in this workspace: record it again beside its plan.")
+        return PlannerError(f"The result {hash} is not in this workspace: record it again with its plan.")
     what = f"{_NAMES[table]} {hash}"
-    return PlannerError(f"{what} is not in this workspace: open the link where it was saved, or make it again.")
+    return PlannerError(
+        f"{what} is not in this workspace: open the link in the workspace where it was saved, or compute it again."
+    )
 
 
 def as_text(body: Mapping[str, Any]) -> str:
-    """Return the canonical text of a JSON object; equal objects have equal hashes."""
+    """Return a JSON object as text with sorted keys, so that equal objects have equal texts and equal hashes."""
     return json.dumps(body, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def short_hash(text: str) -> str:
-    """Return the first twelve digits of the SHA-256 of ``text``."""
+    """Return the first twelve hexadecimal digits of the SHA-256 of ``text``."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def now() -> datetime:
-    """Return the current time in UTC without a time zone, as in the store."""
+    """Return the current time in UTC, as a datetime without a time zone. The store contains times in this form."""
     return datetime.now(UTC).replace(tzinfo=None)

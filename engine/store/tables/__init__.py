@@ -1,1 +1,1 @@
-"""Stored run tables: import, filter, snapshots, and the runs that a law is fitted to."""
+"""Stored run tables: their import, their filters, snapshots of their rows, and the runs to which a law is fitted."""

@@ -1,4 +1,4 @@
-"""Metadata of stored tables (name, rows, columns, mapping), and their rows as a data frame."""
+"""The list of stored tables (name, rows, columns, mapping), and the rows of a table as a data frame."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A stored table: one row per run, or (``kind`` "curves") one row per point of the training curves of the runs in
-    the table ``runs_id``. ``known``: a table with the same bytes existed already, and this is that table.
+    """An entry in the list of stored tables.
+
+    If ``kind`` is "runs", the table has one row per run. If it is "curves", the table has one row per point of training
+    curves, and the runs of these curves are in the table ``runs_id``. ``known`` is true if an import found this table
+    already stored, because a file with the same bytes was imported before.
     """
 
     id: str
@@ -46,7 +49,7 @@ class TableInfo:
 
 
 def get(db: Database, table_id: str) -> TableInfo:
-    """Return the table with that id, deleted or not; raises PlannerError if there is none."""
+    """Return the table with this id, even if it is deleted; raises PlannerError if there is none."""
     info = find(db, table_id)
     if info is None:
         raise PlannerError(f"Table {table_id} is not in this workspace: import its file again.")
@@ -54,12 +57,15 @@ def get(db: Database, table_id: str) -> TableInfo:
 
 
 def columns(db: Database, table_id: str) -> tuple[Column, ...]:
-    """Return the columns in the order of the file, as profiled at the last import of rows."""
+    """Return the columns of a table in the order of the file, with their profiles.
+
+    The profiles were computed when rows were last imported.
+    """
     return COLUMNS.validate_json(_stored(db, table_id, "columns"))
 
 
 def roles(db: Database, table_id: str) -> Roles:
-    """Return the mapping of a table: as set by the user, else as guessed."""
+    """Return the mapping of a table: the one that the user set, or the suggested one if the user set none."""
     return Roles.model_validate_json(_stored(db, table_id, "roles"))
 
 
@@ -75,7 +81,7 @@ def info_of(row: tuple[Any, ...]) -> TableInfo:
 
 
 def insert(cursor: Cursor, info: TableInfo, columns: Sequence[Column], roles: Roles) -> None:
-    """Add a table to the list, with its columns and its mapping."""
+    """Add a table with its columns and its mapping to the list of tables."""
     fields = vars(info) | {"nrows": info.rows, "notes": json.dumps(info.notes)}
     stored = [*(fields[name] for name in INFO.split(", ")), COLUMNS.dump_json(tuple(columns)).decode()]
     query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})"
@@ -86,7 +92,7 @@ def _stored(db: Database, table_id: str, field: str) -> str:
     with db.read() as cursor:
         row = first(cursor, f"SELECT {field} FROM tables WHERE id = ?", [table_id])
     if row is None:
-        get(db, table_id)  # raises the error for a missing table
+        get(db, table_id)  # raises the PlannerError for a table that does not exist
         raise AssertionError("unreachable")
     return str(row[0])
 
@@ -94,10 +100,10 @@ def _stored(db: Database, table_id: str, field: str) -> str:
 def rows_frame(
     db: Database, table_id: str, chosen: Ints | None = None, limit: int | None = None, offset: int = 0
 ) -> pd.DataFrame:
-    """Return rows under their original names, with ``row id`` first.
+    """Return rows of a table as a data frame with the column names of the file and a first column ``row id``.
 
-    If any row is withdrawn, ``withdrawn`` (the reason) is the second column. ``chosen`` are ascending row ids, None for
-    all rows; ``limit`` and ``offset`` select a page of them.
+    If at least one row of the table is withdrawn, the second column, ``withdrawn``, contains the reasons. ``chosen``
+    are ascending row ids, None for all rows. ``limit`` and ``offset`` select a page of the chosen rows.
     """
     import pandas as pd
 
@@ -123,14 +129,17 @@ def rows_frame(
 
 
 def _unused(name: str, frame: pd.DataFrame) -> str:
-    """Return ``name``, with spaces appended until no column of the table has it."""
+    """Return ``name``, with spaces appended until it differs from the name of every column."""
     while name in frame.columns:
         name = f"{name} "
     return name
 
 
 def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return whole numbers without a decimal point; columns with numbers beyond 2^53 or infinities are unchanged."""
+    """Return whole numbers as integers, so that they are shown without a decimal point.
+
+    A column with infinities or with numbers of 2^53 or more is unchanged, because integers cannot represent it exactly.
+    """
     finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
     fits = finite.all() and not values.abs().max() >= 2**53
     return values.astype("Int64") if fits else values

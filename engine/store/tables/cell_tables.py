@@ -1,7 +1,8 @@
-"""Run tables of cells: finished cells of a family become rows of its table, in one transaction of the caller.
+"""Run tables of cells: each finished cell of a family becomes a row in the table of this family.
 
-Rows of such a table are added or marked as withdrawn and never changed, as in any other table, so snapshots stay the
-same. A cell has at most one row that is not withdrawn as deleted. A new column of a later cell is added.
+The caller provides the transaction. As in any other table, rows are added or marked as withdrawn, and never changed, so
+snapshots keep their values. A cell has at most one row that is not withdrawn because of its deletion. If a later cell
+has a new field or metric, the table gets a new column.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from isoplan.engine.store.tables.catalog import TableInfo
 from isoplan.engine.store.tables.loading import count, stored_types
 
 DELETED = "its cell was deleted"
-"""Reason for the withdrawn row of a deleted cell; the cell may run again and get another row."""
+"""Reason for which the row of a deleted cell is withdrawn. If the cell is trained again, it gets another row."""
 SIZES = ("N", "D", "U", "C")
 RUN, SEED, SWEEP = "run", "seed", "sweep"
 HOW_IT_RAN = (SEED, "threads", "deterministic")
-"""Fields of every cell that are not hyperparameters."""
+"""Fields that every cell has and that are not hyperparameters."""
 Value = float | str | bool | datetime
 _TYPES = {kind: stored for stored, kind in KINDS.items()}
 _OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "device", "attempts")
@@ -51,10 +52,12 @@ _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
 
 @dataclass(frozen=True)
 class CellRow:
-    """A finished cell. ``fields`` are those of the cell, ``sizes`` its known values of N, D, U and C.
+    """A finished cell, ready to become a row of a table.
 
-    ``metrics`` are its measurements; ``loss`` is the name of the metric for laws, and ``directions`` the better
-    directions of other metrics. ``seconds`` is the measured time, ``version`` that of the code.
+    ``fields`` are the fields of the cell and ``sizes`` its known values of N, D, U and C. ``metrics`` are the measured
+    values. ``loss`` is the name of the metric to which laws are fitted; ``directions`` are the better directions of
+    other metrics. ``seconds`` is the measured training time, and ``version`` is the version of the code that trained
+    the cell.
     """
 
     name: str
@@ -74,23 +77,24 @@ class CellRow:
 
     @property
     def usable(self) -> bool:
-        """Whether the cell has a finite loss; without one it gets no row."""
+        """Whether the cell has a finite loss. A cell without one gets no row."""
         return math.isfinite(self.metrics.get(self.loss, math.nan))
 
 
 def table_of(family: str) -> str:
-    """Return the id of the run table of a family, the same in every workspace."""
+    """Return the id of the run table of a family. It is the same in every workspace."""
     return hashlib.sha256(f"cells/{family}".encode()).hexdigest()[:12]
 
 
 def family_of(table: TableInfo) -> str:
-    """Return the family whose cells are in ``table``; empty for an imported table."""
+    """Return the family of the cells in ``table``; empty for an imported table."""
     return table.source if table.id == table_of(table.source) else ""
 
 
 def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str, int], int]:
-    """Add the cells of one family without a row; return the row id of every cell by name, and the number of new
-    rows.
+    """Add a row for each cell of one family that has none.
+
+    Returns the row id of every cell by name, and the number of new rows.
     """
     table = sql.data(table_of(family))
     old, mapped = _stored(cursor, family)
@@ -112,7 +116,10 @@ def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str
 
 
 def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]:
-    """Return the row ids of the cells ``names`` that have a row in the table of their family."""
+    """Return cell name -> row id for those of the cells ``names`` that have a row.
+
+    Rows that were withdrawn because their cell was deleted do not count.
+    """
     position = next((i for i, c in enumerate(_stored(cursor, family)[0]) if c.name == RUN), None)
     if position is None:
         return {}
@@ -124,7 +131,7 @@ def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]
 
 
 def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
-    """Mark the rows of deleted cells as withdrawn; existing fits of these rows keep them."""
+    """Mark the rows of deleted cells as withdrawn. Existing fits that used these rows are unchanged."""
     rows = list(present(cursor, family, names).values())
     query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
     cursor.execute(query, [table_of(family), rows])
@@ -133,24 +140,34 @@ def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
 
 
 def _stored(cursor: Cursor, family: str) -> tuple[tuple[Column, ...], Roles]:
-    """Return the columns and the mapping of the table of a family; without a table none."""
+    """Return the columns and the mapping of the table of a family; both are empty if there is no table."""
     row = first(cursor, "SELECT columns, roles FROM tables WHERE id = ?", [table_of(family)])
     return (COLUMNS.validate_json(row[0]), Roles.model_validate_json(row[1])) if row else ((), Roles())
 
 
 def _fields(row: CellRow) -> dict[str, str]:
-    """Return the column of each field of a cell: its name, unless Isoplan uses that name itself."""
+    """Return field -> column for the fields of a cell.
+
+    The column has the name of the field, with "(cell)" appended if Isoplan uses this name for one of its own columns.
+    """
     return {name: f"{name} (cell)" if name in _OURS else name for name in row.fields}
 
 
 def _metrics(row: CellRow) -> dict[str, str]:
-    """Return the column of each metric except sizes: its name, unless Isoplan or a field uses that name."""
+    """Return metric -> column for the metrics of a cell, except N, D, U and C.
+
+    The column has the name of the metric, with "(measured)" appended if one of Isoplan's columns or a field has this
+    name.
+    """
     taken = {*_OURS, *row.fields}
     return {name: f"{name} (measured)" if name in taken else name for name in row.metrics if name not in SIZES}
 
 
 def _cells(row: CellRow) -> dict[str, Value]:
-    """Return the cells of a row by column, without empty ones; sizes reported by the training precede counted ones."""
+    """Return the values of a row: column -> value, without missing values.
+
+    If the training reported a size such as N, it is used instead of the size that was computed from the fields.
+    """
     fields, metrics = _fields(row), _metrics(row)
     sizes = {name: x for name in SIZES if (x := row.metrics.get(name, row.sizes.get(name))) is not None}
     found: dict[str, Any] = {RUN: row.name, SWEEP: row.sweep or None}
@@ -164,7 +181,10 @@ def _cells(row: CellRow) -> dict[str, Value]:
 
 
 def _value(raw: Any) -> Value | None:
-    """Return the stored form of a value: finite numbers, texts, booleans and times; all else as JSON."""
+    """Return a value in the form in which it is stored; None if it is missing or not finite.
+
+    Numbers, texts, booleans and times are stored as such. Any other value is stored as JSON text.
+    """
     if raw is None or isinstance(raw, str | bool | datetime):
         return raw
     if isinstance(raw, int | float):
@@ -183,10 +203,10 @@ def _kind(value: Value) -> Kind:
 
 
 def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
-    """Return the rows by the column of each cell, and all columns, new ones at the end.
+    """Return the rows as column -> value, and all columns of the table. New columns are at the end.
 
-    A stored column never changes its type: a value of another kind goes to an additional column ``x (text)``. If a
-    table has ``MAX_COLUMNS``, no more are added.
+    The type of a stored column never changes: a value of another type goes to an additional column, such as ``x
+    (text)``. If the table already has ``MAX_COLUMNS`` columns, no column is added and such values are left out.
     """
     known = {c.name: c for c in columns}
     placed = []
@@ -232,7 +252,7 @@ def _insert(
 
 
 def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Iterable[str]) -> list[str]:
-    """Return the ``fields`` with more than one value."""
+    """Return those of the columns ``fields`` that have more than one value in the table."""
     stored = len(stored_types(cursor, table))
     places = {c.name: i for i, c in enumerate(columns) if i < stored}
     asked = [name for name in fields if name in places]
@@ -243,12 +263,12 @@ def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Itera
 
 
 def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Roles) -> None:
-    """Update the profile and the mapping of the table to its rows."""
+    """Recompute the profile of the table from its rows, and store it with the mapping ``roles``."""
     key, table = table_of(family), sql.data(table_of(family))
     used = {name: role for role, name in uses(roles)}
     profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
     described = tuple(
-        # The kinds are those of the cells: there is no text to read as numbers.
+        # Values of cells have a type, so text is not proposed to be read as numbers.
         replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
         for c, old in zip(profiled, columns, strict=True)
     )
@@ -261,9 +281,10 @@ def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Rol
 def _roles(
     roles: Roles, old: Sequence[Column], columns: Sequence[Column], fresh: Sequence[CellRow], varied: Sequence[str]
 ) -> Roles:
-    """Return the mapping with a role for each new column if that role is free; roles set by the user stay.
+    """Return the mapping with roles for new columns; a role that a column already has stays as it is.
 
-    A field becomes a hyperparameter when it first varies. The first text that varies is the group.
+    A field becomes a hyperparameter when it has two different values for the first time. The first field of text that
+    varies becomes the group.
     """
     new = {c.name for c in columns} - {c.name for c in old}
     kinds = {c.name: c.kind for c in columns}

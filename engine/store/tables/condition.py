@@ -1,7 +1,8 @@
-"""A row filter typed as SQL: parsed as one boolean expression over a table's columns, evaluated in a sandbox.
+"""A row filter that a user types as SQL: one boolean expression over the columns of a table, evaluated in a sandbox.
 
-The grammar is an allow-list; any other element is refused by name. The condition is evaluated in a second DuckDB in
-memory, which contains only the columns of the condition, with files, network and configuration locked.
+Only the listed elements of SQL are allowed; for any other element the error names it. The condition is evaluated in a
+separate DuckDB database in memory, which contains only the columns of the condition. Access to files and the network
+and changes of the configuration are blocked in it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from isoplan.engine.store.tables.catalog import columns as columns_of
 MAX_LENGTH = 2000
 MAX_NODES = 500
 MAX_DEPTH = 60
-"""Maximum depth of a condition. A recursive walk calls itself at least once per level, and Python limits recursion to
+"""Maximum nesting depth of a condition. The parser calls itself at least once per level, and Python limits recursion to
 1000 calls.
 """
 SECONDS = 5.0
@@ -47,16 +48,17 @@ _VALUES: tuple[type[exp.Expr], ...] = (
 )
 # fmt: on
 _CHAINS = (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul)
-"""Operators whose chains count as one level: a AND b AND c."""
+"""Operators that may be chained without a greater depth: ``a AND b AND c`` counts as one level."""
 _TYPES = (*exp.DataType.NUMERIC_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.BOOLEAN)
 _HELP = "a condition compares columns with values, such as loss < 3 AND budget > 1e19"
 
 
 def check(condition: str, columns: Sequence[str]) -> str:
-    """Return the condition in terms of the stored columns (``c0``, ``c1``, ... in the order of ``columns``).
+    """Check a condition and return it as SQL with the names of the stored columns (``c0``, ``c1``, ...).
 
-    A name is looked up with exact case, then without case if only one column fits. Raises PlannerError for anything but
-    one expression of columns, constants, comparisons, arithmetic and the listed functions.
+    ``columns`` are the names in the file, in this order. A name in the condition must equal the name of a column; upper
+    and lower case may differ if only one column fits. Raises PlannerError for anything but one expression of columns,
+    constants, comparisons, arithmetic and the listed functions.
     """
     tree = _parse(condition)
     for node in tree.walk():
@@ -71,10 +73,11 @@ def check(condition: str, columns: Sequence[str]) -> str:
 
 
 def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapping[str, str] | None = None) -> Ints:
-    """Return the ids of the rows for which ``condition`` is true, in order, including withdrawn rows.
+    """Return the ids of the rows for which ``condition`` is true, ascending. Withdrawn rows are included.
 
-    ``conversions`` names text columns to compare as numbers; units stay those of the file. Raises PlannerError as
-    :func:`check` does, and if the condition cannot be evaluated or takes longer than ``SECONDS``.
+    Text columns with a conversion in ``conversions`` are compared as numbers, in the units of the file. Raises
+    PlannerError in the cases of :func:`check`, if the condition cannot be evaluated, or if it takes longer than
+    ``SECONDS``.
     """
     known = columns_of(db, table_id)
     checked = check(condition, [c.name for c in known])
@@ -117,7 +120,10 @@ def _evaluate(file: Path, checked: str, condition: str) -> Ints:
 
 
 def _stop_late(sandbox: duckdb.DuckDBPyConnection, done: threading.Event) -> None:
-    """Interrupt the query after ``SECONDS``, repeatedly: an interrupt between two statements has no effect."""
+    """Interrupt the query if it is not ``done`` after ``SECONDS``.
+
+    The interrupt is repeated, because an interrupt between two statements has no effect.
+    """
     wait = SECONDS
     while not done.wait(wait):
         sandbox.interrupt()
@@ -132,7 +138,7 @@ def _parse(condition: str) -> exp.Expr:
             f"The condition has {len(condition):,} characters and the limit is {MAX_LENGTH:,}: shorten it."
         )
     if not condition.isprintable() and any(0xD800 <= ord(c) < 0xE000 for c in condition):
-        raise PlannerError(f"The condition {_short(condition)} has a character that is no text: type it again.")
+        raise PlannerError(f"The condition {_short(condition)} contains an invalid character: type it again.")
     try:
         several = any(t.token_type.name == "SEMICOLON" for t in sqlglot.tokenize(condition, "duckdb"))
         found = sqlglot.parse(condition, dialect="duckdb")
@@ -152,7 +158,7 @@ def _parse(condition: str) -> exp.Expr:
 
 
 def _depth(tree: exp.Expr) -> int:
-    """Return the depth of the tree, computed without recursion."""
+    """Return the nesting depth of the condition. The function is not recursive, so no condition is too deep for it."""
     depths = {id(tree): 1}
     for node in tree.walk(bfs=True):
         if node is not tree:

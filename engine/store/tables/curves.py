@@ -1,7 +1,8 @@
-"""Conversion of stored curve points to :class:`isoplan.engine.schema.Curves`. Pure: arrays in, curves out.
+"""Convert stored points to training curves (:class:`isoplan.engine.schema.Curves`). This module reads no table.
 
-Points are grouped by run and sorted in the order of training. Properties of a run in the run table (N, U,
-hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if possible.
+Points are grouped by run and sorted in the order of training. Properties of the whole run that are in the run table (N,
+U, hyperparameters, planned training length) are repeated along its curve. D and C at each point are derived if
+possible.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from isoplan.engine.schema import OVERFITS, Curves, Role, Roles, Runs
 
 MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
-"""Measures of training progress, the finest first."""
+"""Columns that measure the training progress. The finest measure is first."""
 ALL_OF_IT = 0.95
-"""Minimum share of the planned training of a finished curve. A curve that ends earlier did not finish."""
+"""A curve finished if it reaches at least this share of the training length in the run table."""
 UNKNOWN = "of runs that the run table or its filter leaves out"
 _OF_THE_END = {*TIMES, "loss", "budget", "weight"}
 
@@ -34,11 +35,12 @@ def build(
     source: str = "",
     sha256: str = "",
 ) -> Curves:
-    """Return the curves of points. ``cells`` are (n,) columns by role, or by name for metrics and hyperparameters.
+    """Return the training curves that consist of the given points.
 
-    Points of one run share its name. Without a column of names, points with equal N, U, group, seed and hyperparameters
-    are one curve. Raises PlannerError if no column measures the training progress, if the names are not in ``runs``,
-    and for more than ``MAX_POINTS`` points.
+    ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. The points of a run have the
+    same run name. Without a column of run names, points with equal N, U, group, seed and hyperparameters are one curve.
+    Raises PlannerError if no column measures the training progress, if ``runs`` has no run names or has one name in
+    several rows, or if there are more than ``MAX_POINTS`` points.
     """
     values, notes = dict(cells), []
     n = len(next(iter(values.values()), ()))
@@ -51,7 +53,7 @@ def build(
     time = next((name for name in TIMES if name in values), None)
     if time is None:
         raise PlannerError(
-            f"Nothing in {source or 'the curve table'} says how far training had come: "
+            f"Nothing in {source or 'the curve table'} measures the training progress: "
             "map a column to step, epochs or D."
         )
     order, dropped = _order(values[time], of, time)
@@ -69,7 +71,7 @@ def build(
 def _who(
     values: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles
 ) -> tuple[Ints, NDArray[np.str_]]:
-    """Return the curve of each point (n,) and the name of each curve."""
+    """Return the index of the curve of each point (n,), and the names of the curves."""
     import pandas as pd
 
     if "run" in labels:
@@ -94,7 +96,7 @@ def _shown(value: object) -> str:
 
 
 def _constant(x: Floats, of: Ints) -> bool:
-    """Return whether a column is constant along every curve, and curves have more than one point."""
+    """Return whether a column is constant along every curve, and at least one curve has several points."""
     import pandas as pd
 
     groups = pd.Series(x).groupby(of)
@@ -102,20 +104,29 @@ def _constant(x: Floats, of: Ints) -> bool:
 
 
 def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
-    """Return the positions of the points by curve and time; of points at one time only the last one written is used."""
+    """Return the positions of the points, sorted by curve and time, and notes on the points that are left out.
+
+    If a curve has several points at one time, only the last one in the file is used.
+    """
     notes = []
     known = np.flatnonzero(np.isfinite(time))
     if len(known) < len(time):
-        notes.append(f"{_points(len(time) - len(known))} left out for want of a {name}.")
+        notes.append(f"{_points(len(time) - len(known))} left out, because the {name} is missing.")
     order = known[np.lexsort((known, time[known], of[known]))]
     last = np.r_[(np.diff(of[order]) != 0) | (np.diff(time[order]) != 0), np.ones(min(len(order), 1), bool)]
     if not last.all():
-        notes.append(f"{_points(int((~last).sum()))} left out: of points of a run at one {name} the last counts.")
+        notes.append(
+            f"{_points(int((~last).sum()))} left out: if a run has several points at one {name}, only the last one is "
+            "used."
+        )
     return order[last].astype(np.int64), notes
 
 
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
-    """Return the curves with the columns of ``runs``, and the row of each curve in ``runs`` (-1: none)."""
+    """Return the curves with the columns of ``runs`` added, and the position of the run of each curve in ``runs``.
+
+    The position is -1 for a curve without a run.
+    """
     import pandas as pd
 
     if curves.roles.run is None:
@@ -129,8 +140,8 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     twice = mine[mine.duplicated()].unique().intersection(pd.Index(curves.names))
     if len(twice):
         raise PlannerError(
-            f"Run {str(twice[0])!r} stands in more than one row of {runs.source or 'the run table'}: "
-            "give every run a name of its own, or map another column to run."
+            f"Run {str(twice[0])!r} is in more than one row of {runs.source or 'the run table'}: "
+            "give every run its own name, or map another column to run."
         )
     of_run = mine.drop_duplicates().get_indexer(pd.Index(curves.names))
     at = np.flatnonzero(~mine.duplicated())[of_run]
@@ -147,12 +158,12 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
 
 
 def _along(x: Floats, at: Ints) -> Floats:
-    """Return a column of the runs at the rows ``at``; NaN for a curve without a row."""
+    """Return the values of ``x``, a column of the runs, at the positions ``at``; NaN where the position is -1."""
     return np.where(at >= 0, x[at], np.nan) if len(x) else np.full(len(at), np.nan)
 
 
 def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats], list[str]]:
-    """Return the values with D and C at each point derived from others if possible, and notes on how."""
+    """Return the values with D and C at each point added if they can be derived, and notes on how D is derived."""
     values, notes = dict(curves.values), []
     rule = runs.roles.compute if curves.roles.run else curves.roles.compute
     if "D" not in values and {"C", "N"} <= values.keys():
@@ -174,7 +185,7 @@ def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats
 
 
 def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
-    """Return the reason why each curve is left out (m,), empty for a valid one."""
+    """Return the reason why each curve is left out (m,); empty for a valid curve."""
     marks = np.zeros(len(curves), "<U80")
     ends = curves.starts[1:] - 1
     if curves.roles.run is not None:
@@ -192,7 +203,7 @@ def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
 
 
 def _column(of: Runs | Curves, role: str) -> bool:
-    """Return whether a role is read from a column and not derived."""
+    """Return whether a role is read from a column, and not derived from other columns."""
     return role in of and of.roles.column(Role(role)) is not None
 
 

@@ -1,4 +1,7 @@
-"""Storage of a relation as a table: numeric text becomes float64, rows get ids, columns get a profile."""
+"""Store a relation as a table: text that consists of numbers becomes float64, and each row gets an id.
+
+A profile of each column is computed at the same time.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Loaded:
-    """Result of an import: the number of rows, the columns with their guesses, and notes for the user."""
+    """Result of an import: the number of rows, the columns with their suggested roles, and notes for the user."""
 
     rows: int
     columns: tuple[Column, ...]
@@ -33,16 +36,17 @@ class Loaded:
 
 
 def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
-    """Store an upload as the data table ``table``: ``rid`` 0, 1, ... in file order, then ``c0``, ``c1``, ...
+    """Store an uploaded file as the data table ``table``.
 
-    Types come from the first rows. Only if a later row does not fit, the whole file is examined and read again.
-    ``register`` runs in the transaction that stores the rows. An existing table is not changed.
+    Its columns are ``rid`` (0, 1, ... in the order of the file), ``c0``, ``c1``, ... The first rows determine their
+    types. If a later row does not fit these types, the types are determined from all rows and the file is read again.
+    ``register`` is called in the transaction that stores the rows. If the table exists already, nothing is changed.
     """
     try:
         with tempfile.TemporaryDirectory(dir=db.folder) as scratch:
             with db.read() as cursor:
                 relation = open_relation(cursor, upload, part, Path(scratch))
-                if upload.format == "csv":  # Other formats store numbers with a type.
+                if upload.format == "csv":  # In other formats, numbers are not text.
                     relation = find_decimal_marks(cursor, relation)
                 fields = _fields(cursor, relation, _SAMPLE_ROWS)
             try:
@@ -57,8 +61,9 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
 
 @dataclass(frozen=True)
 class _Field:
-    """Storage of one column: its type, whether the file has it as text, and whether it has words for missing
-    numbers.
+    """How one column is stored: ``kind`` is its SQL type.
+
+    ``text`` is true if the column is text in the file. ``words`` is true if some cells are words for missing numbers.
     """
 
     kind: str
@@ -93,19 +98,22 @@ def _store(
 
 
 def count(cursor: Cursor, table: str) -> int:
-    """Return the number of rows of a data table, including withdrawn ones."""
+    """Return the number of rows of a data table. Withdrawn rows are included."""
     found = first(cursor, f"SELECT count(*) FROM {table}")
     return int(found[0]) if found else 0
 
 
 def stored_types(cursor: Cursor, table: str) -> tuple[str, ...]:
-    """Return the stored types of ``c0``, ``c1``, ... of a data table."""
+    """Return the SQL types of the columns ``c0``, ``c1``, ... of a data table."""
     described = cursor.execute(f"DESCRIBE {table}").fetchall()
     return tuple(str(row[1]) for row in described if row[0] != "rid")
 
 
 def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Field, ...]:
-    """Return the storage of each column: DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
+    """Return how each column is stored: as DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR.
+
+    The first ``sample`` rows determine this, or all rows if ``sample`` is None.
+    """
     declared = [str(row[1]) for row in cursor.execute(f"DESCRIBE {relation.query}").fetchall()]
     fields = [_Field(_stored(kind), kind == "VARCHAR") for kind in declared]
     texts = [i for i, field in enumerate(fields) if field.kind == "VARCHAR"]
@@ -121,9 +129,10 @@ def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Fi
 
 
 def _cast(c: str, field: _Field) -> str:
-    """Return the SQL expression of the stored value; text in a numeric column that is not a number is an SQL error.
+    """Return the SQL expression that converts a cell to its stored value.
 
-    CASE needs much memory in a table of a thousand columns, so it is used only for columns that need it.
+    In a numeric column, text that is not a number causes an SQL error. CASE needs much memory in a table of a thousand
+    columns, so only columns with words for missing numbers use it.
     """
     if not field.text or field.kind == "VARCHAR":
         return f"CAST({c} AS {field.kind})"
@@ -132,7 +141,10 @@ def _cast(c: str, field: _Field) -> str:
 
 
 def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
-    """Return the narrowest type that fits all cells; a column without cells is numeric."""
+    """Return the narrowest type that fits all ``cells``; DOUBLE if the column is empty.
+
+    ``numbers``, ``words`` and ``dates`` are the numbers of cells that are numbers, "true" or "false", and dates.
+    """
     for fitting, kind in ((numbers, "DOUBLE"), (words, "BOOLEAN"), (dates, "TIMESTAMP")):
         if fitting == cells:
             return kind
@@ -140,7 +152,7 @@ def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
 
 
 def _stored(kind: str) -> str:
-    if kind.endswith("]"):  # Lists are stored as text.
+    if kind.endswith("]"):  # A list is stored as text.
         return "VARCHAR"
     if kind.startswith(("DECIMAL", "FLOAT", "DOUBLE")) or kind.endswith(("INT", "INTEGER", "BIGNUM")):
         return "DOUBLE"
@@ -150,7 +162,10 @@ def _stored(kind: str) -> str:
 
 
 def _evidence(c: str) -> str:
-    """Return an SQL list of counts: cells, words for missing numbers, numbers, truth values and dates."""
+    """Return SQL for a list of five counts over the cells of a column.
+
+    They count the cells, the words for missing numbers, the numbers, the truth values and the dates.
+    """
     missing = f"count(CASE WHEN {sql.missing(c)} THEN 1 END)"
     truths = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
     return f"[count({c}), {missing}, count({sql.number(c)}), {truths}, count(TRY_CAST({c} AS TIMESTAMP))]"

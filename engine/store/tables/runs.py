@@ -1,7 +1,7 @@
-"""Conversion of stored cells to the runs of a fit. Pure: arrays in, :class:`isoplan.engine.schema.Runs` out.
+"""Convert stored cells to the runs of a fit (:class:`isoplan.engine.schema.Runs`). This module reads no table.
 
-Missing values are derived if possible (D from C and N, C from the compute rule, budgets from C), and rows that no fit
-can use are left out. Each of these steps adds a sentence to ``notes``.
+Missing values are derived if possible: D from C and N, C from the compute rule, and budgets from C. Rows that no fit
+can use are left out. A sentence in ``notes`` reports each of these steps.
 """
 
 from __future__ import annotations
@@ -31,15 +31,23 @@ UNFINISHED = (
     *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "evicted", "paused", "suspended", "requeued"),
     *("node_fail", "boot_fail", "deadline", "revoked", "resizing", "out_of_me"),
 )
-"""Status values of runs that no fit uses, in lower case: of Isoplan, W&B, MLflow, Optuna, Ray and Slurm."""
+"""Status values, in lower case, of runs that did not finish, as Isoplan, W&B, MLflow, Optuna, Ray and Slurm write them.
+No fit uses such runs.
+"""
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
 TERMINATED = "terminated"
-"""Status of a finished run in Ray Tune, which has no other word for it. In other tables the run was stopped."""
+"""Ray Tune has only this status for a finished run. In tables with another status for finished runs, it means that the
+run was stopped.
+"""
 
 
 @dataclass(frozen=True)
 class RepeatSpread:
-    """Spread of repeated runs: number of groups, runs in them, and pooled standard deviation of the target."""
+    """Spread of repeated runs.
+
+    ``groups`` is the number of groups of repeated runs, ``runs`` the number of runs in them, ``sd`` the pooled standard
+    deviation of the target, and ``relative`` the pooled standard deviation relative to the group means.
+    """
 
     groups: int
     runs: int
@@ -59,10 +67,11 @@ def build(
     seconds: tuple[str, Floats] | None = None,
     waiting: Mapping[str, str] | None = None,
 ) -> Runs:
-    """Return the runs of some rows. ``cells`` are (n,) columns by role, or by name for metrics and hyperparameters.
+    """Return the runs of a table, with missing values derived and unusable rows left out.
 
-    ``others`` are additional columns of a compute formula; they do not become part of the runs. ``categories`` are the
-    columns with few values, ``seconds`` is the name and the cells of the column of run times. ``waiting``: role ->
+    ``cells`` are columns (n,) by role; metrics and hyperparameters are by column name. ``others`` are further columns
+    that the compute formula needs; they do not become part of the runs. ``categories`` are the columns with few values.
+    ``seconds`` is the name of the column with the duration of each run, and its cells. ``waiting`` maps a role to the
     reason why the column that fits the role is not in ``cells``.
     """
     values = dict(cells)
@@ -90,7 +99,10 @@ def build(
 
 
 def with_target(runs: Runs, y: str) -> Runs:
-    """Return the runs whose target ``y`` (``loss`` or the column of a metric) is finite, with a note on the others."""
+    """Return the runs whose target ``y`` is finite, with a note on the number of runs that are left out.
+
+    ``y`` is ``loss`` or the column of a metric.
+    """
     finite = np.isfinite(runs[y])
     if finite.all():
         return runs
@@ -100,9 +112,10 @@ def with_target(runs: Runs, y: str) -> Runs:
 
 
 def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
-    """Return the spread of ``y`` among rows that differ only in seed and targets; None if no run is repeated.
+    """Return the spread of ``y`` among runs that differ only in seed and targets; None if no run is repeated.
 
-    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)) in the unit of ``y``, ``relative`` that of y / mean.
+    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)), in the unit of ``y``. ``relative`` is the same for (y
+    - group mean) / |group mean|.
     """
     if y not in runs or len(runs) < 2:
         return None
@@ -122,7 +135,7 @@ def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
 
 
 def _spread(runs: Runs) -> list[str]:
-    """Return a note on the spread of repeats if a column of seeds identifies them."""
+    """Return a note on the spread of the loss of repeated runs; empty without a column of seeds or without repeats."""
     found = repeat_spread(runs) if "seed" in runs.labels else None
     if found is None:
         return []
@@ -135,9 +148,10 @@ def _spread(runs: Runs) -> list[str]:
 def _derive(
     ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats], unknown: bool
 ) -> list[str]:
-    """Fill D, epochs, U and C from the other columns; return notes, except for the plain compute rule.
+    """Fill missing values of D, epochs, U and C from the other columns of ``values``, in place, and return notes.
 
-    ``unknown``: the unit of C is not known, so D cannot be derived from it.
+    There is no note if a whole column of C follows from the compute rule. ``unknown`` is true if the unit of C is
+    unknown, so that D cannot be derived from C.
     """
     notes = []
     if {"C", "N"} <= values.keys() and not unknown:
@@ -155,7 +169,10 @@ def _derive(
 
 
 def _fill(values: dict[str, Floats], role: str, derive: Callable[[], Floats], how: str) -> list[str]:
-    """Derive a missing role, or its empty cells."""
+    """Derive a role that has no column, or the empty cells of its column, in place; return notes.
+
+    ``how`` describes the derivation in the note.
+    """
     if role not in values:
         values[role] = derive()
         return [f"{role} follows from {how}."] if role == "D" else []
@@ -175,7 +192,10 @@ def _positive(x: Floats) -> Floats:
 def _usable(
     values: Mapping[str, Floats], labels: Labels, roles: Roles, categories: Mapping[str, Category], n: int
 ) -> tuple[NDArray[np.int8], list[str]]:
-    """Return why a fit cannot use each row: (n,) USABLE or the index (from 1) of a reason, and the reasons."""
+    """Return the reason why a fit cannot use each row: an array (n,) and the texts of the reasons.
+
+    A number in the array is USABLE for a row that a fit can use, or the index of the reason, counted from 1.
+    """
     reason, why = np.zeros(n, dtype=np.int8), []
 
     def leave(bad: NDArray[np.bool_], text: str) -> None:
@@ -210,8 +230,9 @@ def _usable(
 
 
 def _states(labels: Labels) -> NDArray[np.str_]:
-    """Return the final status of each run in lower case: "TrialState.PRUNED" is "pruned", "CANCELLED by 1000" is
-    "cancelled".
+    """Return the status of each run in lower case, without the additions of some programs.
+
+    "TrialState.PRUNED" becomes "pruned", and "CANCELLED by 1000" becomes "cancelled".
     """
     status = np.char.lower(np.char.strip(labels["status"]))
     if not len(status):
@@ -221,13 +242,16 @@ def _states(labels: Labels) -> NDArray[np.str_]:
 
 
 def _unfinished(states: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Return the mask (n,) of the states of unfinished runs."""
+    """Return a mask (n,): true for the states of runs that did not finish."""
     ended = states == TERMINATED
     return np.isin(states, UNFINISHED) | (ended & np.isin(states, [s for s in FINISHED if s]).any())
 
 
 def _unknown_states(labels: Labels) -> list[str]:
-    """Return a note on unknown states if other states show that runs finished."""
+    """Return a note on states that Isoplan does not know; their runs count as finished.
+
+    There is no note if no run has a state that means finished.
+    """
     if "status" not in labels:
         return []
     found, counts = np.unique(_states(labels), return_counts=True)
@@ -245,8 +269,9 @@ def _budgets(values: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _repeats(runs: Runs) -> tuple[Ints, Ints]:
-    """Return the group of each run and the size of each group; runs of one group differ only in seed, name and
-    targets.
+    """Return the index of the group of each run, and the size of each group.
+
+    The runs of a group are repeats: they differ only in seed, name and targets.
     """
     targets = {"loss", *(m.column for m in runs.roles.metrics)}
     numbers = [x for name, x in runs.values.items() if name not in targets]
@@ -254,8 +279,9 @@ def _repeats(runs: Runs) -> tuple[Ints, Ints]:
 
 
 def _groups(n: int, numbers: Iterable[Floats], labels: Iterable[NDArray[np.str_]]) -> tuple[Ints, Ints]:
-    """Return the group of each of ``n`` rows, equal in every column, and the group sizes; by a 64-bit hash of the
-    rows.
+    """Return the index of the group of each of ``n`` rows, and the size of each group.
+
+    The rows of a group are equal in every column. They are compared by a 64-bit hash of each row.
     """
     mixed = np.zeros(n, dtype=np.uint64)
     for x in numbers:
@@ -276,7 +302,10 @@ def _mix(mixed: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint
 
 
 def _merge(runs: Runs) -> tuple[Runs, list[str]]:
-    """Merge each group of repeats into one run: the means of its targets under the id of its first row."""
+    """Replace each group of repeated runs by one run, and return a note.
+
+    The run has the means of the targets and the other values of the first run of its group.
+    """
     group, sizes = _repeats(runs)
     if len(sizes) == len(runs):
         return runs, []
@@ -294,10 +323,10 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 
 
 def copies(runs: Runs) -> NDArray[np.bool_]:
-    """Return the mask (n,) of the runs that repeat an earlier one exactly, in every mapped number and in their seed.
+    """Return a mask (n,): true for each run that equals an earlier run in every mapped number and in its seed.
 
-    If each group has its own law, runs of different groups are not copies. If the sizes are unknown, no run is a copy,
-    because equal rows may be different runs.
+    If each group has its own law, runs of different groups are never copies. If the sizes are unknown, no run is a
+    copy, because different runs may have equal rows.
     """
     known = {"N", "D", "C"} & runs.values.keys()
     if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):
@@ -310,7 +339,7 @@ def copies(runs: Runs) -> NDArray[np.bool_]:
 
 
 def _duplicates(runs: Runs) -> list[str]:
-    """Return a note if rows repeat another one in every value."""
+    """Return a note if some rows are copies of an earlier row."""
     extra = int(copies(runs).sum())
     if not extra:
         return []

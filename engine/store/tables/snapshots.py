@@ -1,6 +1,6 @@
-"""Snapshots: the rows of a table used by a fit, their mapping and filter, and a hash of their values.
+"""Snapshots: the rows of a table that a fit uses, their mapping and filter, and a hash of their values.
 
-Rows are only added to a table and never change, so a snapshot always gives the same runs.
+Rows of a table are added, but never changed, so a snapshot always gives the same runs.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ from isoplan.engine.store.tables.runs import build
 
 _LABEL_LENGTH = 80
 _INPUT = "\0"
-"""Prefix of column names that a formula of the mapping reads, because such a name may equal a role."""
+"""Prefix for the names of columns that the formulas of a mapping read. It distinguishes such a column from a role with
+the same name.
+"""
 
 
 class Filter(BaseModel):
-    """Selection of the rows of a table; all parts must be satisfied, and withdrawn rows are never selected.
+    """A filter that selects rows of a table. A row must satisfy all parts; a withdrawn row is never selected.
 
-    ``where`` is an SQL condition. ``ranges`` gives the minimum and maximum of a column, inclusive, None for open.
-    ``values`` gives the allowed values of a column as text. ``exclude_ids`` leaves single rows out.
+    ``where`` is an SQL condition. ``ranges`` maps a column to its minimum and maximum, both inclusive; None means no
+    limit. ``values`` maps a column to its allowed values as text. ``exclude_ids`` are the ids of rows to leave out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,7 +55,10 @@ class Filter(BaseModel):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """``n`` rows of a table under a mapping. ``ranges`` is (k, 2): row ids from first to last, the last excluded."""
+    """The selected rows of a table and their mapping; ``n`` is the number of rows.
+
+    ``ranges`` (k, 2) are the ids of the rows: each range contains its first number but not its second.
+    """
 
     hash: str
     table_id: str
@@ -65,15 +70,15 @@ class Snapshot:
 
     @property
     def ids(self) -> Ints:
-        """Row ids (n,), ascending."""
+        """The row ids (n,) in ascending order."""
         return expand(self.ranges)
 
 
 def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter | None = None) -> Snapshot:
-    """Take and save a snapshot; the same rows under the same mapping and filter have the same hash.
+    """Take a snapshot of the rows that pass the filter, save it, and return it.
 
-    ``roles`` defaults to the mapping of the table. Raises PlannerError for a mapping or filter that does not fit the
-    table, and if no row is left.
+    The same rows with the same mapping and filter give the same hash. ``roles`` defaults to the mapping of the table.
+    Raises PlannerError if the mapping or the filter does not fit the table, or if no row passes the filter.
     """
     info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
     roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
@@ -93,25 +98,25 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
 
 
 def newer(db: Database, snapshot: Snapshot) -> int:
-    """Return the number of rows that now pass the filter of ``snapshot`` and are not in it."""
+    """Return the number of rows that pass the filter of ``snapshot`` now and are not in the snapshot."""
     known = catalog.columns(db, snapshot.table_id)
     now = _select(db, snapshot.table_id, known, snapshot.roles, snapshot.filter)
     return len(np.setdiff1d(now, snapshot.ids, assume_unique=True))
 
 
 def get(db: Database, hash: str) -> Snapshot:
-    """Return the snapshot with that hash; raises PlannerError if the store has none."""
+    """Return the snapshot with this hash; raises PlannerError if the store does not contain it."""
     with db.read() as cursor:
         query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
         row = first(cursor, query, [hash])
     if row is None:
-        raise PlannerError(f"Snapshot {hash} is not in this workspace: make the fit again from its table.")
+        raise PlannerError(f"Snapshot {hash} is not in this workspace: fit its table again.")
     roles, filter = Roles.model_validate_json(row[2]), Filter.model_validate_json(row[3])
     return Snapshot(row[0], row[1], roles, filter, row[4], row[5], _unpack(row[6]))
 
 
 def runs(db: Database, snapshot: Snapshot) -> Runs:
-    """Return the runs of a snapshot: float64 columns by role, with derived values and without unusable rows."""
+    """Return the runs of a snapshot. Missing values are derived, and rows that no fit can use are left out."""
     info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
     ids = snapshot.ids
     with db.read() as cursor:
@@ -144,7 +149,7 @@ def _to_derive(role: str, formula: str) -> str:
 def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
     """Return the training curves of a snapshot of a curve table, linked to ``runs`` by the names of the runs.
 
-    Raises PlannerError if they cannot be linked or if no column measures the training progress.
+    Raises PlannerError if the curves cannot be linked to the runs, or if no column measures the training progress.
     """
     info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
     with db.read() as cursor:
@@ -155,7 +160,7 @@ def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
 
 
 def compress(ids: Ints) -> Ints:
-    """Return ascending ids as (k, 2) ranges, from the first id to the one after the last.
+    """Return ascending ids as ranges (k, 2). Each range is the first id and the number after the last id.
 
     >>> compress(np.array([0, 1, 2, 7])).tolist()
     [[0, 3], [7, 8]]
@@ -167,7 +172,7 @@ def compress(ids: Ints) -> Ints:
 
 
 def expand(ranges: Ints) -> Ints:
-    """Return the ids of (k, 2) ranges, ascending."""
+    """Return the ascending ids that the ranges (k, 2) contain; the inverse of ``compress``."""
     if len(ranges) == 1:
         return np.arange(*ranges[0], dtype=np.int64)
     lengths = ranges[:, 1] - ranges[:, 0]
@@ -176,7 +181,7 @@ def expand(ranges: Ints) -> Ints:
 
 
 def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, filter: Filter) -> Ints:
-    """Return the ids of the rows that pass the filter and are not withdrawn, ascending."""
+    """Return the ascending ids of the rows that pass the filter. Withdrawn rows are left out."""
     positions = {c.name: i for i, c in enumerate(known)}
     for name in (*filter.ranges, *filter.values):
         if name not in positions:
@@ -196,7 +201,7 @@ def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, 
         query = f"SELECT rid FROM {sql.data(table_id)} WHERE {' AND '.join(clauses)} ORDER BY rid"
         ids = np.asarray(cursor.execute(query, parameters).fetchnumpy()["rid"], dtype=np.int64)
     if filter.where.strip():
-        from isoplan.engine.store.tables.condition import matching_rows  # 0.1 s to import
+        from isoplan.engine.store.tables.condition import matching_rows  # imported here because this import takes 0.1 s
 
         ids = np.intersect1d(ids, matching_rows(db, table_id, filter.where, roles.conversions), assume_unique=True)
     if filter.exclude_ids:
@@ -207,9 +212,10 @@ def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, 
 def _cells(
     cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints, written: float = np.nan
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
-    """Return numbers by role or name and labels by role, each (n,) in the order of ``ids``.
+    """Return the mapped columns of the rows ``ids``: numbers by role or column name, and labels by role, each (n,).
 
-    An empty cell is NaN; a NaN written in the file becomes ``written``. Units are converted and formulas computed.
+    Units are converted and formulas are computed. An empty cell is NaN. A NaN that the file contains is returned as
+    ``written``.
     """
     positions = {c.name: i for i, c in enumerate(known)}
     numbers = {_INPUT + name: name for name in derive.inputs(roles)}
@@ -231,7 +237,10 @@ def _cells(
 
 
 def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) -> tuple[str, Floats] | None:
-    """Return the name and the cells (n,) of the column with the seconds of each run, NaN if empty; None without one."""
+    """Return the column with the duration of each run in seconds: its name and its cells (n,), NaN if a cell is empty.
+
+    Returns None if the table has no such column.
+    """
     name = seconds_column([c.name for c in known if c.kind == "number"])
     if not name or not len(ids):
         return None
@@ -241,7 +250,7 @@ def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) 
 
 
 def _named(roles: Roles) -> tuple[str, ...]:
-    """Return the columns that runs contain under their own names."""
+    """Return the columns that are read under their own names and not under a role: metrics and hyperparameters."""
     return (*(m.column for m in roles.metrics), *roles.hyper)
 
 
@@ -265,7 +274,7 @@ def _hash_values(cells: dict[str, Floats], labels: dict[str, NDArray[np.str_]]) 
 
 
 def _save(cursor: Cursor, snapshot: Snapshot, stored: Sequence[str]) -> None:
-    """Store a snapshot; ``stored`` is the JSON of its roles and of its filter."""
+    """Save a snapshot in the store; ``stored`` is the JSON of its mapping and the JSON of its filter."""
     packed = zlib.compress(np.diff(snapshot.ranges.ravel(), prepend=0).astype("<i8").tobytes())
     cursor.execute(
         "INSERT OR IGNORE INTO snapshots (hash, table_id, ids, n, roles, filter, values_hash) "

@@ -1,7 +1,8 @@
-"""Run tables: import, display, map, withdraw. Rows are added or marked, never changed.
+"""Import, list, map and withdraw run tables. Rows are added or marked as withdrawn, but never changed.
 
-The data of a table is in ``t_<id>`` under neutral column names. The names in the file are stored separately, so any
-name is allowed. Ids are computed from the bytes (and the sheet), so the same file has the same id in every workspace.
+The rows of a table are in the SQL table ``t_<id>`` with the column names ``c0``, ``c1``, ... The names in the file are
+stored separately, so that any name is allowed. The id of a table is computed from the bytes of the file (and the name
+of the sheet), so a file has the same id in every workspace.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COPIES, SPARE = 4, 1e6
-"""Disk space for an import: this multiple of the file size, plus this number of bytes."""
+"""Disk space that an import needs: ``COPIES`` times the size of the file, plus ``SPARE`` bytes."""
 _GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
 
 
@@ -58,19 +59,20 @@ def add(
     provenance: str = "",
     curves_of: str = "",
 ) -> TableInfo:
-    """Import a file (or the bytes of an upload or a paste) called ``name``; equal bytes give one table.
+    """Import a file, or the bytes of an upload or a paste, as the table ``name``, and return the table.
 
-    ``curves_of`` is the run table of the training curves in the file, empty for a table of runs. ``sheet`` and
-    ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that cannot be read as
-    a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, if a choice is needed, and if the disk of the
-    workspace is full.
+    If a table with the same bytes exists, it is returned. ``curves_of`` is the id of the run table whose training
+    curves the file contains; it is empty for a table of runs. ``sheet`` selects a sheet of an Excel file, and ``inner``
+    a base table of a DuckDB file. Raises PlannerError if the file cannot be read as a table, exceeds
+    ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, or contains several tables of which none is selected, and if the disk of
+    the workspace is full.
     """
     _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
         table_id = _id(upload.sha256, part)
-        if table_id == curves_of:  # The table of runs also contains the points of their curves.
+        if table_id == curves_of:  # The run table itself contains the points of the curves.
             table_id = _id(upload.sha256, f"{part}/curves")
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
@@ -82,17 +84,18 @@ def add(
 
 
 def _need_room(folder: Path | None, source: Path | bytes) -> None:
-    """Raise PlannerError if the disk of ``folder`` has not enough space for the bytes, a copy of them, and their
-    rows.
-    """
-    with suppress(OSError):  # The import reports a file that cannot be read.
+    """Raise PlannerError if the disk of ``folder`` does not have enough space for an import of ``source``."""
+    with suppress(OSError):  # If the file cannot be read, the import raises the error.
         size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
         if folder is not None and shutil.disk_usage(folder).free < COPIES * size + SPARE:
             raise disk_full(folder)
 
 
 def curves_within(db: Database, table_id: str) -> TableInfo:
-    """Import the rows of a run table again as training curves of its runs; raises PlannerError without its bytes."""
+    """Import the file of a run table a second time, as training curves of the same runs.
+
+    Raises PlannerError if the workspace does not have the bytes of the file.
+    """
     info = get(db, table_id)
     kept = db.folder / "uploads" / info.sha256 if db.folder else None
     if kept is None or not kept.is_file():
@@ -107,19 +110,23 @@ def curves_within(db: Database, table_id: str) -> TableInfo:
 
 
 def all(db: Database, deleted: bool = False) -> list[TableInfo]:
-    """Return the run tables of the store, newest first; with ``deleted`` the deleted tables of every kind."""
+    """Return the run tables of the store, newest first.
+
+    With ``deleted``, return the deleted tables instead, including those of training curves.
+    """
     return _listed(db, "deleted" if deleted else "NOT deleted AND kind = 'runs'")
 
 
 def curves_of(db: Database, table_id: str) -> list[TableInfo]:
-    """Return the tables of training curves linked to a run table, newest first."""
+    """Return the tables of training curves that are linked to a run table, newest first."""
     return _listed(db, "NOT deleted AND kind = 'curves' AND runs_id = ?", table_id)
 
 
 def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
-    """Link ``table`` as the training curves of the runs in the table ``runs_id``; empty: make it a table of runs.
+    """Link ``table`` as training curves to the run table ``runs_id``, and return it.
 
-    If the kind of the table changes, it gets the mapping that its columns suggest for the new kind.
+    If ``runs_id`` is empty, ``table`` becomes a table of runs. If its kind changes, it gets the mapping that its
+    columns suggest for the new kind.
     """
     if table.id == runs_id:
         raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
@@ -149,7 +156,7 @@ def _listed(db: Database, where: str, *parameters: object) -> list[TableInfo]:
 
 
 def by_name(db: Database, name: str) -> TableInfo:
-    """Return the newest table called ``name``; raises PlannerError if there is none."""
+    """Return the newest run table called ``name``; raises PlannerError if there is none."""
     found = next((info for info in all(db) if info.name == name), None)
     if found is None:
         raise PlannerError(f"No table is called {name!r}: import it first.")
@@ -157,7 +164,7 @@ def by_name(db: Database, name: str) -> TableInfo:
 
 
 def rename(db: Database, table_id: str, name: str) -> TableInfo:
-    """Rename a table."""
+    """Rename a table and return it. Raises PlannerError for an empty name or a read-only table."""
     if not name.strip():
         raise PlannerError("A table needs a name: type at least one letter.")
     _changeable(db, table_id)
@@ -165,35 +172,40 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
 
 
 def delete(db: Database, table_id: str) -> TableInfo:
-    """Mark a table as deleted; its rows stay until it is restored, and fits of it still work."""
+    """Mark a table as deleted and return it. Its rows are kept: it can be restored, and fits to it still work."""
     _changeable(db, table_id)
     return _update(db, table_id, "deleted", True)
 
 
 def retire(db: Database, kept: Collection[str]) -> None:
-    """Mark read-only tables of an earlier version as deleted: those whose ids are not in ``kept``."""
+    """Mark the read-only tables whose ids are not in ``kept`` as deleted.
+
+    An earlier version of Isoplan bundled these tables.
+    """
     for info in all(db):
         if info.read_only and info.id not in kept:
             _update(db, info.id, "deleted", True)
 
 
 def restore(db: Database, table_id: str) -> TableInfo:
-    """Restore a deleted table."""
+    """Restore a deleted table and return it."""
     return _update(db, table_id, "deleted", False)
 
 
 def set_roles(db: Database, table_id: str, roles: Roles) -> None:
-    """Set the mapping of a table (also of a read-only one: rows do not change).
+    """Set the mapping of a table. This is allowed for a read-only table as well, because its rows do not change.
 
-    Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
+    Raises PlannerError if a column does not exist or has two roles, or if a column of text has a role that needs
+    numbers.
     """
     check_roles(columns(db, table_id), roles)
     _update(db, table_id, "roles", roles.model_dump_json())
 
 
 def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
-    """Return ``roles`` with the rows of a run that count: ``rows``, or the last one if the rows are points of
-    curves.
+    """Return the mapping with ``rows`` set, which selects the row of a run that has several rows.
+
+    If ``rows`` is None, the last row of each run is selected if the rows look like points of training curves.
     """
     with db.read() as cursor:
         found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
@@ -201,7 +213,7 @@ def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = 
 
 
 def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
-    """Mark rows as withdrawn, with a reason; new snapshots leave them out, existing ones keep them."""
+    """Mark rows as withdrawn, with a reason. New snapshots leave them out; existing snapshots keep them."""
     info = _changeable(db, table_id)
     if not reason.strip():
         raise PlannerError("Withdrawing a run needs a reason: type a few words.")
@@ -215,7 +227,7 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
-    """Undo ``withdraw`` for some rows; rows that are not withdrawn are unchanged."""
+    """Undo ``withdraw`` for some rows; a row that is not withdrawn is unchanged."""
     _changeable(db, table_id)
     chosen = [int(i) for i in row_ids]
     query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
@@ -223,22 +235,22 @@ def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
 
 
 def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
-    """Return the withdrawn rows of a table: id, reason, time."""
+    """Return (row id, reason, time) for each withdrawn row of a table."""
     with db.read() as cursor:
         query = "SELECT row_id, reason, moment FROM withdrawn WHERE table_id = ? ORDER BY row_id"
         return [(row[0], row[1], row[2]) for row in cursor.execute(query, [table_id]).fetchall()]
 
 
 def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, where: str | None = None) -> pd.DataFrame:
-    """Return rows for display under their original names, after their ids (``row id``).
+    """Return rows of a table for display, with the column names of the file and a first column ``row id``.
 
-    If rows of the table are withdrawn, a second column, ``withdrawn``, gives the reason. ``where`` is an SQL condition,
-    checked and run as in :mod:`isoplan.engine.store.tables.condition`.
+    If at least one row of the table is withdrawn, the second column, ``withdrawn``, contains the reasons. ``where`` is
+    an SQL condition, which is checked and evaluated by :mod:`isoplan.engine.store.tables.condition`.
     """
     conversions = roles(db, table_id).conversions
     chosen = None
     if where and where.strip():
-        from isoplan.engine.store.tables.condition import matching_rows  # 0.1 s to import
+        from isoplan.engine.store.tables.condition import matching_rows  # imported here because this import takes 0.1 s
 
         chosen = matching_rows(db, table_id, where, conversions)
     return rows_frame(db, table_id, chosen, limit, offset)
@@ -252,7 +264,7 @@ def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
 
 
 def _known(db: Database, table_id: str) -> TableInfo | None:
-    """Return the existing table with the same bytes, or None; a deleted one is restored."""
+    """Return the table with this id if it exists, with ``known`` set; otherwise None. A deleted table is restored."""
     found = find(db, table_id)
     if found is not None and found.deleted:
         found = restore(db, table_id)
@@ -262,7 +274,7 @@ def _known(db: Database, table_id: str) -> TableInfo | None:
 def _changeable(db: Database, table_id: str) -> TableInfo:
     info = get(db, table_id)
     if info.read_only:
-        raise PlannerError(f"{info.name} is a demo table and stays as it is: import a copy of your own to change it.")
+        raise PlannerError(f"{info.name} is a demo table and cannot be changed: import your own copy to change it.")
     return info
 
 

@@ -102,7 +102,7 @@ def test_without_a_table_stands_what_the_papers_print(run: Run) -> None:
 
 
 def test_bad_input_is_one_sentence(run: Run, turning: Path) -> None:
-    one_sentence(run("agreement", SWEEP, "--by", "group"), "No column says the group of a run")
+    one_sentence(run("agreement", SWEEP, "--by", "group"), "No column gives the group of a run")
     one_sentence(run("agreement", turning, "--map", "metric=", "--where", "loss > 3"), "two measures of quality")
     one_sentence(
         run("agreement", turning, "--map", "metric=q", "--metric", "q"), "--map and --metric both name metrics"

@@ -91,7 +91,7 @@ def test_a_backup_is_restored_as_it_was(run: Run, space: Path, tmp_path: Path) -
     assert last_backup(new) == record
     with open_workspace(new) as db:
         assert [table.rows for table in tables.all(db)] == [16]
-        assert results.rebuild(db, results.fits(db)[0].hash).startswith("Made again from its specification")
+        assert results.rebuild(db, results.fits(db)[0].hash).startswith("Fitted again from its specification")
     assert read_sweeps(new) == read_sweeps(space)
     assert sorted(r.state for r in Queue(new).scan().values()) == ["done", "queued", "queued"]
     assert file.stat().st_size == size

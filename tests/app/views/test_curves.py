@@ -98,7 +98,7 @@ def test_metric_agreement_has_its_tab(tied: tuple[TableInfo, TableInfo], open_pa
     assert told(at) == ""
     assert any("rank correlation" in c.value for c in at.caption)
     at.segmented_control(key="agree_by").set_value("group").run()
-    assert "No column says the group of a run" in told(at)
+    assert "No column gives the group of a run" in told(at)
 
 
 def test_a_column_of_labels_gives_a_threshold_without_curves(db: Database, open_page: Open) -> None:

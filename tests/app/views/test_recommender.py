@@ -345,7 +345,10 @@ def test_an_optimum_of_our_cells_outside_their_sweep_is_said(demo: Database, our
     assert beside(at)["Extra negatives K"][4] == "outside, right"
     at = open_page("recommender", metric="coverage@10", sweep="Batch")
     assert told(at) == ""
-    assert beside(at)["Batch size B"][5] == "The curves of our own cells do not hold coverage@10: choose another metric"
+    assert (
+        beside(at)["Batch size B"][5]
+        == "The curves of the cells trained by Isoplan do not contain coverage@10: choose another metric"
+    )
 
 
 COUNTED = {"Share": ("6.259", "0.0575"), "Batch": ("6.259", "0.0575"), "Model and events": ("6.259", "0.0575"),

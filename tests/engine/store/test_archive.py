@@ -162,10 +162,10 @@ def with_no_json(target: zipfile.ZipFile, _: Manifest) -> None:
     [
         (linked, r"'evil' is not a plain file"),
         (compressed, r"'isoplan\.duckdb' is not a plain file"),
-        (twice, "a name is there twice"),
+        (twice, "a name occurs twice"),
         (without_manifest, "There is no item named 'manifest.json'"),
-        (without_database, "its files are not those of its manifest"),
-        (with_more, "its files are not those of its manifest"),
+        (without_database, "its files differ from its manifest"),
+        (with_more, "its files differ from its manifest"),
         (with_other_manifest, "its manifest has a wrong"),
         (with_write_ahead_log, "it contains a write-ahead log, which no backup contains"),
         (with_a_file_that_is_a_folder, "one path is a file and a folder"),

@@ -217,7 +217,7 @@ def closed(tmp_path: Path) -> Path:
 
 ADVICE = (
     "Uploads and cells are separate files and are not affected. Rename the folder {0}. Restore the last backup: "
-    "isoplan restore '/back ups/b.zip' --workspace '{0}' (2026-11-20 14:03 UTC, which is not there now)."
+    "isoplan restore '/back ups/b.zip' --workspace '{0}' (2026-11-20 14:03 UTC, but this file no longer exists)."
 )
 
 
@@ -262,7 +262,9 @@ def test_a_damaged_wal_is_named_with_what_can_be_done(tmp_path: Path) -> None:
             "Move that file away: the database then opens as it was at its last checkpoint, without later changes."
         )
     note_backup(tmp_path, LastBackup(path="/back ups/b.zip", created=datetime(2026, 11, 20, 14, 3, tzinfo=UTC)))
-    with pytest.raises(PlannerError, match=r"later changes\. Or restore\. Rename the folder .*Restore the last backup"):
+    with pytest.raises(
+        PlannerError, match=r"later changes\. Or restore a backup instead\. Rename the folder .*Restore the last backup"
+    ):
         open_workspace(tmp_path)
     (tmp_path / f"{FILE}.wal").unlink()
     with open_workspace(tmp_path) as db:

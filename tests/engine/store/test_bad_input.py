@@ -37,7 +37,7 @@ BAD = {
     "blank": (b"\n\n \n", "runs.csv", "only blank lines"),
     "many blank lines": (b"\n" * 10_001 + b"N,D,loss\n1,2,3\n", "runs.csv", "more than 10,000 blank lines"),
     "header only": (b"N,D,loss\n", "runs.csv", "has a header and no rows"),
-    "no header": (b"1,2,3\n4,5,6\n", "runs.csv", "numbers and no names"),
+    "no header": (b"1,2,3\n4,5,6\n", "runs.csv", "numbers instead of names"),
     "ragged": (b"N,D,loss\n1,2,3\n1,2\n", "runs.csv", "Line 3 of runs.csv has 2 cells where the header has 3"),
     "quote": (b'N,D\n1,"x\n2,3\n', "runs.csv", "Line 2 of runs.csv has a quotation mark that is not closed"),
     "spaces": (b"N   D    loss\n1e6 1e8  3.5\n", "runs.txt", "are separated by spaces"),

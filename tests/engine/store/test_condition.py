@@ -156,7 +156,7 @@ def test_a_long_chain_is_one_level() -> None:
 def test_half_a_character_is_refused() -> None:
     """A lone surrogate is also how the terminal passes a byte that is not UTF-8."""
     for code in (0xD800, 0xDCFF):
-        with pytest.raises(PlannerError, match="has a character that is no text"):
+        with pytest.raises(PlannerError, match="contains an invalid character"):
             check(f"model = 'a{chr(code)}'", ["model"])
 
 

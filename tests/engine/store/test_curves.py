@@ -83,8 +83,8 @@ def test_a_written_nan_is_divergence_and_an_empty_cell_is_not_measured() -> None
 def test_of_points_at_one_step_the_last_counts() -> None:
     curves = tied("run,step,loss\na,1,3\na,2,2.5\na,2,2.4\na,,1\n")
     assert curves["loss"].tolist() == [3, 2.4]
-    assert "1 point was left out: of points of a run at one step the last counts." in curves.notes
-    assert "1 point was left out for want of a step." in curves.notes
+    assert "1 point was left out: if a run has several points at one step, only the last one is used." in curves.notes
+    assert "1 point was left out, because the step is missing." in curves.notes
 
 
 def test_curves_without_names_are_told_apart_by_what_does_not_change(shared: Path) -> None:
@@ -106,9 +106,9 @@ def test_curves_without_names_are_told_apart_by_what_does_not_change(shared: Pat
 def test_what_cannot_be_tied_is_said() -> None:
     with pytest.raises(PlannerError, match=r"runs.csv does not: map its column of run names"):
         tied(POINTS, "N,D,loss\n1e6,1e8,3\n")
-    with pytest.raises(PlannerError, match=r"Run 'a' stands in more than one row of runs.csv"):
+    with pytest.raises(PlannerError, match=r"Run 'a' is in more than one row of runs.csv"):
         tied(POINTS, "run,N,D,loss\na,1e6,1e8,3\na,2e6,1e8,3\nb,2e6,1e8,3\n")
-    with pytest.raises(PlannerError, match=r"Nothing in curves.csv says how far training had come"):
+    with pytest.raises(PlannerError, match=r"Nothing in curves.csv measures the training progress"):
         tied("run,loss\na,3\na,2\n")
 
 

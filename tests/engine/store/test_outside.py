@@ -110,7 +110,7 @@ def test_a_cell_in_the_last_row_of_a_sheet_is_the_third_row(add: Add) -> None:
 @pytest.mark.parametrize("row", [1_048_577, 2_000_000_000])
 def test_a_cell_below_the_last_row_of_a_sheet_is_refused(add: Add, row: int) -> None:
     far = f'<row r="{row}"><c r="A{row}"><v>4000000</v></c></row></sheetData>'
-    with pytest.raises(PlannerError, match="has rows beyond row 1,048,576, which no sheet has") as error:
+    with pytest.raises(PlannerError, match="has rows beyond row 1,048,576, the limit of a sheet") as error:
         add(sheet("</sheetData>", far), "runs.xlsx")
     sentence(error)
 

@@ -52,14 +52,14 @@ def test_a_fit_is_made_again_after_rows_were_appended(db: Database) -> None:
     tables.withdraw(db, table.id, [0], "diverged")
     assert tables.get(db, table.id).rows == 26
     assert results.rebuild(db, key) == (
-        "Made again from its specification and 16 runs: the same parameters and intervals to the last digit."
+        "Fitted again from its specification and 16 runs: the same parameters and intervals to the last digit."
     )
 
 
 def test_a_fit_without_its_runs_says_so(db: Database) -> None:
     runs = snapshots.runs(db, snapshots.take(db, tables.add(db, GRID.encode(), "runs.csv").id))
     key = results.save_fit(db, fit(FitSpec(objective="ols-log", bootstrap=0), runs))
-    with pytest.raises(PlannerError, match="came without its runs"):
+    with pytest.raises(PlannerError, match="was imported without its runs"):
         results.rebuild(db, key)
 
 

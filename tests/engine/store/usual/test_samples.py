@@ -27,8 +27,8 @@ def test_samples_beside_epochs_that_have_two_meanings_are_asked_about(
     name: str, write: Write, right: dict[str, float]
 ) -> None:
     path = write(N=RUNS.N, epochs=EPOCHS, **{name: RUNS.D / EPOCHS}, loss=RUNS.loss)
-    refused(path, f"column '{name}' may count the samples that a run sees or those of its data set")
-    refused(path, f"(--map D={name} in the terminal), in the second compute D = epochs * {name}")
+    refused(path, f"column '{name}' may count the samples that a run sees, or the samples of its dataset")
+    refused(path, f"(--map D={name} in the terminal), in the second case compute D = epochs * {name}")
     check(read_runs(path, derived={"D": f"epochs * {name}"}), right)
     seen = write(N=RUNS.N, epochs=EPOCHS, **{name: RUNS.D}, loss=RUNS.loss)
     check(read_runs(seen, {"D": name}), right)

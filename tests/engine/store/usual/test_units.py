@@ -155,7 +155,7 @@ def test_perplexity_is_the_exponential_of_the_loss(write: Write, right: dict[str
 
 def test_a_loss_that_looks_like_perplexity_is_named(write: Write) -> None:
     runs = read_runs(write(N=RUNS.N, D=RUNS.D, val_loss=np.exp(RUNS.loss)))
-    assert any("as a perplexity does" in note for note in runs.notes)
+    assert any("like a perplexity" in note for note in runs.notes)
     assert not any("perplexity" in note for note in read_runs(write(N=RUNS.N, D=RUNS.D, loss=RUNS.loss)).notes)
 
 
