@@ -22,8 +22,8 @@ from isoplan.engine.quantities import parse_number, parse_share
 LEAST = 1e-3
 """Relative scatter of C in per cent below which the text shows "less than": such a scatter is only rounding."""
 TOGETHER = 1e-6
-"""Smallest singular value of the centred ln N and ln D, relative to their largest absolute value, at which the exponents of N
-and D can be fitted separately.
+"""Smallest singular value of the centred ln N and ln D, relative to their largest absolute value. Below it, N and D do
+not vary independently.
 """
 
 

@@ -215,7 +215,7 @@ class ComputeRule(BaseModel):
 
     @model_serializer
     def _stored(self) -> dict[str, Any]:
-        """Return the fields to store; ``formula`` is always included, so that hashes of stored mappings do not change."""
+        """Return the fields to store. ``formula`` is always included, so that stored hashes of mappings stay equal."""
         return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
