@@ -86,11 +86,9 @@ class Law:
     - ``samples(values, N, loss)`` is the D with which a model of N parameters reaches a loss (inf if no D does).
     - ``inverse(values, y)`` is the value on the axis at which a one-axis law equals y.
     - ``optimum(values)`` is the value on the axis at which y is minimal: 0 or inf if y decreases towards that end, NaN
-    if
-      there is no optimum.
+      if there is no optimum.
     - ``repetition(values)`` are L_inf, B_rep and beta_rep of a law that can describe runs that repeat their samples
-    until
-      the loss stops decreasing.
+      until the loss stops decreasing.
 
     ``axis`` is the column of a one-axis law. If the user can choose the column, ``axis_roles`` are the roles that the
     column may have, ``with_axis(column)`` returns the law over another column, and the catalogue contains the law over
@@ -180,9 +178,7 @@ class Law:
         raise PlannerError(f"{self.name} has no parameter {name!r}: its parameters are {', '.join(self.names)}.")
 
     def values(self, theta: ArrayLike) -> dict[str, Floats]:
-        """Return the parameters by name: ``theta`` has the shape (..., p), and each value in the result the shape
-        (...).
-        """
+        """Return the parameters by name; ``theta`` has the shape (..., p), and each value has the shape (...)."""
         t = np.asarray(theta, float)
         return {name: t[..., i] for i, name in enumerate(self.names)}
 
