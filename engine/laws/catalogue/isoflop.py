@@ -1,5 +1,4 @@
-"""Approaches 1 and 2 of Hoffmann et al.: N* = k C^a and D* = k_D C^b, fitted to the minimum of the loss at each
-compute.
+"""Approaches 1 and 2 of Hoffmann et al.: N* = k C^a and D* = k_D C^b, fitted to the lowest loss at each compute.
 
 The loss at these minima is L*(C) = E + (C_L / C)^gamma. Approach 2 fits a parabola in log N for each budget. Approach 1
 uses the lower envelope of the training curves over compute.
