@@ -73,8 +73,8 @@ def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
     singular = np.linalg.svd(centred, compute_uv=False)
     if singular[-1] <= TOGETHER * max(float(np.abs(np.concatenate([n, d])).max()), 1.0):
         raise PlannerError(
-            "Measured C cannot be split between N and D, because they do not vary apart in these runs: fit zeta alone, "
-            "or add runs that change one of them."
+            "Measured C cannot be split between N and D, because they do not vary independently in these runs: "
+            "fit zeta alone, or add runs that change one of them."
         )
     (a, b), *_ = np.linalg.lstsq(centred, c - c.mean(), rcond=None)
     for name, exponent in (("N", a), ("D", b)):
@@ -144,10 +144,10 @@ def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> Measure
     if name not in MEASURED:
         raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
     if columns is None:
-        raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
+        raise PlannerError("A rule for measured C needs the runs of the fit: choose another compute rule.")
     missing = next((axis for axis in ("N", "D", "C") if axis not in columns), None)
     if missing is not None:
-        raise PlannerError(f"A rule of measured C needs a column of {missing} in the table of runs: map one to it.")
+        raise PlannerError(f"A rule for measured C needs {missing} in the table of runs: map a column to it.")
     return MEASURED[name](columns["N"], columns["D"], columns["C"])
 
 

@@ -71,7 +71,7 @@ class ComputeRule(BaseModel):
             if name not in READS[self.rule] and getattr(self, name) != type(self).model_fields[name].default:
                 takes = next((rule for rule, names in READS.items() if name in names), "")
                 raise PlannerError(
-                    f"Compute rule {self.rule} takes no {name}: name the rule {takes!r} or leave it out."
+                    f"Compute rule {self.rule} takes no {name}: use the rule {takes!r} or leave {name} out."
                 )
         if self.rule == "formula":
             _ = self.parsed
@@ -79,7 +79,7 @@ class ComputeRule(BaseModel):
             _ = self._two_part
         if self.rule == "step" and self._two_part.K:
             raise PlannerError(
-                f"K = {self._two_part.K:g} extra negatives are of stage 2: name the rule 'stage2' or leave K out."
+                f"K = {self._two_part.K:g} extra negatives belong to stage 2: use the rule 'stage2' or leave K out."
             )
         self._check_numbers()
         return self
@@ -210,7 +210,7 @@ class ComputeRule(BaseModel):
         batch = f"B = {parts.B:g}, L = {parts.L:g}, h = {parts.h:.4g}"
         if self.rule == "step":
             return f"C = 6 D (t p_e + p + 3 B L h) with {given}, t = {parts.t:g}, {batch}"
-        own = "(counted in our trainer, not published)"
+        own = "(counted in Isoplan's trainer, not published)"
         return f"C = D (6 p + 4 (B L + K) h) with {given}, {batch}, K = {parts.K:g} {own}"
 
     @model_serializer

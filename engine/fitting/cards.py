@@ -58,9 +58,9 @@ class _Covariance(_Shape):
 
 def _check_confidence(curve: FloorConfidence) -> FloorConfidence:
     if len(curve.at) != len(curve.score) or any(b <= a for a, b in pairwise(curve.at)):
-        raise ValueError("the floors of a confidence curve must rise, with one score each")
+        raise ValueError("the floors of a confidence curve must increase, and each must have one score")
     if any(b < a for a, b in pairwise(curve.score)):
-        raise ValueError("the scores of a confidence curve must not fall")
+        raise ValueError("the scores of a confidence curve must not decrease")
     return curve
 
 
@@ -272,9 +272,11 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
         return card
     if group not in card.groups:
         if not card.groups:
-            raise PlannerError(f"The fit holds no groups, so none is called {group!r}: leave the group out.")
+            raise PlannerError(f"The fit contains no groups: leave the group {group!r} out.")
         what = f"no group {group!r}" if group else "several groups"
-        raise PlannerError(f"The fit holds {what}: choose one of {', '.join(card.groups)} (--group in the terminal).")
+        raise PlannerError(
+            f"The fit contains {what}: choose one of {', '.join(card.groups)} (--group in the terminal)."
+        )
     every, own = list(card.parameters), card.groups[group]
     named = {name: key for name in spec.find_law().names for key in (name, f"{name}[{group}]") if key in every}
     columns = [every.index(key) for key in named.values()]

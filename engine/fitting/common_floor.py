@@ -58,12 +58,15 @@ def why_apart(one: Fit, other: Fit) -> str:
     assert other.runs is not None
     stated = [fit.spec.relative_error is not None for fit in (one, other)]
     if any(stated) and (not all(stated) or one.spec.objective != other.spec.objective):
-        return "the errors of the runs are stated in one fit only, or read by two objectives; fit both tables alike"
+        return (
+            "only one fit uses errors of the runs, or the objectives of the fits differ; "
+            "fit both tables with the same options"
+        )
     if one.spec.log_residuals and bool(np.any(other.runs.y <= 0)):
         return f"the objective {one.spec.objective} needs losses above zero; fit both tables with ols"
     fixed = [fit.spec.fixed.get(fit.law.terms[_floor(fit.law)].amplitude) for fit in (one, other)]
     if None not in fixed and fixed[0] != fixed[1]:
-        return "both floors are fixed; fix them at one value"
+        return "the floors are fixed at different values; fix both at the same value"
     return ""
 
 
@@ -76,7 +79,7 @@ def _no_runs(fit: Fit) -> str:
     if fit.data.group:
         return f"the fit of {law} shares parameters with other groups; fit its group alone"
     if fit.law.estimator != "surface":
-        return f"law {law} takes no part in a joint fit; use chinchilla"
+        return f"law {law} cannot be fitted jointly with another law; use chinchilla"
     if fit.n > MOST_RUNS:
         return f"the fit of {law} has more than {MOST_RUNS:,} runs; select fewer"
     return f"the fit of {law} does not contain its runs; fit its table again"

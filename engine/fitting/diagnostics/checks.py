@@ -84,8 +84,8 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
             REPEATS,
             f"{repeated} of {len(s)} runs {'repeats' if repeated == 1 else 'repeat'} another run exactly, in "
             f"{', '.join(s.columns)} and "
-            f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out on the Data page "
-            "(--repeats once in the terminal), or the intervals are too narrow.",
+            f"{column(s.runs, s.spec.y)}. If these are copies of a run and not separate runs, leave them out "
+            "on the Data page (--repeats once in the terminal). Otherwise the intervals are too narrow.",
         )
 
 
@@ -142,7 +142,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "floor-zero",
                     f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
-                    f"Read {name} as an upper limit and do not trust losses far beyond the data.",
+                    f"Use {name} as an upper limit, and do not trust losses far beyond the data.",
                 )
             yield from _disputed(s, found, float(found.theta[i]))
             continue
@@ -195,12 +195,12 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
             yield FitWarning(
                 "collapsed",
                 f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
-                f"and {exponent} means nothing; {todo}.",
+                f"and {exponent} has no meaning; {todo}.",
             )
         elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x), term.coordinate(x)):
             yield FitWarning(
                 "at-bound",
-                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
+                f"{exponent} = {values[exponent]:.3g} is at its bound: "
                 f"the runs do not show how {s.spec.y} bends with {term.axis}; "
                 f"add runs over a wider range of {term.axis} or fix {exponent}.",
             )
@@ -222,8 +222,8 @@ def _unplaced(s: Sample) -> Iterator[FitWarning]:
         runs = "run has" if s.unplaced == 1 else "runs have"
         yield FitWarning(
             "at-zero",
-            f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow: shown but not fitted. Give the "
-            f"effective {s.law.axis} of such runs to fit them.",
+            f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow. Such runs are shown but not "
+            f"fitted. To fit them, give their effective {s.law.axis}.",
         )
 
 
@@ -281,8 +281,8 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         yield FitWarning(
             RISES,
             f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
-            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and look at the runs "
-            f"beyond {places[least]:.4g}.",
+            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls there: do not use a plateau of the law. "
+            f"Check the runs beyond {places[least]:.4g}.",
         )
 
 
@@ -319,8 +319,8 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
         yield FitWarning(
             "below-floor",
             f"{below.size} of {len(s)} runs {verb} better than the fitted floor {s.sign * floor:.4g} by more than "
-            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit "
-            f"without {these} if values are of another kind, else fit another law.",
+            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. "
+            f"Leave {these} out if the values are of a different kind; otherwise fit another law.",
         )
 
 

@@ -274,8 +274,8 @@ def _differ(o: Offset, log: bool, runs: Runs) -> str:
     name, only = shlex.quote(o.column), option(condition(o.column, (best,), kind))
     return (
         f"Residuals differ by column {o.column!r}: {_values(o, log)}; with an offset for each value the scatter is "
-        f"{o.smaller:.0%} smaller (p = {o.p:.1g}). Fit one law each, or only one of them (--group {name} --each, "
-        f"{only} or --pool {name} in the terminal)."
+        f"{o.smaller:.0%} smaller (p = {o.p:.1g}). Fit a separate law to each value, or fit only one value (--group "
+        f"{name} --each, {only} or --pool {name} in the terminal)."
     )
 
 

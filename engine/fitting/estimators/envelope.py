@@ -199,8 +199,8 @@ def _enough(e: Points, found: Records) -> None:
     points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
     if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"The envelope of {len(e.y)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
-            f"it needs {FEWEST} and two sizes that are best at different compute; add larger or smaller models."
+            f"Of {len(e.y)} points, {points} of {sizes} model size{'s' * (sizes != 1)} are on the envelope. It "
+            f"needs {FEWEST} points, and two sizes that are best at different compute: add larger or smaller models."
         )
 
 
@@ -226,7 +226,7 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
         yield FitWarning(
             "floor-fixed",
             f"With {int(found.on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as "
-            f"zero: do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
+            f"zero: do not trust losses beyond the data. The floor is fitted with {FREE_FLOOR} points or more.",
         )
 
 

@@ -182,8 +182,8 @@ def _edges(e: Expression, found: Spread) -> Iterator[FitWarning]:
         if low < high and value in (low, high):
             yield FitWarning(
                 "at-bound",
-                f"{name} ended at {value:g}, the edge of what is allowed: the runs do not show where it lies; "
-                "read it as a limit, widen its bounds, or fix it.",
+                f"{name} = {value:g} is at its bound: the runs do not determine it. "
+                "Use it as a limit, widen its bounds, or fix it.",
             )
 
 

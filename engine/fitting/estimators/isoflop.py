@@ -345,7 +345,8 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
     if thin:
         yield FitWarning(
             "thin-budget",
-            f"A parabola needs three model sizes, so budgets with fewer are left out (runs): {', '.join(thin)}.",
+            "A parabola needs three model sizes, so budgets with fewer sizes are left out (with their number of runs): "
+            f"{', '.join(thin)}.",
         )
     if not found.located.all():
         yield FitWarning(
@@ -363,7 +364,7 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
         yield FitWarning(
             "floor-fixed",
             f"With {int(found.located.sum())} budgets the floor of the loss cannot be fitted and is taken as zero: "
-            f"do not trust losses beyond the data; {FREE_FLOOR} budgets or more settle it.",
+            f"do not trust losses beyond the data. The floor is fitted with {FREE_FLOOR} budgets or more.",
         )
 
 

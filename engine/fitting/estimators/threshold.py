@@ -151,4 +151,7 @@ def _notes(s: Sample, over: Floats, log_odds: Floats) -> Iterator[FitWarning]:
         )
     sides = {int(over.sum()), len(s) - int(over.sum())}
     if min(sides) < 3:
-        yield FitWarning("one-sided", f"Only {min(sides)} of {len(s)} cells lie on one side: add cells there.")
+        yield FitWarning(
+            "one-sided",
+            f"Only {min(sides)} of {len(s)} cells are on one side of the threshold: add cells on this side.",
+        )

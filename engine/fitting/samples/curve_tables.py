@@ -63,7 +63,7 @@ def steady(curves: Curves, y: str) -> Curves:
     notes = (*curves.notes, *left_out(lost, "that diverged (ended far above its minimum)"))
     kept = replace(curves.take(~lost), notes=notes)
     if len(kept) == 0:
-        raise PlannerError(f"Every training curve ends far above its own minimum of {y}: look at the curves.")
+        raise PlannerError(f"Every training curve ends far above its own minimum of {y}: check the curves.")
     return kept
 
 
@@ -170,7 +170,7 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
         return _of_unique(runs) if spec.law == "threshold" else runs
     if spec.law not in SHAPES:
         raise PlannerError(
-            f"Law {spec.law} reads one row a run and no training curves: leave the curves out, "
+            f"Law {spec.law} uses one row for each run and no training curves: leave the curves out, "
             f"or use one of {', '.join(SHAPES)}."
         )
     made = SHAPES[spec.law](spec, measured(curves, spec.y))

@@ -86,6 +86,6 @@ def _beyond(fit: Fit, name: str, level: float, within: Interval) -> FitWarning:
     ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
     return FitWarning(
         "level",
-        f"The level {name} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
-        f"it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
+        f"The level {name} = {level:.3g} of the map is not a possible value of {fit.spec.y} ({ends}): the runs do not "
+        f"determine it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
     )

@@ -235,9 +235,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
             key = spec.find_law().key
             try:
                 if not (spec.find_law().is_pointwise or best[held].any()):
-                    raise PlannerError(
-                        f"{key} predicts the best run of a budget alone, and these runs have no budgets."
-                    )
+                    raise PlannerError(f"{key} predicts only the best run of a budget, and these runs have no budgets.")
                 predicted[key] = _predict(fit(spec.without_refits(), train), test, best[held])
             except PlannerError as error:
                 missing.setdefault(key, str(error))

@@ -33,7 +33,7 @@ def log_parabola(axis: str) -> Law:
         name="log-parabola",
         title=f"Parabola in log {axis}",
         summary=f"A parabola in ln {axis}, by linear least squares: finds the best {axis} of a narrow sweep. "
-        "Says nothing beyond the sweep.",
+        "Not valid beyond the sweep.",
         terms=(Offset("c", axis), Log("b", axis), LogSquared("a", axis)),
         params=(
             Param("c", -np.inf, np.inf, "loss", f"value at {axis} = 1", "c"),
@@ -72,7 +72,7 @@ def starvation(axis: str) -> Law:
     return Law(
         name="starvation",
         title=f"Two costs against {axis}",
-        summary=f"A floor, a power that rises with {axis} and one that falls: says which {axis} is best, "
+        summary=f"A floor, a power that rises with {axis} and one that falls: shows which {axis} is best, "
         "and whether that lies inside the sweep.",
         terms=(Const("E"), Rising("a", axis, "alpha"), Power("b", axis, "beta")),
         params=(
@@ -119,7 +119,7 @@ def critical_batch(axis: str) -> Law:
         name="critical-batch",
         title=f"Critical batch size, {axis}",
         summary=f"Training steps to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves steps, "
-        "above it it only costs samples. Least squares (ols) is the published fit.",
+        "above it, only more samples are needed. Least squares (ols) is the published fit.",
         terms=(Const("S_min"), Reciprocal("E_min", axis)),
         params=(
             Param(

@@ -69,8 +69,8 @@ ENVELOPE = replace(
     name="envelope",
     title="Lower envelope of training curves",
     summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
-    "Reads training curves, or the end of each run where there are none. The luckiest run wins at each compute: with "
-    "whole curves that is simulated and taken off, else intervals are too narrow.",
+    "Uses training curves, or only the end of each run if there are none. At each compute, noise favours the run that "
+    "is selected: with whole curves this bias is simulated and subtracted; otherwise the intervals are too narrow.",
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
     needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
     estimator="envelope",

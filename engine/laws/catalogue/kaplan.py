@@ -67,8 +67,8 @@ def _loss(v: Values, N: Floats, D: Floats) -> Floats:
 KAPLAN = FormulaLaw(
     name="kaplan",
     title="Kaplan's loss surface over N and D",
-    summary="Model size and data share one bracket, and the loss falls to zero with both: no floor. "
-    "For comparison with the surface that has one.",
+    summary="The terms of model size and data are in one bracket. Without a floor, the loss falls to zero as both "
+    "increase. For comparison with the surface that has one.",
     terms=(),
     params=(
         Param("N_c", 0.0, np.inf, "parameters", "N at which the loss of infinite data equals one", "N_c"),

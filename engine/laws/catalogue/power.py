@@ -110,7 +110,7 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
         Param("c0", 0.0, 2.0, "", "exponent before the first break", "c_0"),
         Param("c1", -2.0, 2.0, "", "change of the exponent at the first break", "c_1"),
         Param("d1", 0.0, np.inf, AXIS_UNITS.get(axis, axis), "where the first break is", "d_1"),
-        Param("f1", SHARPEST, 5.0, "", "width of the first break in powers of e", "f_1"),
+        Param("f1", SHARPEST, 5.0, "", f"width of the first break in ln {axis}", "f_1"),
     ]
     derived: tuple[Derived, ...] = ()
     shown = rf"\left(1 + \left(\frac{{{tex}}}{{d_1}}\right)^{{1/f_1}}\right)^{{-c_1 f_1}}"
@@ -119,8 +119,8 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
         shown += rf"\left(1 + \left(\frac{{{tex}}}{{r_2 d_1}}\right)^{{1/f_2}}\right)^{{-c_2 f_2}}"
         params += [
             Param("c2", -2.0, 2.0, "", "change of the exponent at the second break", "c_2"),
-            Param("r2", 1.0, 1e9, "", "the second break over the first", "r_2"),
-            Param("f2", SHARPEST, 5.0, "", "width of the second break in powers of e", "f_2"),
+            Param("r2", 1.0, 1e9, "", "ratio of the second break to the first", "r_2"),
+            Param("f2", SHARPEST, 5.0, "", f"width of the second break in ln {axis}", "f_2"),
         ]
         derived = (Derived("d2", "where the second break is", "d_2 = r_2 d_1", lambda v: v["r2"] * v["d1"]),)
     if '"' in axis or any(axis == p.name for p in params):

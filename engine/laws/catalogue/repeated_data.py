@@ -62,7 +62,7 @@ def repetition(axis: str) -> Law:
         name="repetition",
         title=f"Repeated data: loss against unique samples {axis}",
         summary=f"A floor plus one power of the unique samples {axis}, for runs trained until the loss stops falling. "
-        "Against the one-pass law it says what repeating data is worth.",
+        "Compared with the one-pass law, it shows what repeating data is worth.",
         terms=(Const("L_inf"), Power("B_rep", axis, "beta_rep")),
         params=(
             Param("L_inf", 0.0, np.inf, "loss", "floor: the loss with unlimited data", r"L_\infty"),
@@ -168,12 +168,21 @@ DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
     title="Loss surface with repeated data",
     summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
-    "lose value exponentially. Says what more epochs are worth.",
+    "lose value exponentially. Shows what more epochs are worth.",
     terms=(),
     params=(
         *chinchilla.CHINCHILLA.params,
-        Param("R_D", 1e-3, 1e6, "", "repetitions after which another one is worth 1/e of a new sample", "R_D"),
-        Param("R_N", 1e-3, 1e6, "", "the same for parameters beyond those that the unique samples need", "R_N"),
+        Param(
+            "R_D", 1e-3, 1e6, "", "number of repetitions after which a further one is worth 1/e of a new sample", "R_D"
+        ),
+        Param(
+            "R_N",
+            1e-3,
+            1e6,
+            "",
+            "relative excess over the parameters that the unique samples need, after which a further one is worth 1/e",
+            "R_N",
+        ),
     ),
     reference="Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6",
     needs="N, D, U (unique samples) and loss, with runs of one epoch and of many: at least eight runs. "
