@@ -45,10 +45,10 @@ def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: floa
 class Candidates:
     """Memory on one device to score its positions against the in-batch candidates and K extra negatives.
 
-    The device has ``batch`` sequences of ``length`` events. Each event in the ``global_batch`` sequences of all devices
-    is a candidate; None stands for ``batch``, that is, one device. ``width`` is the width h of the cached embeddings.
-    If ``chunk`` is given, the device scores ``chunk`` candidates at a time, and scores them again to compute the
-    gradient. It then never stores all logits. Raises PlannerError that names the invalid field.
+    The device has ``batch`` sequences of ``length`` events. All devices together have ``global_batch`` sequences, and
+    each of their events is a candidate. If ``global_batch`` is None, there is only this device. ``width`` is the width
+    h of the cached embeddings. If ``chunk`` is given, the device scores ``chunk`` candidates at a time, and scores them
+    again to compute the gradient. It then never stores all logits. Raises PlannerError that names the invalid field.
     """
 
     batch: int

@@ -195,9 +195,9 @@ def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitS
 
 
 def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
-    """Return the method of the joint resamples, with the numbers of runs and parameters of the table with less freedom.
+    """Return the method of the joint resamples, with the numbers of independent runs and free parameters.
 
-    Freedom is the number of runs minus that of free parameters.
+    The numbers are those of the table with fewer degrees of freedom (runs minus parameters).
     """
     tables = []
     for fit, p in zip(fits, j.parts, strict=True):

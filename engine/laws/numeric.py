@@ -69,7 +69,7 @@ def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floa
 
 
 def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> Point:
-    """Return the point with the lowest C whose compute-optimal loss is ``target``; inf if none up to 1e40 FLOPs is."""
+    """Return the point with the lowest C that reaches the loss ``target``; infinite if no C up to 1e40 FLOPs does."""
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
         return target - frontier(loss, dict(zip(v, some, strict=True)), np.exp(x), rule).loss

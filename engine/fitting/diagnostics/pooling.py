@@ -213,7 +213,7 @@ SHOWN = 3
 
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """Yield warnings about different kinds of runs in one fit, and about columns with different residuals by value."""
+    """Yield a warning for each mixture of runs, and for each column between whose values the residuals differ."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)

@@ -150,7 +150,7 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """Return ln k, a, ln k_D and b (r, 4), which least squares of logs estimates as linear functions of the logs."""
+    """Return ln k, a, ln k_D and b (r, 4). Least squares of logs is linear in these, so biases can be subtracted."""
     return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
 
 

@@ -184,7 +184,7 @@ def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, hal
 
 
 def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
-    """Return the vertices of the parabolas for r resamples with the weights ``weight`` (r, n)."""
+    """Return the vertices of the parabolas of all budgets in r resamples, with run weights ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
     with np.errstate(all="ignore"):
@@ -276,7 +276,7 @@ def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
 
 
 def _noise_drawn(s: Sample, groups: list[Budget], found: Minima) -> Draw:
-    """Return a function for resamples that draw new noise around the parabola of each budget."""
+    """Return a function that draws resamples as new noise around the parabola of each budget (see ``Draw``)."""
     fitted = [found.coefficients[0, i] @ b.basis for i, b in enumerate(groups)]
     scatter = [expected_scatter(s.spec, s.weight[b.index]) for b in groups]
     noise = curve_noise([(b.y - f) / x for b, f, x in zip(groups, fitted, scatter, strict=True)])

@@ -30,7 +30,7 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 AT_ONCE = 256
 """Number of resamples in a block."""
 CANDIDATES = 6
-"""Maximum number of groups whose separate optimum is a candidate for the shared values; those with the most runs."""
+"""Maximum number of groups, those with the most runs, whose separate optimum is a candidate for the shared values."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ MOST = 5_000
 NEAR = 5.0
 """The curve is calibrated if the score of a zero floor is above minus this value."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
-"""Number of tables that are simulated at each of several floors, scores of these floors, and quantile for the width."""
+"""Number of simulated tables for each floor, normal scores of these floors, and tail probability for the width of r."""
 INFLATED = 2.0
 """Smallest ratio of the scatter of all runs to their robust scatter at which the lowest run limits the floor.
 
@@ -182,7 +182,7 @@ def _noise(seed: int, n: int) -> Floats:
 
 
 def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
-    """Return normal scores (tables,) of ``floor`` in simulated tables whose true floor it is.
+    """Return normal scores (tables,) of ``floor`` in tables that are simulated with this floor.
 
     ``theta`` (q,) are the other parameters of the simulation, and ``noise`` (tables, n) its standard normal noise.
     """
@@ -205,12 +205,13 @@ def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Float
 
 
 def bound_by_lowest_run(curve: FloorConfidence, y: Floats, fitted: Floats, free: int, log: bool) -> FloorConfidence:
-    """Return the confidence curve with the upper limit of the lowest run, if outliers increase the scatter of the runs.
+    """Return ``curve`` with the confidence that follows from the lowest run, where this is higher.
 
-    ``y`` (n,) are the runs and ``fitted`` (n,) the predictions of the law with ``free`` fitted parameters. The
-    confidence that the floor is below t is at least 1 - n T((min y - t) / s), by Bonferroni's inequality. T is the
-    distribution function of Student's t distribution, and s is 1.4826 times the median absolute residual, corrected for
-    the degrees of freedom. Residuals, y and t are logarithms if ``log`` is True.
+    It changes only if outliers increase the scatter of the runs. ``y`` (n,) are the runs, and ``fitted`` (n,) the
+    predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t is at least 1 - n
+    T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t distribution, and s is
+    1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and t are logarithms
+    if ``log`` is True.
     """
     finite = np.isfinite(fitted)
     freedom = int(np.sum(finite)) - free

@@ -14,7 +14,7 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
-"""Number of unknowns up to which elementwise operations run over matrix elements; above it, they run over columns."""
+"""Number of unknowns up to which operations run over matrix elements of the whole batch; above it, over columns."""
 SINGULAR = 1e-13
 """Smallest accepted pivot, relative to the diagonal element; a matrix with a smaller one is not positive definite."""
 

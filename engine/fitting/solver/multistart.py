@@ -201,7 +201,7 @@ def _more(
 
 
 def _nothing(p: Problem) -> float:
-    """Return the difference of two objectives near zero that counts as rounding."""
+    """Return the largest difference of two objectives near zero that counts as rounding."""
     return float(p.objective.loss.value(np.array(1e-12))) * p.n
 
 

@@ -131,8 +131,8 @@ class Problem:
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
     """Return the problem of fitting the terms of ``law`` to ``y``, which is (n,) or (r, n).
 
-    ``columns`` contains an array (n,) for each axis. The floor may be negative if y is: with the objective ``ols``, if
-    a loss is negative or the sign of a metric is reversed.
+    ``columns`` contains an array (n,) for each axis. The floor may be negative if a y is zero or negative and the
+    objective uses no logarithms.
     """
     signed = not spec.log_residuals and bool(np.any(y <= 0))
     n = y.shape[-1]

@@ -253,9 +253,9 @@ def floor_interval(
 
 
 def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
-    """Return the axis of the law's largest term at the largest runs; ``most`` is the largest value on each axis.
+    """Return the axis whose term in the law is largest at the largest runs.
 
-    Larger runs along this axis decrease the loss most.
+    ``most`` is the largest value of the runs on each axis. Larger runs along the returned axis decrease the loss most.
     """
     found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
     parts = {axis: float(part) for axis, part in found}

@@ -74,8 +74,8 @@ def parameters(
 def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
     """Return a number with its standard error and intervals, which ``read`` computes from its ``draws`` (r,).
 
-    Intervals are clipped to ``within``. The runs do not determine an end of ``within`` at which more draws lie than the
-    interval leaves out on that side; the interval is then open on that side.
+    Intervals are clipped to the bounds ``within``. An end at a bound is replaced by infinity if more draws lie at this
+    bound than the interval leaves out on that side: the runs then do not determine this end.
     """
     ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)
@@ -114,7 +114,7 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 
 
 def floors(law: Law) -> list[str]:
-    """Return the names of the floors of ``law``. A floor is negative if y is, although its lower bound is zero."""
+    """Return the names of the floors of ``law``. A floor may be negative if y is, although its lower bound is zero."""
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 
 

@@ -39,7 +39,7 @@ def _inverse(v: Values, loss: Floats) -> Floats:
 
 
 def _repetition(v: Values) -> Values:
-    """Return the parameters L_inf, B_rep and beta_rep of the same curve as a law "repetition"; B_rep = X_c^alpha."""
+    """Return the parameters L_inf, B_rep and beta_rep with which the law "repetition" is the same curve."""
     return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
 
 
