@@ -35,7 +35,7 @@ NAMED = ("6ND", "6npND", "formula")
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
 """Range in which D is searched when a formula for C is solved for D."""
 MANY_SAMPLES = 1e30
-"""A very large D, for the slope of a formula that is linear in D: terms independent of D are lost in rounding."""
+"""A very large D, at which the slope of a formula linear in D is computed: terms without D are lost in rounding."""
 LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
 """Accepted range of zeta, in FLOPs per parameter and sample. A value outside it is due to a wrong unit."""
 

@@ -37,7 +37,7 @@ STRATUM, STRATUM_OF_FEW = 12, 18
 FEW = 50
 """Number of runs below which ``STRATUM_OF_FEW`` is used instead of ``STRATUM``."""
 MIXED = 0.5
-"""Smallest fraction of the runs in strata with several values of the column, so that the values overlap on the axes."""
+"""Smallest fraction of runs in strata with several values of a column; below it, the values do not overlap."""
 CAP = 5.0
 """Robust standard deviations to which residuals are clipped, so that outliers do not decide the test."""
 MOST_RUNS = 4000

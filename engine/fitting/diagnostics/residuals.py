@@ -15,7 +15,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.schema import Runs
 
 FAR = 5.0
-"""Smallest number of robust standard deviations beyond which a run is marked as an outlier. No run is dropped."""
+"""Smallest outlier limit in robust standard deviations. A run beyond the limit is marked, but not dropped."""
 CHANCE = 0.01
 """Probability that a table with normal noise and no wrong run has at least one outlier."""
 

@@ -31,11 +31,11 @@ SAME = 1e-6
 NEAR, KEPT = 1.25, 2
 """Refits start from the best minimum, and from up to ``KEPT`` others with at most ``NEAR`` times its objective."""
 LEADING, AGAIN = 16, 4
-"""Number of best starts that continue, and number of further descents: in a narrow valley, one has too few steps."""
+"""Number of best starts that continue, and number of their further descents: in a narrow valley, one is not enough."""
 MEMORY = 1_000_000
 """Maximum number of weights (resamples x runs) in a block."""
 AT_ONCE = 250
-"""Maximum number of resamples in a block. The last steps of a few slow starts take as long in a smaller block."""
+"""Maximum number of resamples in a block. A smaller block takes nearly as long, because of a few slow starts."""
 FLAT = 1e-9
 """Curvature along a direction, relative to that along single parameters, below which the runs do not constrain it."""
 

@@ -270,7 +270,7 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], draw: Draw, progr
 
 
 def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
-    """Return a function for resamples that draw from each budget as many runs as it has."""
+    """Return a function that draws resamples as runs: from each budget as many as it has (see ``Draw``)."""
     within = strata(len(s), groups)
     return lambda at: (groups, s.weight * counts(len(s), s.spec.seed, at.start, at.stop, within))
 

@@ -41,7 +41,7 @@ FAR = 4.0
 MOST = 5_000
 """Maximum number of runs for the curve. Of a longer table, every k-th run is used; the curve is then wider."""
 NEAR = 5.0
-"""The curve is calibrated if the score of a zero floor is above minus this value."""
+"""The curve is calibrated by simulation if the normal score of a zero floor is above -NEAR."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 """Number of simulated tables for each floor, normal scores of these floors, and tail probability for the width of r."""
 INFLATED = 2.0

@@ -20,7 +20,7 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Metric, Runs
 
 LOST = 0.5
-"""Largest rise of the loss after its minimum, as a fraction of the decrease before. Beyond it, a curve diverged."""
+"""A curve counts as diverged if its loss rises after its minimum by more than this fraction of the decrease before."""
 STRETCHES = 20
 """Number of parts into which a curve is cut. Their means show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
@@ -158,7 +158,7 @@ BUDGETS = 500
 """Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
 """
 RIVALS = 30
-"""Number of best curves kept at each budget; a worse curve matters only if a resample lacks all of these."""
+"""Number of best curves that are kept at each budget. Only a resample without any of these would use a worse curve."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:

@@ -21,7 +21,7 @@ STEPS = 120
 DAMPING = 0.3
 """Damping lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
-"""Factor of lambda after a good step, without and with kinks in rho. With kinks, undamped steps overshoot."""
+"""Factor of lambda after a good step: the first for a smooth rho, the second for a rho with kinks."""
 KINKED_MOST = 3.0
 """For a rho with kinks: maximum of lambda / sqrt(expected relative decrease) after a good step.
 

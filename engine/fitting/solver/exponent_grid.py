@@ -18,7 +18,7 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
 RATES = np.geomspace(1e-3, 20.0, 24)
-"""Absolute values of the rate of an exponential on the grid, per half the range of its axis. Both signs are tried."""
+"""Absolute values on the grid for the rate of an exponential, per half the range of its axis. Both signs are tried."""
 
 
 @dataclass(frozen=True, eq=False)

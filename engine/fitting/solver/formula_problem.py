@@ -95,7 +95,7 @@ def refine(
     def here(u: Floats, index: Ints) -> Local:
         at = outer(u, index)
         found = local(e, at, weight, owner[index], loss)
-        slope = scale[index] * np.cosh(u)  # d theta / du; the second derivative is theta
+        slope = scale[index] * np.cosh(u)  # d theta / du; d2 theta / du2 = theta
         both = slope[:, :, None] * slope[:, None, :]
         hessian = found.hessian * both
         every = np.arange(len(e.names))

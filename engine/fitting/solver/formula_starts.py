@@ -100,9 +100,10 @@ def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generat
 
 
 def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
-    """Return the draws with each factor, such as s in exp(s*N^q), multiplied by the inverse size of the other factors.
+    """Return the draws with each drawn factor multiplied by the inverse size of the other factors of its product.
 
-    The size of N^q is computed with the drawn q. The product s*N^q is then of order one for every q.
+    An example is s in exp(s*N^q). The size of N^q is computed with the drawn q, so that s*N^q is of order one for every
+    q.
     """
     theta = theta.copy()
     values = dict(e.columns) | {name: theta[:, i, None] for i, name in enumerate(e.names)}

@@ -32,7 +32,7 @@ from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
 MARGIN, LIKELY = 0.01, 1.92
-"""Largest excess of the objective of a reported minimum: as a fraction of the best objective, and in units of s."""
+"""Largest excess of a reported minimum over the best objective: as a fraction of it, and in units of the noise s."""
 LOOSE = 1.0
 """Smallest standard error along a direction, relative to a parameter, at which the direction is reported."""
 PART = 0.2

@@ -53,7 +53,7 @@ ROUNDS, AGAIN = 16, 3
 MANY = 2_000
 """Number of runs from which fits use fewer starts, because the optimum is then rarely uncertain."""
 SKIPPED = 2
-"""Number of softer losses that a start from a cell skips. Such starts end in more minima, among them the best one."""
+"""Number of softer losses that a start from a cell skips: starts then end in more minima, among them the best one."""
 SAME = 1e-8
 """Relative difference below which two objectives belong to one minimum: 100 times the tolerance of a descent."""
 MEMORY = 1_000_000

@@ -112,7 +112,8 @@ def scale(loss: Loss, mean: float) -> float:
 
     if mean <= 0:
         return 0.0
-    # Z grows between s^(1/2) (squares) and s (absolute values), so s is between the mean and twice the mean.
+    # As a function of s, Z lies between s^(1/2) (squares) and s (absolute values). Therefore s is between the mean and
+    # twice the mean.
     found = minimize_scalar(
         lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )

@@ -49,7 +49,7 @@ Method = Literal["bc", "percentile", "residual", "profile"]
 FEWEST = 20
 """Smallest number of resamples from which an interval is computed."""
 FEW = 4
-"""Runs per free parameter. With fewer, ``auto`` draws the noise of the runs instead of the runs themselves."""
+"""Minimum number of runs per free parameter for ``auto`` to resample the runs. With fewer, it draws their noise."""
 
 
 def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> Interval | None:
@@ -119,7 +119,7 @@ def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
 
 
 def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
-    """Return the method of resampling for the requested one, ``asked``; the result differs from it if it is "auto".
+    """Return the method of resampling: ``asked``, or the one for these numbers of runs and parameters if it is "auto".
 
     ``runs`` is the number of independent runs, and ``parameters`` that of free parameters.
     """

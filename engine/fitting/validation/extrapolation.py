@@ -145,7 +145,7 @@ class Validation:
     def cut_error(self, cut: Cut, method: str, targets: Targets = "runs") -> float:
         """Return the mean relative error of a method for one cut.
 
-        It is NaN unless the method predicts all targets, and infinite if a prediction is.
+        It is NaN unless the method predicts all targets, and infinite if one of the predictions is infinite.
         """
         found = self.errors(cut, method)[cut.best if targets == "best" else slice(None)]
         return float(np.mean(found)) if found.size else float("nan")
