@@ -1,4 +1,4 @@
-"""Cost of training: compute rules (C from N and D, and back) and memory. Pure functions.
+"""Cost of training: compute rules (C from N and D, and D from C and N) and memory. All functions are pure.
 
 C is in FLOPs, N in parameters, D in samples (tokens, jets, events), memory in bytes.
 """

@@ -1,11 +1,13 @@
-"""Closed forms of compute rules, including the step formula of a two-part model, and a root search.
+"""Closed forms of compute rules, including those of a two-part model, and a search for roots.
 
-Stage 1 trains both parts with an in-batch softmax. It costs 6 B L (t p_e + p + 3 B L h) FLOPs per step (behavioural,
-eq. 1). Stage 2 freezes and caches the embedder and scores K extra negatives. It costs B L (6 p + 4 (B L + K) h) FLOPs
-per step. The paper prints no formula for stage 2. This one counts what Isoplan's trainer computes, and the tests
-compare it with PyTorch's count: two products with each candidate, for the score and for the gradient of the query.
-Cached embeddings need no gradient. Eq. 1 counts nine products with each candidate. A step uses B L events, so both
-costs are D times the expression in brackets.
+Stage 1 trains the embedder and the contextualizer with an in-batch softmax. It costs 6 B L (t p_e + p + 3 B L h) FLOPs
+per step (behavioural, eq. 1). Stage 2 freezes the embedder, caches its embeddings and scores K extra negatives. It
+costs B L (6 p + 4 (B L + K) h) FLOPs per step. Each step uses B L events, so C is D times 6 (t p_e + p + 3 B L h) in
+stage 1 and D times 6 p + 4 (B L + K) h in stage 2.
+
+The paper states no formula for stage 2. The formula here counts the operations of Isoplan's trainer, and a test
+compares it with the count of PyTorch. Each candidate costs two products: one for the score and one for the gradient of
+the query. Cached embeddings need no gradient. Eq. 1 for stage 1 counts nine products for each candidate.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ HUGE = 1e30
 
 
 class Form(Protocol):
-    """A closed form: C from N and D, and D from C and N, in FLOPs, parameters and samples. Arrays broadcast."""
+    """A closed form: C from N and D, and D from C and N. C is in FLOPs; arrays broadcast."""
 
     def flops(self, N: Floats, D: Floats) -> Floats:
         """Return C in FLOPs."""
@@ -39,14 +41,14 @@ class Form(Protocol):
 
 @dataclass(frozen=True)
 class Powers:
-    """C = zeta N^a D^b; if a = b = 1, ``zeta`` is the number of FLOPs per parameter and sample."""
+    """The form C = zeta N^a D^b. If a = b = 1, ``zeta`` is in FLOPs per parameter and sample."""
 
     zeta: float
     a: float = 1.0
     b: float = 1.0
 
     def flops(self, N: Floats, D: Floats) -> Floats:
-        """Return C in FLOPs, infinite if it overflows a float64."""
+        """Return C in FLOPs; infinite if the result overflows a float64."""
         with np.errstate(over="ignore"):
             return self.zeta * (N if self.a == 1 else N**self.a) * (D if self.b == 1 else D**self.b)
 
@@ -58,7 +60,10 @@ class Powers:
 
 @dataclass(frozen=True)
 class PerSample:
-    """C = 6 D (u N + v): every sample uses ``u`` N parameters, and ``v`` more that do not grow with the model."""
+    """The form C = 6 D (u N + v).
+
+    Every sample uses ``u`` N parameters, and ``v`` further ones whose number does not depend on the size of the model.
+    """
 
     u: float
     v: float
@@ -73,12 +78,12 @@ class PerSample:
 
 
 def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
-    """Return the root of an increasing ``f(x, *args)`` in [low, high], element by element over ``args``.
+    """Return the x in [low, high] where the increasing function ``f(x, *args)`` is zero, for each element of ``args``.
 
-    An element is NaN if there is no root. A NaN of ``f`` counts as below zero (a logarithm left of its domain). The
-    method is Chandrupatla's, from scipy.
+    The result is NaN for an element without such an x. A NaN of ``f`` counts as negative: it occurs below the domain of
+    a logarithm. The method is that of Chandrupatla, as implemented in scipy.
     """
-    from scipy.optimize.elementwise import find_root  # 0.2 s to import, and only a few plans need it
+    from scipy.optimize.elementwise import find_root  # This import takes 0.2 s, and few plans need it.
 
     arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in args))
     ends = np.full(arrays[0].shape, low), np.full(arrays[0].shape, high)
@@ -97,12 +102,12 @@ WHOLE = {
 
 
 class TwoPart(BaseModel):
-    """A two-part model and its batch.
+    """A two-part model (embedder and contextualizer) and its batch.
 
-    ``s`` = p_e / N is the embedder's share of the N parameters (a fraction: 0.02 is 2 %), ``h`` the joint embedding
-    width (h_emb of behavioural Table 8, not the width of the contextualizer), ``B`` sequences per step, ``L`` events
-    per sequence, ``t`` the embedder's context in events, ``K`` the extra negatives of stage 2. Raises PlannerError that
-    names the field.
+    ``s`` = p_e / N is the embedder's share of the N parameters, as a fraction (0.02 is 2 %). ``h`` is the width of the
+    joint embedding (h_emb of behavioural Table 8, not the width of the contextualizer). ``B`` is the number of
+    sequences per step, ``L`` the number of events per sequence, ``t`` the number of events in the context of the
+    embedder, and ``K`` the number of extra negatives in stage 2. Raises PlannerError that names the invalid field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -133,19 +138,19 @@ class TwoPart(BaseModel):
 
     @property
     def events(self) -> float:
-        """Events in one step, B L: the maximum number of candidates in stage 1."""
+        """Number of events in one step, B L. It is also the maximum number of candidates in stage 1."""
         return self.B * self.L
 
     def effective(self, N: ArrayLike) -> Floats:
-        """Return N_eff = p + t p_e: parameters weighted by how often an event uses them (behavioural, Sec. 2)."""
+        """Return N_eff = p + t p_e: each parameter counts as often as one event uses it (behavioural, Sec. 2)."""
         return (1 + (self.t - 1) * self.s) * np.asarray(N, float)
 
     @property
     def stage1(self) -> PerSample:
-        """C = 6 D (t p_e + p + 3 B L h), D in events (behavioural, eq. 1)."""
+        """The form of stage 1: C = 6 D (t p_e + p + 3 B L h), with D in events (behavioural, eq. 1)."""
         return PerSample(1 + (self.t - 1) * self.s, 3 * self.events * self.h)
 
     @property
     def stage2(self) -> PerSample:
-        """C = D (6 p + 4 (B L + K) h), D in events: the compute of Isoplan's trainer."""
+        """The form of stage 2: C = D (6 p + 4 (B L + K) h), with D in events, as counted for Isoplan's trainer."""
         return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)

@@ -1,7 +1,8 @@
-"""Compute rules fitted to measured C, and the only reader of rules that users type.
+"""Compute rules that are fitted to measured C, and the parser of the numbers that users type for a compute rule.
 
-``fit_zeta`` fits one number and extrapolates as the theory does. ``fit_powers`` also fits the exponents, for tables
-whose C is not proportional to N D (attention, small models, fixed costs). Both are least-squares fits of logs.
+``fit_zeta`` fits the single constant zeta and extrapolates as the theory does. ``fit_powers`` also fits the two
+exponents, for tables in which C is not proportional to N D (because of attention, small models or fixed costs). Both
+are least-squares fits of ln C.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import parse_number, parse_share
 
 LEAST = 1e-3
-"""Scatter in per cent below which only rounding remains."""
+"""Relative scatter of C in per cent below which the text shows "less than": such a scatter is only rounding."""
 TOGETHER = 1e-6
-"""Singular value, relative to the largest, below which N and D do not vary independently."""
+"""Smallest singular value of the centred ln N and ln D, relative to their largest absolute value. Below it, N and D do
+not vary independently.
+"""
 
 
 @dataclass(frozen=True)
 class MeasuredRule:
-    """A fitted rule and the ``scatter`` of its ``n`` runs: the standard deviation of ln C about the rule.
+    """A fitted rule; ``scatter`` is the standard deviation of ln C about the rule over its ``n`` runs.
 
-    ``scatter`` is corrected for the number of fitted constants. ``se`` are the standard errors of ln zeta and, for
-    ``fit_powers``, of a and b.
+    ``scatter`` is corrected for the number of fitted constants. ``se`` contains the standard errors of ln zeta and,
+    after ``fit_powers``, of a and b.
     """
 
     rule: ComputeRule
@@ -39,7 +42,7 @@ class MeasuredRule:
 
     @property
     def text(self) -> str:
-        """The rule with its scatter: ``C = 6.1 N D, fitted to 54 runs that scatter by 2.1 %``."""
+        """The rule with its scatter as text: ``C = 6.1 N D, fitted to 54 runs that scatter by 2.1 %``."""
         scatter = 100 * float(np.expm1(self.scatter))
         shown = f"{scatter:.2g}" if scatter >= LEAST else f"less than {LEAST:g}"
         return f"{self.rule.text}, fitted to {self.n} runs that scatter by {shown} %"
@@ -48,8 +51,8 @@ class MeasuredRule:
 def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
     """Fit zeta of C = zeta N D (amplitudes, eq. 7) to runs (n,) in parameters, samples and FLOPs.
 
-    Raises PlannerError for fewer than two runs, for a size that is not positive, and if zeta is so far out of range
-    that a unit must be wrong.
+    Raises PlannerError if there are fewer than two runs, if N, D or C of a run is not positive, or if zeta is so far
+    out of range that a unit must be wrong.
     """
     n, d, c = _logs(N, D, C, 2)
     ratio = c - n - d
@@ -62,16 +65,16 @@ def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
     """Fit zeta, a and b of C = zeta N^a D^b to runs (n,) in parameters, samples and FLOPs.
 
-    Raises PlannerError for fewer than four runs, for a size that is not positive, if N and D do not vary independently,
-    and if C does not grow with both.
+    Raises PlannerError if there are fewer than four runs, if N, D or C of a run is not positive, if N and D do not vary
+    independently, or if the fitted C does not increase with both.
     """
     n, d, c = _logs(N, D, C, 4)
     centred = np.column_stack([n - n.mean(), d - d.mean()])
     singular = np.linalg.svd(centred, compute_uv=False)
     if singular[-1] <= TOGETHER * max(float(np.abs(np.concatenate([n, d])).max()), 1.0):
         raise PlannerError(
-            "Measured C cannot be split between N and D, because they do not vary apart in these runs: fit zeta alone, "
-            "or add runs that change one of them."
+            "Measured C cannot be split between N and D, because they do not vary independently in these runs: "
+            "fit zeta alone, or add runs that change one of them."
         )
     (a, b), *_ = np.linalg.lstsq(centred, c - c.mean(), rcond=None)
     for name, exponent in (("N", a), ("D", b)):
@@ -89,7 +92,10 @@ def fit_powers(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:
 
 
 def _logs(N: ArrayLike, D: ArrayLike, C: ArrayLike, fewest: int) -> tuple[Floats, Floats, Floats]:
-    """Return the logs of the three columns, each (n,)."""
+    """Return ln N, ln D and ln C, each (n,).
+
+    Raises PlannerError if the lengths differ, if there are fewer than ``fewest`` runs, or if a value is not positive.
+    """
     columns = {name: np.atleast_1d(np.asarray(x, float)) for name, x in (("N", N), ("D", D), ("C", C))}
     lengths = {name: x.size for name, x in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -114,7 +120,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "step": ("s", "h", "B", "L", "t"),
     "stage2": ("s", "h", "B", "L", "K"),
 }
-"""Fields of each rule that takes numbers."""
+"""Fields that a user can type, for each rule that takes numbers."""
 NEEDED: dict[str, tuple[str, ...]] = {
     "6npND": ("n_p",),
     "zetaND": ("zeta",),
@@ -123,31 +129,33 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "step": ("s", "h", "B"),
     "stage2": ("s", "h", "B", "K"),
 }
-"""Fields without a default."""
+"""Fields of each rule that have no default value."""
 
 MEASURED = {"zetaND": fit_zeta, "powers": fit_powers}
-"""Rules that can be fitted to measured C."""
+"""Fit functions of the rules that can be fitted to measured C."""
 
 
 def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> MeasuredRule:
-    """Fit the rule ``name`` of MEASURED to N, D and C, each (n,), of the runs; ``columns`` is None without runs.
+    """Fit the rule called ``name`` to the columns N, D and C of the runs, each (n,), and return it.
 
-    Raises PlannerError for another name, for runs without one of the three columns, and if the fit is not possible.
+    ``columns`` is None if there are no runs. Raises PlannerError if ``name`` is not in MEASURED, if one of the three
+    columns is missing, or if the fit is not possible.
     """
     if name not in MEASURED:
         raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
     if columns is None:
-        raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
+        raise PlannerError("A rule for measured C needs the runs of the fit: choose another compute rule.")
     missing = next((axis for axis in ("N", "D", "C") if axis not in columns), None)
     if missing is not None:
-        raise PlannerError(f"A rule of measured C needs a column of {missing} in the table of runs: map one to it.")
+        raise PlannerError(f"A rule for measured C needs {missing} in the table of runs: map a column to it.")
     return MEASURED[name](columns["N"], columns["D"], columns["C"])
 
 
 def rule_of(name: str, texts: Mapping[str, str], called: Mapping[str, str]) -> ComputeRule:
-    """Return the rule ``name`` of FIELDS from its typed numbers; ``called`` are the names of the fields in errors.
+    """Return the rule called ``name`` (a key of FIELDS) from the numbers in ``texts`` that the user typed, by field.
 
-    Raises PlannerError for a number that is unknown, missing, unreadable or out of range.
+    ``called`` contains the name of each field in errors. Raises PlannerError if a field does not belong to the rule, if
+    a required one is missing, or if a number is unreadable or out of range.
     """
     fields = FIELDS[name]
     wrong = next((field for field in texts if field not in fields), None)

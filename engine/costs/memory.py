@@ -1,7 +1,6 @@
-"""Memory of training in bytes: the model state, and the candidate logits of a recommender's second stage.
+"""Memory of training in bytes: the model state, and the logits of the candidates in stage 2 of a recommender.
 
-Activations of the network are not counted: they depend on the code, and recomputation saves their memory at the cost of
-time.
+Activations of the network are not included: they depend on the code, and recomputation trades their memory for time.
 """
 
 from __future__ import annotations
@@ -16,20 +15,21 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 ADAM_BYTES = 16.0
-"""Bytes per parameter under Adam in mixed precision: 2 + 2 for weights and gradients, 4 + 4 + 4 for master weights and
-both moments (Rajbhandari et al. 2020, arXiv:1910.02054, sec. 3.1). Pure fp32 also needs 16: four times 4.
+"""Bytes per parameter for training with Adam in mixed precision: 2 + 2 for weights and gradients, and 4 + 4 + 4 for the
+fp32 copy of the weights and both moments (Rajbhandari et al. 2020, arXiv:1910.02054, sec. 3.1). Training in fp32 also
+needs 16: 4 x 4.
 """
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
-"""Bytes of one number by precision; tf32 is stored in 32 bits."""
+"""Bytes of one stored number, by precision; tf32 is stored in 32 bits."""
 RUNNING = 8
-"""Bytes per position for the running maximum and sum (fp32) of a softmax over chunks."""
+"""Bytes per position for the running maximum and the running sum (fp32) of a softmax that is computed in chunks."""
 
 
 def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
-    """Return the bytes per device for parameters, gradients and optimizer state of N parameters on ``devices``.
+    """Return the bytes per device for parameters, gradients and optimizer state of a model with N parameters.
 
-    The state is fully sharded (ZeRO stage 3, FSDP). Arrays in and out. Raises PlannerError for fewer than one device or
-    byte.
+    The state is fully sharded over ``devices`` (ZeRO stage 3, FSDP). N may be an array. Raises PlannerError if
+    ``devices`` or ``bytes_per_parameter`` is below one.
     """
     _at_least_one(devices, "number of devices")
     _at_least_one(bytes_per_parameter, "bytes per parameter")
@@ -37,19 +37,18 @@ def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float =
 
 
 def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
-    """Return the N whose training state fills ``memory`` bytes on each of ``devices``: the inverse of
-    ``training_memory``.
-    """
+    """Return the N whose training state fills ``memory`` bytes on each device; inverse of ``training_memory``."""
     return np.asarray(memory, float) / training_memory(1.0, devices, bytes_per_parameter)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Memory of one device to score its positions against in-batch candidates and K extra negatives.
+    """Memory on one device to score its positions against the in-batch candidates and K extra negatives.
 
-    ``batch`` sequences of ``length`` events are on the device. All events of the ``global_batch`` (None: the same) are
-    candidates. ``width`` is h of the cached embeddings. With ``chunk``, that many candidates are scored at a time and
-    scored again for the gradient, so that not all logits are stored. Raises PlannerError that names the field.
+    The device has ``batch`` sequences of ``length`` events. All devices together have ``global_batch`` sequences, and
+    each of their events is a candidate. If ``global_batch`` is None, there is only this device. ``width`` is the width
+    h of the cached embeddings. If ``chunk`` is given, the device scores ``chunk`` candidates at a time, and scores them
+    again to compute the gradient. It then never stores all logits. Raises PlannerError that names the invalid field.
     """
 
     batch: int
@@ -74,7 +73,7 @@ class Candidates:
 
     @property
     def positions(self) -> int:
-        """Number of events scored on the device."""
+        """Number of events that the device scores."""
         return self.batch * self.length
 
     @property
@@ -84,27 +83,27 @@ class Candidates:
 
     @property
     def logits(self) -> int:
-        """Bytes of the logits of one candidate and their gradients at all positions."""
+        """Bytes of the logits of one candidate at all positions, and of their gradients."""
         return 2 * self.positions * BYTES[self.precision]
 
     @property
     def row(self) -> int:
-        """Bytes of one candidate row: logits, their gradients and the cached embedding."""
+        """Bytes that one candidate needs: its logits, their gradients and its cached embedding."""
         return self.logits + self.width * BYTES[self.precision]
 
     def memory(self, K: ArrayLike) -> Floats:
         """Return the bytes for ``K`` extra negatives: 2 x batch x length x candidates x bytes, plus the embeddings.
 
-        With chunks the logits are those of one chunk. Arrays in and out.
+        With ``chunk``, only the logits of one chunk are counted. K may be an array.
         """
         candidates = np.asarray(K, float) + self.in_batch
         kept = candidates if self.chunk is None else np.minimum(candidates, self.chunk)
         return kept * self.logits + candidates * (self.row - self.logits) + self._running
 
     def largest(self, room: float) -> int:
-        """Return the largest number of extra negatives K that fits in ``room`` bytes.
+        """Return the largest number of extra negatives K whose memory fits in ``room`` bytes.
 
-        Raises PlannerError if one candidate row does not fit, or if the in-batch candidates do not.
+        Raises PlannerError if ``room`` is too small for one candidate or for the in-batch candidates.
         """
         if math.isinf(room):
             raise PlannerError("A memory without bound holds any number of candidates: give the memory of one device.")
@@ -137,7 +136,7 @@ def _at_least_one(value: float, what: str) -> None:
 
 
 def _bytes(x: float) -> str:
-    """Format bytes: 16.4 kB, 141 GB."""
+    """Return a number of bytes as text, such as "16.4 kB" or "141 GB"."""
     for scale, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if x >= scale:
             return f"{x / scale:.3g} {unit}"

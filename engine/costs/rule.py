@@ -1,4 +1,4 @@
-"""Training compute C from model size N and samples D, and back.
+"""Training compute C from model size N and number of samples D, and D from C and N.
 
 C is in FLOPs, N in parameters, D in samples (tokens, jets, events).
 """
@@ -29,17 +29,15 @@ READS: dict[str, tuple[str, ...]] = {
     "stage2": ("parts",),
     "formula": ("formula",),
 }
-"""Fields that each rule reads in addition to n_p."""
+"""Fields that each rule uses in addition to n_p."""
 NAMED = ("6ND", "6npND", "formula")
-"""Rules that are fully given by a name, n_p and a formula."""
+"""Rules that are completely given by their name, n_p and (for "formula") a formula."""
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
-"""Range of D in which a formula is solved for D."""
+"""Range in which D is searched when a formula for C is solved for D."""
 MANY_SAMPLES = 1e30
-"""D at which the slope of a formula linear in D is computed. It is so large that terms independent of D vanish in
-rounding.
-"""
+"""A very large D, at which the slope of a formula linear in D is computed: terms without D are lost in rounding."""
 LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
-"""Range of FLOPs per parameter and sample for a training run. A value outside it means a wrong unit."""
+"""Accepted range of zeta, in FLOPs per parameter and sample. A value outside it is due to a wrong unit."""
 
 
 class ComputeRule(BaseModel):
@@ -48,11 +46,12 @@ class ComputeRule(BaseModel):
     - ``6ND``: C = 6 N D (Kaplan et al. 2020, sec. 2.1), with D in tokens.
     - ``6npND``: C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
     - ``zetaND``: C = zeta N D, zeta in FLOPs per parameter and sample (amplitudes, eq. 7).
-    - ``per-epoch``: C = zeta n_p N U times ``epochs``; D counts unique samples U, each seen ``epochs`` times.
+    - ``per-epoch``: C = zeta n_p N U times ``epochs``; D is the number of unique samples U, each seen ``epochs`` times.
     - ``powers``: C = zeta N^a D^b, fitted to measured C by ``isoplan.engine.costs.measured``.
-    - ``step``: C = 6 D (t p_e + p + 3 B L h), the step formula of a two-part model ``parts`` (behavioural, eq. 1).
-    - ``stage2``: C = D (6 p + 4 (B L + K) h), a cached embedder and K extra negatives, as in Isoplan's trainer.
-    - ``formula``: C = ``formula`` of N, D, n_p and, for runs, any other column. It must increase with D.
+    - ``step``: C = 6 D (t p_e + p + 3 B L h) for stage 1 of the two-part model ``parts`` (behavioural, eq. 1).
+    - ``stage2``: C = D (6 p + 4 (B L + K) h) for stage 2, with a cached embedder and K extra negatives (Isoplan's
+    count).
+    - ``formula``: C = ``formula``, which reads N, D, n_p and, for runs, any other column. C must increase with D.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,7 +71,7 @@ class ComputeRule(BaseModel):
             if name not in READS[self.rule] and getattr(self, name) != type(self).model_fields[name].default:
                 takes = next((rule for rule, names in READS.items() if name in names), "")
                 raise PlannerError(
-                    f"Compute rule {self.rule} takes no {name}: name the rule {takes!r} or leave it out."
+                    f"Compute rule {self.rule} takes no {name}: use the rule {takes!r} or leave {name} out."
                 )
         if self.rule == "formula":
             _ = self.parsed
@@ -80,7 +79,7 @@ class ComputeRule(BaseModel):
             _ = self._two_part
         if self.rule == "step" and self._two_part.K:
             raise PlannerError(
-                f"K = {self._two_part.K:g} extra negatives are of stage 2: name the rule 'stage2' or leave K out."
+                f"K = {self._two_part.K:g} extra negatives belong to stage 2: use the rule 'stage2' or leave K out."
             )
         self._check_numbers()
         return self
@@ -97,7 +96,7 @@ class ComputeRule(BaseModel):
 
     @property
     def parsed(self) -> Formula:
-        """The parsed formula of a ``formula`` rule; raises PlannerError if it cannot be read or uses no column."""
+        """The parsed formula of the rule "formula"; raises PlannerError if it cannot be parsed or uses no column."""
         formula = parse_formula(self.formula)
         if not formula.names - {"n_p"}:
             raise PlannerError(
@@ -113,14 +112,12 @@ class ComputeRule(BaseModel):
 
     @property
     def proportional(self) -> bool:
-        """Whether C is a constant times N D. The laws then have closed forms."""
+        """Whether C is a constant times N D. The compute-optimal frontier then has a closed form for some laws."""
         return self.rule in ("6ND", "6npND", "zetaND", "per-epoch")
 
     @property
     def per_pair(self) -> float:
-        """FLOPs per parameter and sample: C = per_pair * N * D. Raises PlannerError if the rule has no such
-        constant.
-        """
+        """FLOPs per parameter and sample, k in C = k N D; raises PlannerError if C is not proportional to N D."""
         if not self.proportional:
             raise PlannerError(f"{self.text} is no fixed number of FLOPs for a parameter and a sample.")
         tokens = self.n_p if self.rule in ("6npND", "per-epoch") else 1.0
@@ -128,7 +125,7 @@ class ComputeRule(BaseModel):
 
     @property
     def _form(self) -> Form | None:
-        """The closed form of the rule; None for a typed formula."""
+        """The closed form of the rule; None for the rule "formula"."""
         match self.rule:
             case "formula":
                 return None
@@ -146,9 +143,8 @@ class ComputeRule(BaseModel):
     ) -> Floats:
         """Return C in FLOPs, broadcast over ``N`` and ``D``.
 
-        ``columns`` are the other columns that a formula may read, by name. ``ids`` (n,) name the rows in errors.
-
-        If ``columns`` has no epochs and U, the formula is evaluated for one pass: epochs = 1, U = D.
+        ``columns`` contains the other columns that a formula may read, by name. If epochs and U are not among them, the
+        formula is evaluated for one pass: epochs = 1, U = D. ``ids`` (n,) are the ids by which errors name rows.
         """
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:
@@ -158,7 +154,7 @@ class ComputeRule(BaseModel):
         )
 
     def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
-        """Return ``flops`` of one pass, with NaN or infinity if a formula overflows or leaves a function's domain."""
+        """Return C for one pass like ``flops``, but NaN or infinity where the formula overflows or is not defined."""
         N, D = np.asarray(N, float), np.asarray(D, float)
         if (form := self._form) is not None:
             return form.flops(N, D)
@@ -168,9 +164,9 @@ class ComputeRule(BaseModel):
         return {"epochs": 1.0, "U": D, **(others or {}), "N": N, "D": D, "n_p": self.n_p}
 
     def samples(self, C: ArrayLike, N: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Floats:
-        """Return the D that uses exactly ``C`` FLOPs for a model of ``N`` parameters; ``columns`` as for ``flops``.
+        """Return the D for which a model of ``N`` parameters uses exactly ``C`` FLOPs; ``columns`` as for ``flops``.
 
-        A formula is solved for D. The result is NaN if no D between 1e-9 and 1e40 uses ``C``.
+        A formula is solved for D. The result is NaN if there is no solution with D between 1e-9 and 1e40.
         """
         C, N = np.asarray(C, float), np.asarray(N, float)
         if (form := self._form) is not None:
@@ -193,7 +189,7 @@ class ComputeRule(BaseModel):
 
     @property
     def text(self) -> str:
-        """The rule as text, shown next to a number: ``C = 6 N D``."""
+        """The rule as text, to be shown next to a number: ``C = 6 N D``."""
         match self.rule:
             case "6ND":
                 return "C = 6 N D"
@@ -214,21 +210,22 @@ class ComputeRule(BaseModel):
         batch = f"B = {parts.B:g}, L = {parts.L:g}, h = {parts.h:.4g}"
         if self.rule == "step":
             return f"C = 6 D (t p_e + p + 3 B L h) with {given}, t = {parts.t:g}, {batch}"
-        own = "(counted in our trainer, not published)"
+        own = "(counted in Isoplan's trainer, not published)"
         return f"C = D (6 p + 4 (B L + K) h) with {given}, {batch}, K = {parts.K:g} {own}"
 
     @model_serializer
     def _stored(self) -> dict[str, Any]:
-        """Serialize the rule for mappings. ``formula`` is always present, so that hashes of mappings stay the same."""
+        """Return the fields to store. ``formula`` is always included, so that stored hashes of mappings stay equal."""
         return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
-        """Return the serialized fields. The hash of a published law is computed from this representation."""
+        """Return the stored fields. The hash of a published law is computed from this representation."""
         return self._stored().items()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the rule in the JSON of fits and plans, with the fields that the rule reads; ``read_rule`` is the
-        inverse.
+        """Return the rule as in the JSON of fits and plans: its name, n_p and the fields that it uses.
+
+        ``read_rule`` is the inverse.
         """
         return {"rule": self.rule, "n_p": self.n_p} | self._read
 
@@ -248,7 +245,7 @@ def compute_rule(name: str, n_p: float = 1.0, formula: str = "") -> ComputeRule:
 
 
 def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
-    """Read the rule in the JSON of a fit or a plan. Raises PlannerError that states what is wrong with it."""
+    """Return the rule that is stored in the JSON of a fit or a plan; raises PlannerError if it is not valid."""
     name, n_p = raw.get("rule", "6ND"), raw.get("n_p", 1.0)
     if name not in READS:
         raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(list(READS)[:-1])} or formula.")

@@ -1,4 +1,4 @@
-"""One solver for all laws: fits with intervals, diagnostics and warnings."""
+"""Fits of scaling laws, with intervals, diagnostics and warnings. One solver serves all laws."""
 
 from isoplan.engine.fitting.cards import groups_to_json, read_fit, to_json
 from isoplan.engine.fitting.diagnostics.residuals import Residuals, residuals

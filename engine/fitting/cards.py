@@ -1,4 +1,4 @@
-"""Conversion of a fit to JSON (``isoplan fit --json``, law cards) and back."""
+"""Conversion of a fit to JSON (``isoplan fit --json``, law cards), and of that JSON to a fit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Ends = tuple[float | None, float | None]
 
 
 class _Shape(BaseModel):
-    """Base class of the parts of a card. Unknown fields are ignored, and numbers must be finite."""
+    """Base class for the parts of a card: fields that are not in the schema are ignored, and numbers must be finite."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -58,14 +58,14 @@ class _Covariance(_Shape):
 
 def _check_confidence(curve: FloorConfidence) -> FloorConfidence:
     if len(curve.at) != len(curve.score) or any(b <= a for a, b in pairwise(curve.at)):
-        raise ValueError("the floors of a confidence curve must rise, with one score each")
+        raise ValueError("the floors of a confidence curve must increase, and each must have one score")
     if any(b < a for a, b in pairwise(curve.score)):
-        raise ValueError("the scores of a confidence curve must not fall")
+        raise ValueError("the scores of a confidence curve must not decrease")
     return curve
 
 
 class _Runs(_Shape):
-    """The runs of a fit. By default all weights are 1 and every run is its own cluster."""
+    """The runs of a fit. By default, all weights are 1 and each run is its own cluster."""
 
     columns: dict[str, list[float]]
     y: list[float]
@@ -74,8 +74,9 @@ class _Runs(_Shape):
 
 
 class _Group(_Shape):
-    """The fields of one group in a card of several groups; ``resamples`` is set only if the groups were fitted
-    separately.
+    """Fields of one group in a card of several groups.
+
+    ``resamples`` and ``resampling`` are set only if each group was fitted by itself.
     """
 
     n: int = Field(ge=0)
@@ -87,7 +88,7 @@ class _Group(_Shape):
 
 
 class _Card(_Shape):
-    """The schema of a card; null in an interval means unbounded."""
+    """The schema of a card. In an interval, null stands for an infinite end."""
 
     schema_: int = Field(alias="schema")
     law: str
@@ -107,19 +108,20 @@ class _Card(_Shape):
 
 
 def ends(interval: Interval | None) -> list[float | None] | None:
-    """Return an interval for JSON, with null for an end that is not finite."""
+    """Return an interval for JSON, with null in place of an infinite end."""
     return None if interval is None else [x if math.isfinite(x) else None for x in interval]
 
 
 def finite(x: float | None) -> float | None:
-    """Return a number for JSON: null if it is not finite."""
+    """Return a number for JSON: null if it is None or not finite."""
     return x if x is not None and math.isfinite(x) else None
 
 
 def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
-    """Return the JSON object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON).
+    """Return the JSON object of a fit, which ``fit --json`` prints and ``plan`` reads.
 
-    A card without ``resamples`` is small. With ``covariance``, plans from it still have intervals, those of a Gaussian.
+    Without ``resamples`` the object is small, and plans from it have no intervals. With ``covariance``, it contains the
+    covariance of the parameters; plans then draw resamples from a Gaussian distribution and have intervals.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
     whole["resampling"] = asdict(fit.resampling)
@@ -133,10 +135,11 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
 
 
 def groups_to_json(found: GroupedFit) -> Json:
-    """Return the JSON object of a fit of several groups; the fields that differ between groups are in ``groups``.
+    """Return the JSON object of a fit of several groups.
 
-    ``parameters`` lists each shared parameter once and the others as ``alpha[group]``. ``data`` is that of the first
-    group. Groups without shared parameters each have their own resamples.
+    ``parameters`` contains each shared parameter once, and the others for each group as ``alpha[group]``. ``groups``
+    contains the fields that differ between groups. ``data`` is that of the first group. If no parameter is shared, each
+    group has its own resamples.
     """
     first = next(iter(found.fits.values()))
     groups = {
@@ -166,7 +169,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
 
 
 def _chi2_json(fit: Fit | GroupedFit) -> Json:
-    """Return the degrees of freedom if errors of the runs are given; ``value`` is then chi squared."""
+    """Return the degrees of freedom if the value of the objective is a chi squared; otherwise an empty dict."""
     return {} if fit.chi2 is None else {"degrees_of_freedom": fit.chi2[1]}
 
 
@@ -194,7 +197,7 @@ def _runs_json(runs: FittedRuns) -> Json:
 
 
 def _read_runs(raw: _Runs, spec: FitSpec) -> FittedRuns:
-    """Return the runs of a card. Raises PlannerError if a column is missing or has a different length."""
+    """Return the runs of a card; raises PlannerError if a column is missing or the lengths differ."""
     n, axes = len(raw.y), spec.find_law().axes
     if missing := [axis for axis in axes if axis not in raw.columns]:
         raise PlannerError(f"'runs' of the card has no column {' and '.join(missing)}: fit again, or remove 'runs'.")
@@ -241,12 +244,12 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
 
 
 def _bare(p: _Parameter) -> bool:
-    """Whether a parameter has neither an error nor an interval."""
+    """Whether the card gives neither a standard error nor a 68 % interval of the parameter."""
     return p.se is None and p.ci68 is None
 
 
 def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:
-    """Draw resamples from the covariance of a card without resamples."""
+    """Return resamples (r, p) that are drawn around ``theta`` from the covariance ``given`` in a card."""
     if any(len(row) != len(given.names) for row in given.matrix):
         raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
     matrix = np.array(given.matrix, float).reshape(len(given.matrix), -1)
@@ -261,14 +264,19 @@ def _resamples(card: _Card, p: int) -> Floats:
 
 
 def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
-    """Return the card of one group: its own and the shared parameters, under the names of the law."""
+    """Return the card of one group, in which its own and the shared parameters have the names of the law.
+
+    A card without groups is returned as it is if ``group`` is empty.
+    """
     if not card.groups and not group:
         return card
     if group not in card.groups:
         if not card.groups:
-            raise PlannerError(f"The fit holds no groups, so none is called {group!r}: leave the group out.")
+            raise PlannerError(f"The fit contains no groups: leave the group {group!r} out.")
         what = f"no group {group!r}" if group else "several groups"
-        raise PlannerError(f"The fit holds {what}: choose one of {', '.join(card.groups)} (--group in the terminal).")
+        raise PlannerError(
+            f"The fit contains {what}: choose one of {', '.join(card.groups)} (--group in the terminal)."
+        )
     every, own = list(card.parameters), card.groups[group]
     named = {name: key for name in spec.find_law().names for key in (name, f"{name}[{group}]") if key in every}
     columns = [every.index(key) for key in named.values()]
@@ -286,7 +294,7 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
 
 
 def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
-    """Read a fit from a JSON object, of one group if it has several.
+    """Return the fit in a JSON object; ``group`` chooses one of several groups.
 
     Raises PlannerError that names the missing or invalid field.
     """

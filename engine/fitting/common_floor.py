@@ -1,7 +1,7 @@
-"""Joint fit of two laws of one task: both share the floor, and every other parameter belongs to one law.
+"""Joint fit of two laws to two tables of one task. The floor is common to both laws; all other parameters are not.
 
-The objective is the sum over both tables (``shared``). A resample draws from both tables together, each as in its own
-fit, so that row i of both laws is one joint refit. It depends on (seed, i) alone.
+The objective is the sum over both tables. Each joint resample draws from both tables, from each as in its own fit.
+Hence row i of the resamples of both laws is one joint refit. It depends only on the seed and on i.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
 FLOORS = 13
-"""Number of common floors, between zero and the smallest loss, from which the joint fit starts."""
+"""Number of floors, from zero to the smallest loss, at which the joint fit is started."""
 ROUNDING = 1e-9
-"""Residual below which a fit counts as exact when the noise of a table is estimated."""
+"""Assumed smallest residual when the noise of a table is estimated, so that an exact fit does not have zero noise."""
 OTHER_STREAM = 1 << 63
-"""Offset of the seed of the second table; no specification has such a large seed."""
+"""Difference of the seeds of the two tables; larger than any seed in a specification."""
 
 
 @dataclass(frozen=True, eq=False)
 class OneFloor:
-    """Both fits with the parameters and the resamples of the joint fit.
+    """The result of a joint fit with one floor: both fits, with the parameters and the resamples of the joint fit.
 
-    ``rejected`` is true if noise does not explain how much worse the fit becomes with one floor (95 %).
+    ``objective`` is the sum over both tables. ``rejected`` is True if one floor for both laws makes the fit worse than
+    noise explains (at 95 %).
     """
 
     one: Fit
@@ -49,7 +50,7 @@ class OneFloor:
 
 
 def why_apart(one: Fit, other: Fit) -> str:
-    """Return why one floor cannot be fitted to both tables and what to do, as clauses; empty if it can."""
+    """Return why the two fits cannot have a common floor, and what to do; an empty text if they can."""
     for fit in (one, other):
         if why := _no_runs(fit):
             return why
@@ -57,12 +58,15 @@ def why_apart(one: Fit, other: Fit) -> str:
     assert other.runs is not None
     stated = [fit.spec.relative_error is not None for fit in (one, other)]
     if any(stated) and (not all(stated) or one.spec.objective != other.spec.objective):
-        return "the errors of the runs are stated in one fit only, or read by two objectives; fit both tables alike"
+        return (
+            "only one fit uses errors of the runs, or the objectives of the fits differ; "
+            "fit both tables with the same options"
+        )
     if one.spec.log_residuals and bool(np.any(other.runs.y <= 0)):
         return f"the objective {one.spec.objective} needs losses above zero; fit both tables with ols"
     fixed = [fit.spec.fixed.get(fit.law.terms[_floor(fit.law)].amplitude) for fit in (one, other)]
     if None not in fixed and fixed[0] != fixed[1]:
-        return "both floors are fixed; fix them at one value"
+        return "the floors are fixed at different values; fix both at the same value"
     return ""
 
 
@@ -75,7 +79,7 @@ def _no_runs(fit: Fit) -> str:
     if fit.data.group:
         return f"the fit of {law} shares parameters with other groups; fit its group alone"
     if fit.law.estimator != "surface":
-        return f"law {law} takes no part in a joint fit; use chinchilla"
+        return f"law {law} cannot be fitted jointly with another law; use chinchilla"
     if fit.n > MOST_RUNS:
         return f"the fit of {law} has more than {MOST_RUNS:,} runs; select fewer"
     return f"the fit of {law} does not contain its runs; fit its table again"
@@ -86,7 +90,10 @@ def _floor(law: Law) -> int:
 
 
 def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
-    """Fit both laws to both tables with one floor, by the objective of ``one``; requires ``why_apart`` to be empty."""
+    """Fit both laws to both tables with a common floor, with the objective of ``one``.
+
+    ``why_apart(one, other)`` must be empty.
+    """
     specs = (one.spec, _alike(other.spec, one.spec))
     j, alone = _joint((one.runs, other.runs), specs)
     best = best_joint_fit(j, _candidates(j))
@@ -102,10 +109,11 @@ def fit_one_floor(one: Fit, other: Fit) -> OneFloor:
 
 
 def _worse(j: Joint, alone: list[tuple[float, float]]) -> float:
-    """Compute the cost of one floor as minus the log of the likelihood ratio, in units of the noise of each table.
+    """Return the log of the likelihood ratio of two separate floors to one common floor.
 
-    The joint fit itself sums the objectives without these units. If one table is noisier than the other, its optimum is
-    not that of the likelihood, so both tables are fitted once more in units of their noise.
+    ``alone`` contains the minimum of the objective and the noise of each table by itself. The joint fit sums the
+    objectives without dividing them by the noise. Its optimum is therefore not that of the likelihood if one table is
+    noisier than the other, and both tables are fitted again in units of their noise.
     """
     least = min(s for _, s in alone)
     parts = tuple(
@@ -125,8 +133,9 @@ def _alike(spec: FitSpec, first: FitSpec) -> FitSpec:
 
 
 def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> tuple[Joint, list[tuple[float, float]]]:
-    """Return both problems with one place for their floors, and the least objective and the noise of each table
-    alone.
+    """Return the joint problem of both tables, and for each table alone the minimum of its objective and its noise.
+
+    In the joint problem, both floors are one entry of the parameter vector.
     """
     parts: list[Problem] = []
     places: list[Ints] = []
@@ -155,7 +164,7 @@ def _joint(runs: tuple[FittedRuns | None, ...], specs: tuple[FitSpec, ...]) -> t
 
 
 def _candidates(j: Joint) -> Floats:
-    """Return common floors (c, 1) to start from, within the bounds."""
+    """Return common floors (c, 1) at which the joint fit is started; they are within the bounds."""
     at = int(j.place[0][j.shared[0][0]])
     low, high = (float(ends[at]) for ends in j.bounds)
     least = min(float(p.y.min()) for p in j.parts)
@@ -164,9 +173,10 @@ def _candidates(j: Joint) -> Floats:
 
 
 def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...]) -> tuple[Floats, Resampling]:
-    """Return joint vectors (r, Q) of the resamples, NaN if a refit failed.
+    """Return the parameter vectors (r, Q) of the joint resamples; a failed refit is a row of NaN.
 
-    The first half shows whether the floor is resolved. If it is not, the second half is of the laws without a floor.
+    The first half shows whether the runs resolve the floor. If they do not, the second half are fits of the laws
+    without a floor.
     """
     total, how = min(spec.bootstrap for spec in specs), _reading(j, fits)
     if not total:
@@ -185,7 +195,10 @@ def _resamples(j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitS
 
 
 def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
-    """Choose how resamples are drawn and used, for the table with the fewer degrees of freedom."""
+    """Return the method of the joint resamples, with the numbers of independent runs and free parameters.
+
+    The numbers are those of the table with fewer degrees of freedom (runs minus parameters).
+    """
     tables = []
     for fit, p in zip(fits, j.parts, strict=True):
         assert fit.runs is not None
@@ -200,8 +213,9 @@ def _reading(j: Joint, fits: tuple[Fit, Fit]) -> Resampling:
 def _draw(
     j: Joint, best: Optimum, fits: tuple[Fit, Fit], specs: tuple[FitSpec, ...], method: Method, which: slice
 ) -> Floats:
-    """Return joint vectors (r, Q) of the resamples ``which``: runs drawn within each table, or noise around the joint
-    fit.
+    """Return the parameter vectors (r, Q) of the joint resamples with the numbers ``which``.
+
+    A resample draws runs within each table, or (method "residual") noise around the joint fit.
     """
     seed, first, total = specs[0].seed, which.start, which.stop - which.start
     own = j.redrawn(normals(seed, which.stop, sum(map(len, j.priors)))[which])
@@ -217,7 +231,10 @@ def _draw(
 
 
 def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[int, int], Floats]:
-    """Return how often resamples draw each run of both tables: from each table as many clusters as it has."""
+    """Return a function (a, b) -> how often each run of both tables is drawn in the resamples a to b.
+
+    Each resample draws from each table as many clusters as the table has.
+    """
     groups = [int(cluster.max()) + 1 for cluster in member]
     strata = np.repeat(np.arange(len(groups)), groups)
     place = np.concatenate([cluster + before for cluster, before in zip(member, (0, groups[0]), strict=True)])
@@ -225,7 +242,7 @@ def _runs_drawn(seed: int, first: int, member: list[np.ndarray]) -> Callable[[in
 
 
 def _fit(fit: Fit, p: Problem, best: Optimum, at: Ints, resamples: Floats, how: Resampling, near: float) -> Fit:
-    """Return ``fit`` with the parameters and the other optima of the joint fit."""
+    """Return ``fit`` with the parameters, the resamples and the competing optima of the joint fit."""
     theta, draws = p.external(best.theta[at]), p.external(resamples[:, at])
     view = replace(best, theta=best.theta[at], others=best.others[:, at])
     notes: tuple[FitWarning, ...] = others(fit.law, p, view, near)

@@ -1,4 +1,4 @@
-"""Fit of a law to several groups of runs, with shared parameters or one law for each group."""
+"""Fit of a law to several groups of runs, with shared parameters or with a separate law for each group."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """One ``Fit`` for each group.
+    """The fits of several groups, by name of the group.
 
-    If parameters are shared, row i of the resamples is the same joint refit in every group, so differences between
-    groups have intervals. Groups without shared parameters are fitted separately and have no joint refits.
+    If groups share parameters, row i of the resamples of every group belongs to one joint refit. Differences between
+    groups then have intervals. If they do not, each group is fitted by itself, and there are no joint refits.
     """
 
     spec: FitSpec
@@ -46,34 +46,34 @@ class GroupedFit:
 
     @property
     def objective(self) -> float:
-        """The plain sum over the runs of all groups."""
+        """The objective, summed over the runs of all groups."""
         return sum(f.objective or 0.0 for f in self.fits.values())
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None."""
+        """Chi squared and its degrees of freedom; None unless errors are given and the objective sums squares."""
         return chi2(self.spec, self.objective, self.n, self.parameters)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Each shared or fixed parameter once, the others as ``alpha[group]``."""
+        """All parameters: each shared or fixed one once, and the others for each group as ``alpha[group]``."""
         return tuple(replace(self.fits[g].parameters[i], name=name) for name, g, i in self._columns())
 
     @property
     def theta(self) -> Floats:
-        """The values in the order of ``parameters``."""
+        """The best fit (p,) of the parameters, in the order of ``parameters``."""
         return np.array([self.fits[g].theta[i] for _, g, i in self._columns()])
 
     @property
     def resamples(self) -> Floats:
-        """The joint refits (r, p) in the order of ``parameters``; empty if groups were fitted separately."""
+        """The joint refits (r, p), in the order of ``parameters``; r = 0 if each group was fitted by itself."""
         if not self.spec.share:
             return empty_resamples(len(self._columns()))
         return np.stack([self.fits[g].resamples[:, i] for _, g, i in self._columns()], axis=1)
 
     @property
     def warnings(self) -> tuple[FitWarning, ...]:
-        """The warnings of the groups, each with the name of its group; a warning of all groups appears once."""
+        """The warnings of all groups. A warning that all groups have appears once; others name their group."""
         every = [(g, w) for g, f in self.fits.items() for w in f.warnings]
         times = {w: sum(other == w for _, other in every) for _, w in every}
         common = tuple(w for w, count in times.items() if count == len(self.fits))
@@ -81,7 +81,7 @@ class GroupedFit:
         return (*common, *own)
 
     def _columns(self) -> list[tuple[str, str, int]]:
-        """Return name, group and position in the law of every parameter."""
+        """Return for each parameter its name, a group that has it, and its position in the law."""
         groups, once = list(self.fits), (*self.spec.share, *self.spec.fixed)
         return [
             (name if name in once else f"{name}[{g}]", g, i)
@@ -90,7 +90,7 @@ class GroupedFit:
         ]
 
     def __repr__(self) -> str:
-        """Return the shared parameters once, then those of each group, for a terminal."""
+        """Return the text for a terminal: the shared parameters, then those of each group."""
         parts = [(g, row) for g, fit in self.fits.items() for row in fit.rows]
         same = {*self.spec.share, *self.spec.fixed}
         once = {row["parameter"]: row for _, row in parts if row["parameter"] in same}
@@ -105,11 +105,11 @@ class GroupedFit:
 def fit_groups(
     spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None
 ) -> GroupedFit:
-    """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` equal in all.
+    """Fit the law of ``spec`` to each group of ``runs``; the parameters in ``spec.share`` are equal in all groups.
 
-    If nothing is shared and the roles ask for separate laws, each group is fitted as if it were alone. Resamples are
-    drawn as for one group, from each group as many runs as it has. Raises PlannerError as ``fit`` does, naming the
-    group.
+    The groups are those of the role "group". If no parameter is shared and the roles ask for separate laws, each group
+    is fitted by itself. Each resample draws from each group as many runs as the group has. Raises PlannerError as
+    ``fit`` does, with the name of the group.
     """
     if runs.roles.each and not spec.share:
         return GroupedFit(spec, dict(_apart(spec, runs, snapshot, where, progress)))
@@ -168,7 +168,7 @@ def _sharable(spec: FitSpec, law: Law) -> None:
 def _apart(
     spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
 ) -> Iterator[tuple[str, Fit]]:
-    """Yield the fit of each group alone, with the same digits as a fit to the runs of that group."""
+    """Yield the name and the separate fit of each group, with the numbers of ``fit`` on the runs of that group."""
     names, column = _names(runs), runs.roles.group or "group"
     for i, name in enumerate(names):
         share = None if progress is None else partial(_report, progress, i, len(names))
@@ -184,7 +184,7 @@ def _report(progress: Progress, done: int, total: int, share: float) -> None:
 
 
 def _names(runs: Runs) -> list[str]:
-    """Return the groups that have a run of positive weight, sorted by name."""
+    """Return the names of the groups with at least one run of positive weight, in alphabetical order."""
     if "group" not in runs.labels:
         raise PlannerError("A fit of groups needs groups: map a column to the role group.")
     used = runs["weight"] > 0 if "weight" in runs else np.ones(len(runs), bool)
@@ -199,7 +199,7 @@ def _of_group(name: str, error: PlannerError) -> PlannerError:
 
 
 def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
-    """Check the groups and return their names and runs."""
+    """Return the names of the groups and a sample for each; raises PlannerError if there are fewer than two groups."""
     names = _names(runs)
     if len(names) < 2:
         raise PlannerError(
@@ -215,14 +215,14 @@ def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
 
 
 def _whole(spec: FitSpec, law: Law, samples: list[Sample]) -> tuple[Problem, Ints]:
-    """Return the problem over the runs of all groups, and the group of each run."""
+    """Return the problem with the runs of all groups, and the number of the group of each run."""
     columns = {a: np.concatenate([s.columns[a] for s in samples]) for a in samples[0].columns}
     y, weight = (np.concatenate([getattr(s, name) for s in samples]) for name in ("y", "weight"))
     return problem(law, spec, columns, y, weight), np.repeat(np.arange(len(samples)), [len(s) for s in samples])
 
 
 def _clusters(samples: list[Sample]) -> Ints:
-    """Return the cluster of each run; no cluster spans two groups."""
+    """Return the number of the cluster of each run; runs of different groups are never in one cluster."""
     own = [clusters(s.runs) for s in samples]
     before = np.cumsum([0, *(int(member.max()) + 1 for member in own[:-1])])
     return np.concatenate([member + start for member, start in zip(own, before, strict=True)])
@@ -238,8 +238,9 @@ def _refits(
     member: Ints,
     progress: Progress | None,
 ) -> Floats:
-    """Return joint vectors (r, Q) of the resamples: as many runs drawn from each group as it has, or noise around the
-    fit.
+    """Return the parameter vectors (r, Q) of the joint resamples.
+
+    Each resample draws from each group as many runs as it has, or (method "residual") noise around the fit.
     """
     total = spec.bootstrap
     own = j.redrawn(normals(spec.seed, total, sum(map(len, j.priors))))

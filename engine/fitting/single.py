@@ -1,7 +1,8 @@
-"""Fit of one law to runs, from a specification; choice of the objective and of the smoothing of curves.
+"""Fit of one law to runs, from a specification; also the choice of the objective and of the smoothing of curves.
 
-The window of the running mean is a convention, and it changes the training steps to a target, strongly for noisy
-curves. So the law is fitted at several smoothings, and its resamples are drawn equally from all of them.
+For a law of training steps, training curves are smoothed by a running mean. Its window is arbitrary, and it changes the
+number of training steps to a target, strongly if the curves are noisy. Therefore the law is fitted with several
+windows, and the resamples contain equal numbers from each.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Role, Runs
 
 CHOICES = (0.0, 0.3, 0.6, 0.8)
-"""Running means over 0, 4, 10 and 22 % of the training steps."""
+"""Values of ``smoothing`` that are compared: running means over 0, 4, 10 and 22 % of the training steps."""
 CODE = "curves"
 
 
 def over_smoothings(made: Fit, refit: Callable[[float, int], Fit]) -> Fit:
-    """Return ``made`` with equal parts of its resamples from each smoothing.
+    """Return the fit ``made`` with resamples in equal parts from several smoothings of the training curves.
 
-    ``refit(smoothing, resamples)`` fits at one smoothing. Return ``made`` unchanged if it has no resamples, if its
-    smoothing is 0, or if no other smoothing gives a fit.
+    ``refit(smoothing, resamples)`` fits with one smoothing. The fit is returned unchanged if it has no resamples, if
+    its smoothing is 0, or if no other smoothing gives a fit.
     """
     r, own = len(made.resamples), made.spec.smoothing
     if not r or not own:
@@ -73,15 +74,16 @@ def _said(fits: Sequence[Fit]) -> str:
 
 
 OBJECTIVE = "objective"
-"""Code of the note that states which objective was chosen and why."""
+"""Code of the note that explains which objective was chosen."""
 
 
 def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]:
-    """Return ``spec`` with the objective that suits ``runs``, and a note if it is not the Huber loss.
+    """Return ``spec`` with an objective that suits ``runs``, and a note if it is not the Huber loss.
 
-    If runs are few, Huber's loss at delta 1e-3 passes through as many of them as the law has free parameters and
-    ignores the rest. Below ``FEW`` runs per free parameter least squares of logs is used, which uses all runs. A law
-    that does not describe every run and values without logarithms keep the default.
+    With few runs, the Huber loss with delta 1e-3 fits as many of them exactly as the law has free parameters, and the
+    others have almost no influence. With fewer than ``FEW`` runs per free parameter, the objective is therefore least
+    squares of log residuals, which uses all runs. The Huber loss is kept for a law without a residual for each run, and
+    if a value of y is not positive.
     """
     law = spec.read_from(runs).find_law()
     if not law.is_pointwise or spec.y not in runs or spec.share:
@@ -114,11 +116,11 @@ def fit(
     where: str = "",
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit the law of ``spec`` to ``runs``; equal inputs give equal digits.
+    """Fit the law of ``spec`` to ``runs``. Equal inputs give equal results to the last digit.
 
-    ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` name the data in
-    the result, and ``progress`` is called with the completed fraction of resamples. Raises PlannerError if the runs
-    cannot determine the law; less severe problems are in ``Fit.warnings``.
+    ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` (the filter) are
+    stored in the result. ``progress`` is called with the completed fraction of the resamples. Raises PlannerError if
+    the runs cannot determine the law; less severe problems are in ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
@@ -143,7 +145,7 @@ def _fitted(
 
 
 def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
-    """Return the fit with the identity of its training curves and the notes on curves left out."""
+    """Return the fit with the hash of its training curves, and with notes on curves that were left out."""
     return replace(
         made,
         n=len(np.unique(shape.labels["run"])),
@@ -153,7 +155,7 @@ def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
 
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
-    """Build the fit of a sample from the estimate; ``group`` names the runs if they are one of several groups."""
+    """Return the fit of a sample from its estimate; ``group`` is the name of the runs if there are several groups."""
     _check_bounds(s, found.theta)
     whole = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
     resamples, how = found.resamples[whole], found.resampling
@@ -176,12 +178,15 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
 
 
 def takes_runs(spec: FitSpec, n: int) -> bool:
-    """Whether a fit of ``n`` runs stores them: not for groups with shared parameters or very many runs."""
+    """Whether a fit of ``n`` runs stores them.
+
+    It does so for a law that is fitted to every run, without shared parameters, and with at most ``MOST_RUNS`` runs.
+    """
     return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
 
 
 def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
-    """Return the runs of a fit that was saved without them, from the table of its snapshot."""
+    """Return the runs of a fit that was saved without them; ``runs`` are read again from the table."""
     return _runs(sample(spec, runs))
 
 
@@ -190,9 +195,9 @@ def _runs(s: Sample) -> FittedRuns:
 
 
 def _check_bounds(s: Sample, theta: Floats) -> None:
-    """Raise PlannerError for an exponent of the compute-optimal sizes outside 0 to 1.
+    """Raise PlannerError if a fitted exponent of the compute-optimal N or D is not between 0 and 1.
 
-    Only laws through minima estimate their exponents without bounds; all others stay within theirs.
+    Only laws that are fitted to minima (isoflop, envelope) can have such exponents; other fits respect the bounds.
     """
     if s.law.is_pointwise:
         return
@@ -227,7 +232,7 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
 
 
 def _runtime(runs: Runs) -> Runtime | None:
-    """Fit the runtime of the runs; None if no column contains it, or without N or D."""
+    """Return the fitted runtime of the runs; None if they have no times, no N or no D."""
     if runs.seconds is None or "N" not in runs or "D" not in runs:
         return None
     return fit_runtime(runs["N"], runs["D"], runs.seconds, runs.seconds_from)

@@ -1,13 +1,14 @@
-"""The grammar of formulas that users type, such as ``6*N*D + 2e9*D``: parsed, never run as code.
+"""The grammar of formulas that users type, such as ``6*N*D + 2e9*D``. Formulas are parsed and never run as code.
 
     sum      = product (("+" | "-") product)*
     product  = signed (("*" | "/") signed)*
     signed   = ("+" | "-") signed | power
-    power    = atom (("^" | "**") signed)?          right-associative, so 2^-1 and 2^3^2 mean the same as on paper
+    power    = atom (("^" | "**") signed)?          right-associative: 2^3^2 = 2^(3^2) = 512
     atom     = number | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
-A name is a column: letters, digits and underscores, or anything between double quotes. Names are case-sensitive, so N
-and n are two columns. Exponents that are numbers are bounded, so that no formula can exhaust time or digits.
+A name consists of letters, digits and underscores, or of any characters between double quotes. Names are
+case-sensitive, so N and n are two names. A numeric exponent has a maximum, so that no formula takes too long or
+overflows.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula.tree import FUNCTIONS, Node, names, value
 
 DEEPEST = 30
-"""Largest nesting depth of parentheses, signs and powers."""
+"""Maximum nesting depth of parentheses, signs and powers."""
 STEEPEST = 100
-"""Largest exponent that is a number."""
+"""Maximum absolute value of an exponent that is a number, as in N^2."""
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|\"(?P<quoted>[^\"]+)\""
     r"|(?P<symbol>\*\*|[-+*/^(),]))",
@@ -34,7 +35,7 @@ _TOKEN = re.compile(
 
 
 class Parser:
-    """A cursor over the tokens; each method parses one rule of the grammar and returns its node."""
+    """A recursive-descent parser. Each method parses one rule of the grammar and returns its node."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.quoted = text, 0, set[str]()
@@ -42,7 +43,7 @@ class Parser:
         self._made: dict[Node, Node] = {}
 
     def tree(self) -> Node:
-        """Parse everything; equal parts of the tree are one object."""
+        """Parse the whole text and return its tree. Equal parts of the tree are one ``Node`` object."""
         tree = self._sum(0)
         if self.at < len(self.tokens):
             self._fail(f"expected an operator, found {short(self.tokens[self.at][1])}")
@@ -72,12 +73,12 @@ class Parser:
         self._fail_at(self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.text.rstrip()), why)
 
     def _peek(self) -> str:
-        """Return the next symbol; empty if the next token is not a symbol."""
+        """Return the next token if it is a symbol such as "+"; otherwise return an empty string."""
         kind, token, _ = self.tokens[self.at] if self.at < len(self.tokens) else ("", "", 0)
         return token if kind == "symbol" else ""
 
     def _take(self, *symbols: str) -> str:
-        """Return the next symbol and step over it if it is one of ``symbols``; else return an empty string."""
+        """If the next token is one of ``symbols``, move past it and return it; otherwise return an empty string."""
         symbol = self._peek()
         if symbol not in symbols:
             return ""
@@ -161,10 +162,10 @@ class Parser:
 
 
 def short(text: str) -> str:
-    """Return a formula, or a name in it, in the form that sentences show."""
+    """Return ``text`` (a formula or a name) in quotes and at most 60 characters long, for use in an error message."""
     return repr(cut(" ".join(text.split())))
 
 
 def cut(text: str, most: int = 60) -> str:
-    """Shorten the text to at most ``most`` characters."""
+    """Return ``text`` shortened to at most ``most`` characters; "..." replaces the rest."""
     return text if len(text) <= most else text[: most - 3] + "..."

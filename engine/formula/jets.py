@@ -1,8 +1,9 @@
-"""Values, first and second derivatives of a formula in one pass through its tree.
+"""Value, first and second derivatives of a formula in one pass through its tree.
 
-Forward mode in second order. A jet carries only the derivatives that are not zero for all values of the parameters.
-Therefore E + A / N^alpha costs little more than its value, and the keys of the second derivatives show in which
-parameters a formula is linear. At a kink of abs, min or max, derivatives are those of one side.
+The method is forward-mode automatic differentiation of second order. A jet stores only derivatives that are not zero
+for all values of the parameters. Therefore the jet of E + A / N^alpha costs little more than the value, and a missing
+entry (a, a) among the second derivatives shows that the formula is linear in a. At a kink of abs, min or max, the
+derivatives are those of one of the two branches.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    """A value, d/da by parameter a, and d2/da db by pair (a, b) with a <= b; a missing entry is zero everywhere.
+    """Value and derivatives of a formula; arrays broadcast against each other.
 
-    Arrays broadcast against each other.
+    ``first[a]`` is d/da for each parameter a. ``second[a, b]`` is d2/da db for each pair a <= b. A derivative without
+    an entry is zero for all values of the parameters.
     """
 
     value: Floats
@@ -35,13 +37,16 @@ class Jet:
 
 
 def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
-    """Differentiate ``tree`` by the names in ``theta`` with those in ``columns`` constant; arrays broadcast."""
+    """Return the jet of ``tree``: its value, and its derivatives with respect to the names in ``theta``.
+
+    The names in ``columns`` are constants. Arrays broadcast.
+    """
     left, seen = _reads(tree), dict[int, Jet]()
 
     def visit(node: Node) -> Jet:
         found = seen.pop(id(node), None) or made(node)
         left[id(node)] -= 1
-        if left[id(node)] > 0:  # The jets of a long formula do not fit into memory all at once.
+        if left[id(node)] > 0:  # drop a jet after its last use, to save memory
             seen[id(node)] = found
         return found
 
@@ -60,7 +65,7 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
     def chain(node: Node) -> Jet:
         result = visit(node.children[0])
         for operator, child in node.links[1:]:
-            if operator == "/" and child.operators == ("^",):  # a / x^b as a x^-b, which costs half as much
+            if operator == "/" and child.operators == ("^",):  # a / x^b is computed as a x^-b, at half the cost
                 base, exponent = (visit(part) for part in child.children)
                 result = _product(result, _power(base, _unary("negate", exponent)))
             else:
@@ -72,7 +77,10 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 
 
 def _reads(tree: Node) -> Counter[int]:
-    """Count how often ``jet`` uses each node, by id: equal parts of a tree are one object, computed once."""
+    """Return how often ``jet`` uses each node, by ``id(node)``.
+
+    Equal parts of a tree are one object, whose jet is computed once and dropped after its last use.
+    """
     found = Counter[int]()
 
     def visit(node: Node) -> None:
@@ -117,7 +125,10 @@ def _product(a: Jet, b: Jet, value: Floats | None = None) -> Jet:
 
 
 def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
-    """Return f(a) from f, f' and f'' at a; ``curve`` is None if f'' is zero."""
+    """Return the jet of f(a) by the chain rule.
+
+    ``value``, ``slope`` and ``curve`` are f, f' and f'' at a.value; ``curve`` is None if f'' is zero everywhere.
+    """
     second = {k: slope * x for k, x in a.second.items()}
     if curve is not None:
         for i, x in a.first.items():
@@ -131,7 +142,7 @@ def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
 def _power(a: Jet, b: Jet) -> Jet:
     if not b.first:
         c, x = b.value, a.value
-        if c.ndim == 0 and c == 2:  # the common case, without the slow power
+        if c.ndim == 0 and c == 2:  # the most frequent exponent, without the slow function power
             return _through(a, x * x, 2 * x, np.asarray(2.0))
         value = x**c
         return _through(a, value, c * x ** (c - 1), c * (c - 1) * x ** (c - 2)) if a.first else Jet(value)
@@ -142,7 +153,7 @@ def _power(a: Jet, b: Jet) -> Jet:
     whole = _through(exponent, value, value, value)
     if above:
         return whole
-    flat = value == 0  # A power of zero is zero with all its derivatives, not zero times log 0.
+    flat = value == 0  # Where 0^b is zero, so are its derivatives; 0 log 0 would be NaN.
     return Jet(
         value,
         {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},

@@ -1,4 +1,4 @@
-"""Syntax tree of a formula: nodes, the names in them, their values, and their LaTeX."""
+"""Syntax tree of a formula: its nodes, the names in it, its value, and its LaTeX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FUNCTIONS: dict[str, tuple[int | None, Callable[..., Floats]]] = {
     "min": (None, np.minimum),
     "max": (None, np.maximum),
 }
-"""Functions by name: their number of arguments (None: any number, applied in pairs) and their implementation."""
+"""Functions by name: the number of arguments (None: any number, applied in pairs) and the numpy function."""
 OPERATORS: dict[str, Callable[..., Floats]] = {
     "+": np.add,
     "-": np.subtract,
@@ -33,9 +33,9 @@ OPERATORS: dict[str, Callable[..., Floats]] = {
 class Node:
     """A node of a formula.
 
-    ``kind`` is "number" (``value`` is the number), "name" (``name`` is the column), a function's name, "negate", or
-    "chain". A chain joins its children from left to right by ``operators``, so that a long sum is one node and not a
-    deep tree.
+    ``kind`` is "number" (``value`` is the number), "name" (``name`` is the name of a column or parameter), the name of
+    a function, "negate", or "chain". A chain is a sum, a product or a power of its children, joined from left to right
+    by ``operators``. Therefore a long sum is one node and not a deep tree.
     """
 
     kind: str
@@ -46,8 +46,9 @@ class Node:
 
     @property
     def links(self) -> tuple[tuple[str, Node], ...]:
-        """The children of a chain, each with the operator before it, "+" or "*" before the first; empty for other
-        kinds.
+        """The children of a chain, each with the operator in front of it; empty for other kinds of node.
+
+        The first child of a sum has the operator "+", and that of a product has "*".
         """
         if self.kind != "chain":
             return ()
@@ -56,27 +57,28 @@ class Node:
 
 
 def names(node: Node) -> frozenset[str]:
-    """Return all names in a tree."""
+    """Return all names in the tree below ``node``, of columns and of parameters."""
     if node.kind == "name":
         return frozenset((node.name,))
     return frozenset().union(*(names(child) for child in node.children))
 
 
 def nodes(node: Node) -> list[Node]:
-    """Return the nodes of a tree, parents before children."""
+    """Return all nodes of the tree below ``node``; each parent is listed before its children."""
     return [node, *(below for child in node.children for below in nodes(child))]
 
 
 def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats], object] | None = None) -> Floats:
-    """Evaluate at ``columns`` (arrays that broadcast, by name); the result may be NaN or infinite.
+    """Return the value of the tree below ``node``; it may be NaN or infinite.
 
-    ``divisor`` is called with every divisor.
+    ``columns`` contains an array for each name; the arrays broadcast. ``divisor`` is called with the value of each
+    divisor, so that the caller can check it for zero.
     """
     if node.kind == "number":
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
     if node.kind == "name":
         return columns[node.name]
-    values = (value(child, columns, divisor) for child in node.children)  # One at a time: a chain may be long.
+    values = (value(child, columns, divisor) for child in node.children)  # a generator: a chain may be long
     result = next(values)
     if node.kind == "negate":
         return -result
@@ -96,11 +98,11 @@ _GREEK = re.compile(
 )
 _SPECIAL = {c: rf"\{c}" for c in "#$%&_{} "}
 _SPECIAL |= {"\\": r"\backslash ", "~": r"\sim ", "^": r"\wedge ", "<": r"\lt ", ">": r"\gt "}
-_SPECIAL |= {"/": "{/}"}  # Pages turn :material/home: into an icon, also in formulas.
+_SPECIAL |= {"/": "{/}"}  # Streamlit turns :material/home: into an icon, in formulas as well.
 
 
 def symbol(name: str) -> str:
-    r"""A name as a symbol: alpha_N becomes \alpha_{N}, a word stands upright."""
+    r"""Return the LaTeX of a name: alpha_N becomes \alpha_{N}, and a word is set upright."""
     base, _, below = name.partition("_")
     if not base or not re.fullmatch(r"\w+", name, re.ASCII):
         return rf"\mathrm{{{_escaped(name)}}}"
@@ -122,11 +124,11 @@ def _escaped(text: str) -> str:
 
 
 SUM, PRODUCT, POWER, ATOM = range(4)
-"""Precedence of a piece of LaTeX, lowest first."""
+"""Precedence of the outermost operator of a LaTeX expression, lowest first. It decides where parentheses are needed."""
 
 
 def as_latex(tree: Node, symbols: Mapping[str, str] | None = None) -> str:
-    """Return ``tree`` as LaTeX; ``symbols`` overrides how names are shown."""
+    """Return the LaTeX of ``tree``; ``symbols`` contains the LaTeX of names that differs from ``symbol(name)``."""
     shown = {name: symbol(name) for name in names(tree)} | dict(symbols or {})
     return _latex(tree, shown)[0]
 
@@ -154,7 +156,7 @@ def _product(node: Node, shown: Mapping[str, str]) -> tuple[str, int]:
     below = [child for operator, child in node.links if operator == "/"]
     if not below:
         return _joined(above, shown, PRODUCT), PRODUCT
-    # Inside a fraction a single factor needs no parentheses.
+    # A single factor above or below the fraction bar needs no parentheses.
     top, bottom = (_joined(part, shown, SUM if len(part) == 1 else PRODUCT) for part in (above, below))
     return rf"\frac{{{top}}}{{{bottom}}}", PRODUCT
 

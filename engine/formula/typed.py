@@ -1,4 +1,4 @@
-"""A typed formula: its text, its tree, and its values with errors that name the row."""
+"""A formula that a user typed: its text, its tree, and its values. Errors of evaluation name the row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula: its text, its tree, its names, and those of them in double quotes."""
+    """A parsed formula: its text, its tree, all names in it, and the names that are written in double quotes."""
 
     text: str
     tree: Node
@@ -28,22 +28,25 @@ class Formula:
     quoted: frozenset[str]
 
     def __call__(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
-        """Evaluate the formula at ``columns`` (arrays that broadcast, by name); a NaN in a column stays NaN.
+        """Return the value of the formula; ``columns`` are arrays by name, which broadcast. NaN in a column gives NaN.
 
-        ``ids`` (n,) are the ids of the rows of the columns, with which an error names the row. Raises PlannerError for
-        a missing column, a division by zero, or a value that is not finite.
+        ``ids`` (n,) are the ids of the rows of a table; an error names the row by its id. Raises PlannerError for a
+        missing column, a division by zero, or a value that is not finite.
         """
         self._know(columns)
         return self._checked(self.tree, self._read(columns), ids)
 
     def unchecked(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Evaluate without checks: NaN and infinity if the formula overflows or leaves a function's domain."""
+        """Return the value without checks: NaN or infinity on overflow or outside the domain of a function."""
         self._know(columns)
         with np.errstate(all="ignore"):
             return value(self.tree, self._read(columns))
 
     def check(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> None:
-        """Raise PlannerError if a part with names of ``columns`` only divides by zero, or is not finite in a row."""
+        """Check the parts of the formula in which all names are in ``columns``, before the other names have values.
+
+        Raises PlannerError if such a part divides by zero or is not finite in a row.
+        """
         read = self._read(columns)
         for operator, part in _within("", self.tree, frozenset(read)):
             found = self._checked(part, read, ids)
@@ -51,7 +54,7 @@ class Formula:
                 self._refuse_zero(found, ids)
 
     def _know(self, columns: Mapping[str, ArrayLike]) -> None:
-        """Raise PlannerError for a name that is not a column."""
+        """Raise PlannerError if the formula contains a name that is not in ``columns``."""
         if unknown := sorted(self.names - set(columns)):
             raise PlannerError(
                 f"The formula {short(self.text)} uses {short(unknown[0])}, which is no column here: "
@@ -59,7 +62,10 @@ class Formula:
             )
 
     def _checked(self, node: Node, read: Mapping[str, Floats], ids: Ints | None) -> Floats:
-        """Return the value of a part with column names only; raises PlannerError as ``check`` does."""
+        """Return the value of the subtree ``node``, all names of which are in ``read``.
+
+        Raises PlannerError for a division by zero and for a value that is not finite although its columns are not NaN.
+        """
         with np.errstate(all="ignore"):
             result = value(node, read, lambda below: self._refuse_zero(below, ids))
         missing = sum((np.isnan(read[name]) for name in names(node)), start=np.zeros((), bool))
@@ -74,7 +80,10 @@ class Formula:
         return {name: np.asarray(columns[name], float) for name in self.names if name in columns}
 
     def _refuse(self, bad: NDArray[np.bool_], what: str, advice: str, ids: Ints | None) -> None:
-        """Raise PlannerError if any entry is ``bad``, with its row if there is one entry for each row of a table."""
+        """Raise PlannerError if any entry of ``bad`` is true.
+
+        The error names the row of the first such entry if ``bad`` has one entry for each row of ``ids``.
+        """
         at = np.flatnonzero(bad)
         if at.size:
             row = "" if ids is None or np.size(bad) != len(ids) else f" in row {ids[at[0]]}"
@@ -94,7 +103,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str, Node]]:
-    """Return the largest parts of a tree with only ``known`` names, each with the ``operator`` before it."""
+    """Return the largest subtrees in which all names are ``known``, each with the operator in front of it."""
     if names(node) <= known:
         return [(operator, node)]
     below = node.links or [("", child) for child in node.children]
@@ -103,9 +112,10 @@ def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str,
 
 @lru_cache(maxsize=256)
 def affine(formula: Formula, of: frozenset[str]) -> bool:
-    """Whether the formula is linear, a + b x, in each name x of ``of``; a and b depend only on the other names.
+    """Return whether the formula has the form a + b x in each name x of ``of``; a and b depend only on the other names.
 
-    False also for a straight line that is written with a kink or a power: the test uses the formula, not its values.
+    The test uses the syntax and not the values. It is therefore also False for a straight line that is written with
+    abs, min, max or a power.
     """
     tree = formula.tree
     if any(node.kind in ("abs", "min", "max") and names(node) & of for node in nodes(tree)):

@@ -1,6 +1,7 @@
-"""Devices and machines: compute rate, time, money and energy.
+"""Devices and machines: compute rate in FLOP/s, training time, cost and energy.
 
-``Machine`` is imported on first access, because it needs numpy and the table of fields does not.
+``Machine`` is imported when it is first used: its module needs numpy, and the table of planner fields needs only the
+names of the devices.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["CHECKED", "DEVICES", "UTILISATION", "Device", "Machine", "Precision"
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``Machine`` from its module."""
+    """Import ``Machine`` from its module on first use; raises AttributeError for any other name."""
     if name != "Machine":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from isoplan.engine.hardware.machine import Machine

@@ -1,10 +1,11 @@
-"""Peak rates, memory and power of common devices, to turn FLOPs into hours and "200 H200 hours" into FLOPs.
+"""Peak rates, memory and power of common devices, to convert FLOPs to hours and "200 H200 hours" to FLOPs.
 
-Peaks are dense: if a data sheet gives tensor cores with 2:4 sparsity, the value is halved here. Each peak is that of
-the fastest unit at its precision (tensor or matrix cores if the device has them), with fp32 accumulation for 16 and 8
-bits. Memory is in bytes, 1 GB = 1e9, as in the data sheets. Power is the maximum power of the board (of the two
-processors for the CPU node). Energies are therefore upper limits for the device, without host, network and cooling.
-``CHECKED`` is the date of the numbers. Prices and utilisation come from the user.
+Peaks are for dense matrices: where a data sheet states the rate with 2:4 sparsity, the value here is half of it. Each
+peak is that of the fastest unit of the device at that precision (tensor or matrix cores if the device has them);
+products of 16 and 8 bits are accumulated in fp32. Memory is in bytes, with 1 GB = 1e9 bytes as in the data sheets.
+Power is the maximum power of the board, or of both processors for the CPU node. An energy that is computed from it is
+therefore an upper limit for the devices; host, network and cooling are not included. ``CHECKED`` is the month in which
+the numbers were compared with the data sheets. Prices and utilisation come from the user.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 CHECKED = "2026-11"
 UTILISATION = 0.40
-"""Default utilisation: the share of the peak that a well-run training job reaches."""
+"""Default utilisation: the fraction of the peak FLOP/s that a well-run training job reaches."""
 TERA, GIGA = 1e12, 1e9
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the source data sheet.
+    """A device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the data sheet with these numbers.
 
-    ``least`` is the size of the smallest model that reaches 40 % of the peak (docs/time.md). ``power`` is None if the
-    vendor publishes none. ``training`` is the usual training precision on the device. ``also`` are accepted other
-    names.
+    ``least`` is the size in parameters of the smallest model that reaches 40 % of the peak (docs/time.md). ``power`` is
+    None if the vendor publishes no value. ``training`` is the precision that is usual for training on this device.
+    ``also`` contains other accepted names of the device.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Device:
         return self.peaks[self.training]
 
     def peak_at(self, precision: str) -> float:
-        """Return the dense peak in FLOP/s at ``precision``; raises PlannerError if the data sheet has none."""
+        """Return the dense peak in FLOP/s at ``precision``; raises PlannerError if the data sheet states none."""
         for name, peak in self.peaks.items():
             if name == precision:
                 return peak
@@ -56,7 +57,7 @@ class Device:
 
 
 def _peaks(**tera: float) -> Mapping[Precision, float]:
-    """Return peaks in FLOP/s by precision, slowest first, from values in TFLOP/s."""
+    """Return the peaks in FLOP/s by precision, in the order of PRECISIONS; the arguments are in TFLOP/s."""
     return MappingProxyType({name: tera[name] * TERA for name in PRECISIONS if name in tera})
 
 
@@ -100,7 +101,7 @@ DEVICES: tuple[Device, ...] = (
     Device("TPUv5p", _peaks(bf16=459), 95 * GIGA, None, "Google Cloud TPU v5p documentation"),
     Device(
         "CPU node",
-        # 192 cores at 2.4 GHz base clock, 16 fp64 or 32 fp32 operations per cycle.
+        # 192 cores at 2.4 GHz (base clock), each with 16 fp64 or 32 fp32 operations per cycle.
         _peaks(fp64=7.37, fp32=14.75),
         768 * GIGA,
         720,
@@ -113,15 +114,16 @@ DEVICES: tuple[Device, ...] = (
 
 
 def device(name: str) -> Device | None:
-    """Return the device called ``name``, without regard to case, blanks and hyphens; None if it is not in the
-    catalogue.
+    """Return the device called ``name``, or None if the catalogue does not contain it.
+
+    Upper and lower case, blanks and hyphens in ``name`` make no difference.
     """
     key = _key(name)
     return next((d for d in DEVICES if key in map(_key, (d.name, *d.also))), None)
 
 
 def find_device(name: str) -> Device:
-    """Return the device called ``name``; raises PlannerError that lists the catalogue if it is not in it."""
+    """Return the device called ``name``; raises PlannerError, which lists all devices, if there is none."""
     found = device(name)
     if found is None:
         raise PlannerError(

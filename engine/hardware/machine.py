@@ -1,4 +1,4 @@
-"""A machine: a number of devices of one kind, their utilisation, and the price of a device hour."""
+"""A machine: several devices of one kind, with their utilisation and the price of a device hour."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Machine:
-    """``devices`` of one kind at ``utilisation`` (a share) of their peak at ``precision``.
+    """``devices`` devices of one kind; each runs at the fraction ``utilisation`` of its peak at ``precision``.
 
-    ``precision`` and ``power`` (W per device) default to those of the device if None. ``price`` is money per device
-    hour, None if not known. Raises PlannerError that names an invalid field.
+    If ``precision`` or ``power`` (W per device) is None, the value of the device is used. ``price`` is the price of one
+    device hour; None if it is unknown. Raises PlannerError that names the invalid field.
     """
 
     device: Device
@@ -50,46 +50,48 @@ class Machine:
 
     @property
     def watts(self) -> float | None:
-        """Power of one device in W; None if neither the vendor nor the user gives it."""
+        """Power of one device in W; None if neither the vendor nor the user states it."""
         return self.power if self.power is not None else self.device.power
 
     @property
     def least(self) -> float:
-        """Size of the smallest model that reaches ``utilisation``: the device's ``least`` at 40 %, else scaled.
+        """Size in parameters of the smallest model that reaches ``utilisation``.
 
-        The scale is the square of the ratio of utilisations. A step of a small model is limited by memory bandwidth:
-        FLOPs per byte are proportional to the width of a layer, hence to the square root of N (the roofline of Williams
-        et al. 2009). docs/time.md compares it with measured runs.
+        At 40 % it is the ``least`` of the device. At another utilisation it is multiplied by (utilisation / 0.4)^2,
+        because a training step of a small model is limited by memory bandwidth: its FLOPs per byte are proportional to
+        the width of a layer, and the width to the square root of N (roofline model, Williams et al. 2009). docs/time.md
+        compares this estimate with measured runs.
         """
         return self.device.least * (self.utilisation / UTILISATION) ** 2
 
     @property
     def share(self) -> str:
-        """``utilisation`` as text: 40 % of the peak of H100."""
+        """``utilisation`` as text, such as "40 % of the peak of H100"."""
         return f"{100 * self.utilisation:.3g} % of the peak of {self.device.name}"
 
     def device_hours(self, C: ArrayLike) -> Floats:
-        """Return the device hours for ``C`` FLOPs, independent of the number of devices."""
+        """Return the device hours for ``C`` FLOPs; the result does not depend on the number of devices."""
         return np.asarray(C, float) / (self.peak * self.utilisation * HOUR)
 
     def hours(self, C: ArrayLike) -> Floats:
-        """Return the wall-clock hours for ``C`` FLOPs on all devices."""
+        """Return the wall-clock hours for ``C`` FLOPs if all devices compute in parallel."""
         return self.device_hours(C) / self.devices
 
     def flops(self, hours: ArrayLike) -> Floats:
-        """Return the FLOPs of all devices in ``hours`` of wall-clock time: the inverse of ``hours``."""
+        """Return the FLOPs of all devices together in ``hours`` of wall-clock time; the inverse of ``hours()``."""
         return np.asarray(hours, float) * HOUR * self.peak * self.utilisation * self.devices
 
     def money(self, C: ArrayLike) -> Floats:
-        """Return the cost of ``C`` FLOPs in the currency of ``price``; raises PlannerError without a price."""
+        """Return the cost of ``C`` FLOPs in the currency of ``price``; raises PlannerError if ``price`` is None."""
         if self.price is None:
             raise PlannerError(f"An hour of {self.device.name} has no price: give one to state money.")
         return self.device_hours(C) * self.price
 
     def kwh(self, C: ArrayLike, pue: float = 1.0) -> Floats:
-        """Return the energy in kWh of ``C`` FLOPs at full power, times the site's power usage effectiveness ``pue``.
+        """Return the energy in kWh for ``C`` FLOPs at full power of the devices.
 
-        Raises PlannerError if the power is not known or ``pue`` is below 1.
+        The energy of the devices is multiplied by ``pue``, the power usage effectiveness of the site. Raises
+        PlannerError if the power of the device is unknown or ``pue`` is below 1.
         """
         if self.watts is None:
             raise PlannerError(f"The vendor states no power for {self.device.name}: give the power of one device in W.")
@@ -99,7 +101,7 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The machine as text, shown next to a number, with the source of its peaks and the date of the check.
+        """The machine as text: devices, utilisation, peak, and the source and date of the peak. For example:
 
         ``8 x H100 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H100 data sheet, SXM, checked 2026-11)``
         """
@@ -110,9 +112,9 @@ class Machine:
 
 
 def co2(kwh: ArrayLike, grid: float) -> Floats:
-    """Return the CO2 in kg of ``kwh`` from a grid with ``grid`` g of CO2 per kWh (0 for a grid without emissions).
+    """Return the CO2 emissions in kg for ``kwh`` kWh of electricity from a grid that emits ``grid`` g of CO2 per kWh.
 
-    Raises PlannerError for a negative intensity.
+    ``grid`` is 0 for a grid without emissions. Raises PlannerError if it is negative.
     """
     if not (math.isfinite(grid) and grid >= 0):
         raise PlannerError(
@@ -122,6 +124,9 @@ def co2(kwh: ArrayLike, grid: float) -> Floats:
 
 
 def positive(value: float, what: str, otherwise: str) -> None:
-    """Raise PlannerError unless ``value`` is a positive number: "The price ... is 0: give a positive one, or ..."."""
+    """Raise PlannerError unless ``value`` is positive: "The price ... is 0: give a positive number, or ...".
+
+    ``what`` names the value in the error. ``otherwise`` says how to do without a value.
+    """
     if not (math.isfinite(value) and value > 0):
         raise PlannerError(f"The {what} is {value:g}: give a positive number, or {otherwise}.")

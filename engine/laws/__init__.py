@@ -1,4 +1,4 @@
-"""The law catalogue. A new law needs only a new description here."""
+"""The law catalogue. To add a law, add its description (an object of class ``Law``) here."""
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
@@ -21,7 +21,7 @@ LAWS: tuple[Law, ...] = (
     DATA_CONSTRAINED,
     KAPLAN,
 )
-"""Laws of N, D, C and the budget."""
+"""Laws with fixed columns: N, D, C, unique samples or budgets."""
 ONE_AXIS: tuple[Law, ...] = (
     power_law("x"),
     starvation("x"),
@@ -33,9 +33,9 @@ ONE_AXIS: tuple[Law, ...] = (
     broken_power_law("D", 1),
     broken_power_law("D", 2),
 )
-"""Laws over a column that the user names, each over a placeholder column."""
+"""Laws over one column that the user chooses; the column in each entry ("x", "B", "loss", "D") is a placeholder."""
 OF_CELLS: tuple[Law, ...] = (THRESHOLD,)
-"""Laws that classify runs and do not describe a loss."""
+"""Laws that divide runs into two classes, instead of describing a loss."""
 CATALOGUE = (*LAWS, *ONE_AXIS, *OF_CELLS)
 
 __all__ = [
@@ -54,8 +54,9 @@ __all__ = [
 
 
 def get_law(name: str, axis: str | None = None) -> Law:
-    """Return the law called ``name``; a one-axis law needs the column ``axis``. Raises PlannerError for an unknown
-    law.
+    """Return the law called ``name``; a one-axis law needs the column ``axis``.
+
+    Raises PlannerError for an unknown law, a one-axis law without ``axis``, and another law with ``axis``.
     """
     named = [law for law in CATALOGUE if law.name == name]
     if not named:

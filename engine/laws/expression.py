@@ -1,7 +1,8 @@
-"""Laws given by one formula, in the catalogue or typed by the user, such as ``E + A/N^alpha + B/D^beta``.
+"""Laws that are given by one formula, in the catalogue or typed by the user, such as ``E + A/N^alpha + B/D^beta``.
 
-Value, derivatives and LaTeX come from the tree of the formula. Names of columns are variables, and all other names are
-parameters. A parameter in the base of a power is positive; others are free unless the user gives bounds.
+Value, derivatives and LaTeX are computed from the tree of the formula. Names of columns are variables, and all other
+names are parameters. By default, a parameter in the base of a power is positive and other parameters have no bounds;
+the user can set bounds.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from isoplan.engine.laws.law import Law, Param
 from isoplan.engine.laws.terms import Values
 
 ENDLESS = 1e300
-"""A very large number whose powers and ratios are still finite."""
+"""A value that stands for infinity in a formula. Unlike infinity, it gives finite ratios and powers."""
 NOTHING = 1e-12
-"""Limits below this value count as zero."""
+"""A limit of a formula with a smaller absolute value counts as zero."""
 ORDER = ("N", "D", "C", "U", "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaLaw(Law):
-    """A law whose loss is ``formula``; names in it that are not parameters are columns.
+    """A law whose loss is the value of ``formula``. Names in the formula that are not parameters are columns.
 
-    ``turned`` means that the formula describes a number of which more is better; the loss of the law is then minus the
-    formula. ``shown`` is the right-hand side in LaTeX, if that of the tree would be hard to read.
+    ``turned`` is True if the formula describes a quantity of which larger values are better; the loss of the law is
+    then minus the formula. ``shown`` is the LaTeX of the right-hand side, for formulas whose automatic LaTeX is hard to
+    read.
     """
 
     formula: Formula
@@ -42,14 +44,15 @@ class FormulaLaw(Law):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The columns in the formula: N, D, C, U, epochs first, then sorted by name."""
+        """The columns in the formula: first N, D, C, U and epochs, then all others by name."""
         found = self.formula.names - set(self.names)
         return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
 
     @property
     def positive(self) -> tuple[str, ...]:
-        """The columns that must be above zero: N, D, C, U and epochs; other columns of a typed law may have any
-        value.
+        """The columns that must be above zero: N, D, C, U, epochs, and the axis of a one-axis law of the catalogue.
+
+        The other columns of a typed law may have any value.
         """
         return tuple(axis for axis in self.axes if axis in ORDER or self.with_axis is not None)
 
@@ -77,7 +80,10 @@ class FormulaLaw(Law):
         return np.stack([sign * found.first.get(name, zero) + zero for name in self.names], axis=-1)
 
     def limit(self, values: Values) -> Floats:
-        """Return the loss for very large N, D, C and U; zero if it has no limit or depends on other columns too."""
+        """Return the loss for very large N, D, C and U.
+
+        The result is zero if the formula has no finite limit, or depends on columns other than N, D, C and U.
+        """
         if not set(self.axes) <= {"N", "D", "C", "U"}:
             return np.zeros(())
         with np.errstate(all="ignore"):
@@ -92,7 +98,7 @@ def _named(columns: Mapping[str | None, Floats]) -> dict[str, Floats]:
 
 EXAMPLE = "E + A/N^alpha + B/D^beta"
 MOST = 12
-"""Largest number of parameters."""
+"""Maximum number of parameters of a typed law."""
 Bound = tuple[str, float | None, float | None]
 
 
@@ -100,10 +106,11 @@ Bound = tuple[str, float | None, float | None]
 def typed_law(
     text: str, bounds: tuple[Bound, ...] = (), columns: tuple[str, ...] = (), turned: bool = False
 ) -> FormulaLaw:
-    """Return the law in ``text``, with ``bounds`` (name, low, high; None is open) on parameters.
+    """Return the law that is given by the formula ``text``.
 
-    N, D, C, U and epochs are always columns; ``columns`` are additional ones. ``turned``: a larger value is better.
-    Raises PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for a bad
+    ``bounds`` contains (name, low, high) for parameters; None is an open bound. N, D, C, U and epochs are always
+    columns, and ``columns`` are further ones. ``turned`` is True if larger values of the formula are better. Raises
+    PlannerError for a formula that is invalid, has no column, no parameter or too many parameters, and for an invalid
     bound.
     """
     if not text.strip():
@@ -152,9 +159,10 @@ def named_law(
     meanings: Mapping[str, str],
     bounds: tuple[Bound, ...] = (),
 ) -> FormulaLaw:
-    """Return a law of the catalogue from its formula of N, D, C, U or epochs; fits and plans use search.
+    """Return a law of the catalogue that is given by a formula of N, D, C, U or epochs.
 
-    ``meanings`` describes each parameter in words; ``bounds`` (name, low, high; None is open) limits them.
+    Its frontier is searched numerically. ``meanings`` describes each parameter in words. ``bounds`` contains (name,
+    low, high) for parameters; None is an open bound.
     """
     formula = parse_formula(text)
     made = formula_law(name, title, formula, bounds, formula.names & set(ORDER))
@@ -169,7 +177,7 @@ def named_law(
 
 
 def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ...], variables: Set[str]) -> FormulaLaw:
-    """Return the law of ``formula``; names that are not ``variables`` are parameters, in the order of the text."""
+    """Return the law given by ``formula``. Names other than ``variables`` are parameters, in order of first use."""
     found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
     parameters = tuple(dict.fromkeys(found))
     ends = _bounds(formula, parameters, bounds)
@@ -189,7 +197,11 @@ def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ..
 
 
 def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, Any]:
-    """Return frontier and least compute of a formula of N and D, or of N, D or C alone; empty for other formulas."""
+    """Return the fields ``frontier`` and ``least_compute`` of a law with this formula, as keyword arguments.
+
+    Both are searched numerically. The result is empty unless the columns of the formula are N and D, or one of N, D and
+    C.
+    """
     if len(axes) == 1 and axes[0] in ("N", "D", "C"):
         return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))
     if set(axes) != {"D", "N"}:
@@ -222,7 +234,10 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
 
 
 def _positive(tree: Node) -> frozenset[str]:
-    """Return the names that are, alone or as factors, in the base of a power whose exponent is not a number."""
+    """Return the names that must be positive, because they are in the base of a power with a variable exponent.
+
+    Such a name is the base itself or a factor of it, as A and N in (A*N)^alpha.
+    """
     found: set[str] = set()
     for node in nodes(tree):
         if node.kind == "chain" and node.operators == ("^",) and names(node.children[1]):

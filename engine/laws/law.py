@@ -1,7 +1,7 @@
 """The description of a law: its terms, parameters and closed forms, from which everything else is derived.
 
-Every law here is a sum of terms, each linear in one amplitude. Names, bounds, units and the order of parameters are
-written once, in ``Law.params``; prediction, gradient and LaTeX come from the terms.
+A law is a sum of terms, each of which is linear in one amplitude. ``Law.params`` is the only place that defines the
+names, bounds, units and order of the parameters. Prediction, gradient and LaTeX are computed from the terms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a law: bounds, unit ("loss" means the unit of the loss), meaning and LaTeX."""
+    """A parameter of a law: its bounds, unit, meaning and LaTeX. The unit "loss" stands for the unit of the loss."""
 
     name: str
     low: float
@@ -35,15 +35,15 @@ class Param:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest value."""
+        """The smallest and the largest allowed value."""
         return (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A number that follows from the parameters: ``value(values)``, arrays in and out.
+    """A number that is computed from the parameters: ``value(values)``, where ``values`` and the result are arrays.
 
-    ``absent`` is the text shown instead if the number is not finite.
+    ``absent`` is the text that is shown if the number is not finite.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Derived:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the compute-optimal frontier; arrays broadcast, NaN if the law does not determine N or D.
+    """A point of the compute-optimal frontier; arrays broadcast. N or D is NaN if the law does not determine it.
 
-    ``U`` is the number of unique samples, beyond which D repeats; infinite if they are not limited.
+    ``U`` is the number of unique samples; if D is larger, samples are repeated. It is infinite if there is no limit.
     """
 
     N: Floats
@@ -71,21 +71,32 @@ class Point:
 class Law:
     """A scaling law.
 
-    ``estimator`` is the method that determines the parameters. "surface" fits the terms to every run, "formula" fits an
-    expression to every run, "parabola" fits a parabola in log N per budget and joins the minima, "envelope" joins the
-    best points of training curves, "threshold" separates two kinds of cells. ``frontier(values, C, rule)`` is the least
-    loss at C FLOPs. ``least_compute(values, loss, rule)`` is the least C that reaches a loss (inf below the floor).
-    Both are None if the law has no such closed form. ``samples(values, N, loss)`` is the D with which a model of N
-    parameters reaches a loss (inf if no D does), None if this needs a search.
+    ``estimator`` is the method that determines the parameters:
 
-    ``axis`` names the axis of a law on one axis. If this may be any column, ``axis_roles`` names the roles that such a
-    column has, ``with_axis(column)`` is the same law over it, and the catalogue contains the law over a placeholder.
-    ``inverse(values, y)`` is the place on the axis at which the law is y. ``optimum(values)`` is the place at which it
-    is least: 0 or inf if it decreases towards that end, NaN if there is no optimum. A law that is not ``minimised``
-    describes y itself and not sign * y. ``extra_columns`` are columns that the estimator needs in addition to those of
-    the terms. ``level`` names the parameter that y approaches, if this is a value of y and not a floor. A law with
-    ``counts_updates`` describes the training steps to a target. ``repetition(values)`` are L_inf, B_rep and beta_rep of
-    a law that can describe runs that repeat their samples until the loss stops falling; None for other laws.
+    - "surface" fits the sum of the terms to every run.
+    - "formula" fits an expression to every run.
+    - "parabola" fits a parabola in log N for each budget, then a power law to the minima.
+    - "envelope" fits power laws to the lower envelope of the training curves.
+    - "threshold" separates two classes of runs.
+
+    Closed forms (None if the law has none):
+
+    - ``frontier(values, C, rule)`` is the point with the lowest loss at C FLOPs.
+    - ``least_compute(values, loss, rule)`` is the point with the lowest C that reaches a loss (inf below the floor).
+    - ``samples(values, N, loss)`` is the D with which a model of N parameters reaches a loss (inf if no D does).
+    - ``inverse(values, y)`` is the value on the axis at which a one-axis law equals y.
+    - ``optimum(values)`` is the value on the axis at which y is minimal: 0 or inf if y decreases towards that end, NaN
+      if there is no optimum.
+    - ``repetition(values)`` are L_inf, B_rep and beta_rep of a law that can describe runs that repeat their samples
+      until the loss stops decreasing.
+
+    ``axis`` is the column of a one-axis law. If the user can choose the column, ``axis_roles`` are the roles that the
+    column may have, ``with_axis(column)`` returns the law over another column, and the catalogue contains the law over
+    a placeholder.
+
+    ``minimised`` is False for a law that describes y itself and not sign * y. ``extra_columns`` are columns that the
+    estimator needs but the terms do not contain. ``level`` names the parameter that y approaches, if this parameter is
+    a value of y and not a floor. ``counts_updates`` is True if y is the number of training steps to a target.
     """
 
     name: str
@@ -114,44 +125,44 @@ class Law:
 
     @property
     def key(self) -> str:
-        """One word for a law and its axis, such as ``chinchilla`` or ``power-N``."""
+        """An identifier of the law with its axis, such as ``chinchilla`` or ``power-N``."""
         return f"{self.name}-{self.axis}" if self.axis else self.name
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether the law describes single runs, so that each run has a residual."""
+        """Whether the law predicts the loss of each single run, so that each run has a residual."""
         return self.estimator in ("surface", "formula")
 
     @property
     def is_surface(self) -> bool:
-        """Whether the law describes the trade-off of N and D, with or without repeated samples."""
+        """Whether the columns of the law are N and D, possibly with unique samples U."""
         return set(self.axes) - {"U"} == {"N", "D"}
 
     @property
     def repeats(self) -> bool:
-        """Whether the law includes the effect of repeated samples."""
+        """Whether the law describes the effect of repeated samples, that is, whether U is one of its columns."""
         return "U" in self.axes
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Parameter names in order."""
+        """Names of the parameters, in the order of ``params``."""
         return tuple(p.name for p in self.params)
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The columns of the law, in order of its terms."""
+        """The columns of the law, in the order of its terms."""
         return tuple(dict.fromkeys(t.axis for t in self.terms if t.axis is not None))
 
     @property
     def latex(self) -> str:
-        """The formula, left-hand and right-hand side, for st.latex and reports."""
+        """The LaTeX of the law, with left-hand and right-hand side."""
         tex = {p.name: p.latex for p in self.params}
         left = f"{self.symbol}({', '.join(symbol(a) for a in self.axes)})"
         return f"{left} = " + " + ".join(t.latex(tex) for t in self.terms)
 
     @property
     def text(self) -> str:
-        """The formula in plain characters: L(N, D) = E + A / N^alpha + B / D^beta."""
+        """The law in plain characters, such as "L(N, D) = E + A / N^alpha + B / D^beta"."""
         return f"{self.symbol}({', '.join(self.axes)}) = " + " + ".join(t.text() for t in self.terms)
 
     @property
@@ -160,24 +171,28 @@ class Law:
         return tuple(dict.fromkeys(t.axis for t in self.terms if t.axis is not None and t.positive))
 
     def param(self, name: str) -> Param:
-        """Return the parameter called ``name``; raises PlannerError that lists the law's parameters."""
+        """Return the parameter called ``name``; raises PlannerError, which lists all parameters, if there is none."""
         for p in self.params:
             if p.name == name:
                 return p
         raise PlannerError(f"{self.name} has no parameter {name!r}: its parameters are {', '.join(self.names)}.")
 
     def values(self, theta: ArrayLike) -> dict[str, Floats]:
-        """Return parameter values by name from ``theta`` of shape (..., p)."""
+        """Return the parameters by name; ``theta`` has the shape (..., p), and each value has the shape (...)."""
         t = np.asarray(theta, float)
         return {name: t[..., i] for i, name in enumerate(self.names)}
 
     def predict(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Return the loss at ``columns`` (arrays of shape s by axis name) for ``theta`` (..., p): shape (..., *s)."""
+        """Return the predicted loss at ``columns`` for the parameters ``theta``.
+
+        ``theta`` has the shape (..., p). ``columns`` contains an array of shape s for each axis. The result has the
+        shape (..., *s).
+        """
         t, x = self._broadcast(theta, columns)
         return sum((term.value(t, x[term.axis]) for term in self.terms), start=np.zeros(()))
 
     def gradient(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Return d loss / d theta at ``columns``: shape (..., *s, p)."""
+        """Return the derivatives of the loss with respect to the parameters at ``columns``: shape (..., *s, p)."""
         t, x = self._broadcast(theta, columns)
         parts: dict[str, Floats] = {}
         for term in self.terms:

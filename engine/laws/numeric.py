@@ -1,4 +1,4 @@
-"""The compute-optimal frontier of a loss without a closed form, by search on whole arrays."""
+"""Compute-optimal frontier of a law without a closed form: a vectorised numerical search."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from isoplan.engine.laws.law import Point
 from isoplan.engine.laws.terms import Values
 
 Loss = Callable[[Values, Floats, Floats], Floats]
-"""Function that returns the loss for parameter values at (N, D); arrays broadcast."""
+"""Function (values of the parameters, N, D) -> loss; arrays broadcast."""
 GRID = 64
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 NARROWED = 45
-"""Number of golden sections; they shrink the bracket by a factor of 4e-10."""
+"""Number of golden-section steps. Together they shorten the bracket by a factor of 4e-10."""
 CROSSINGS = 400
-"""Points between ``LEAST`` and ``MOST`` where a first crossing is searched, a quarter of a power of e apart."""
+"""Number of grid points between ``LEAST`` and ``MOST``, in ln X, to find where a curve first reaches a value."""
 Curve = Callable[[Floats], Floats]
-"""Function of one variable, elementwise."""
+"""Function of one variable that is evaluated for each element of an array."""
 LEAST, MOST = 1.0, 1e40
-"""Range of N, D or C that is searched for a loss."""
+"""Range in which N, D or C is searched for a given loss."""
 
 
 def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Find the least loss at ``C`` FLOPs over all N, with D by ``rule``: a grid in ln N, then golden sections.
+    """Return the point with the lowest loss at ``C`` FLOPs over all N, with D computed by ``rule``.
 
-    NaN if the loss decreases up to an end of the grid (one parameter, one FLOP per parameter): there is no optimum.
+    The search evaluates a grid in ln N from N = 1 to N = C, then uses golden-section steps. The result is NaN if the
+    loss is lowest at an end of the grid: then there is no optimum.
     """
     C = np.asarray(C, float)
     C = np.broadcast_to(C, np.broadcast_shapes(C.shape, *(np.shape(x) for x in v.values())))
@@ -50,9 +51,10 @@ def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floats:
-    """Find where ``f``, which decreases and then increases, is least between ``low`` and ``high`` (one shape).
+    """Return the x between ``low`` and ``high`` at which ``f`` is minimal; ``f`` decreases and then increases.
 
-    Golden sections (Kiefer 1953): each shrinks the bracket by 0.618 and evaluates ``f`` once.
+    ``low`` and ``high`` have the same shape. Golden-section search (Kiefer 1953): each step shortens the bracket by a
+    factor of 0.618 and evaluates ``f`` once.
     """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
@@ -67,7 +69,7 @@ def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floa
 
 
 def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> Point:
-    """Find the least C whose best loss is ``target``; inf if no C up to 1e40 FLOPs reaches it."""
+    """Return the point with the lowest C that reaches the loss ``target``; infinite if no C up to 1e40 FLOPs does."""
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
         return target - frontier(loss, dict(zip(v, some, strict=True)), np.exp(x), rule).loss
@@ -79,9 +81,9 @@ def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> P
 
 
 def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats) -> Floats:
-    """Find the first X at which a decreasing ``curve(v, X)`` reaches ``target``; inf if no X up to 1e40 does.
+    """Return the smallest X at which ``curve(v, X)`` decreases to ``target``; infinite if there is none up to 1e40.
 
-    The first crossing is searched on a grid in ln X, so that it is found even if the curve increases again beyond it.
+    A grid in ln X brackets the first crossing, which is therefore found even if the curve increases again at larger X.
     """
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
@@ -97,7 +99,10 @@ def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats
 
 
 def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, Any]:
-    """Return ``frontier`` (on C only) and ``least_compute`` of a law on one axis whose loss is ``curve(v, X)``."""
+    """Return the fields ``frontier`` and ``least_compute`` of a law over ``axis`` whose loss is ``curve(v, X)``.
+
+    ``frontier`` is None unless ``axis`` is C.
+    """
 
     def along(v: Values, C: Floats, rule: ComputeRule) -> Point:
         loss = np.asarray(curve(v, np.asarray(C, float)))

@@ -1,7 +1,8 @@
 """The terms of laws, each linear in one amplitude.
 
-A term with an exponent is a exp(-e z) of one coordinate z of its axis: ln X for a falling power, -ln X for a rising
-one, -X for an exponential. A term without exponent is a fixed shape of the axis times its amplitude.
+A term with an exponent is a exp(-e z), with amplitude a and exponent e. Its coordinate z is ln X for a decreasing
+power, -ln X for an increasing power, and -X for an exponential. A term without an exponent is an amplitude times a
+fixed function of X.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.formula import symbol
 
 Values = Mapping[str, Floats]
-"""Parameter values by name, each of shape (...)."""
+"""Values of the parameters by name. All arrays have the same shape."""
 
 
 @dataclass(frozen=True)
 class Const:
-    """The floor: a constant, in the unit of the loss."""
+    """The floor of a law: a constant in the unit of the loss."""
 
     amplitude: str
     axis: None = None
@@ -57,7 +58,7 @@ class Const:
 
 @dataclass(frozen=True)
 class _Shape:
-    """An amplitude times a fixed shape of the axis; ``positive`` if the shape needs values above zero."""
+    """An amplitude times a fixed function of the axis; ``positive``: the function is defined only above zero."""
 
     amplitude: str
     axis: str
@@ -86,7 +87,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class Offset(_Shape):
-    """The term c, a constant that is not a floor, such as the value of a parabola at ln X = 0."""
+    """The term c: a constant that is not a floor, such as the value of a parabola at ln X = 0."""
 
     positive: ClassVar[bool] = False
 
@@ -144,7 +145,7 @@ class Reciprocal(_Shape):
 
 @dataclass(frozen=True)
 class _Curve:
-    """The term A exp(-e z) of one coordinate z of the axis; ``positive`` if the coordinate needs values above zero."""
+    """The term a exp(-e z) with a coordinate z of the axis; ``positive``: z is defined only above zero."""
 
     amplitude: str
     axis: str
@@ -152,15 +153,15 @@ class _Curve:
     positive: ClassVar[bool] = True
 
     def coordinate(self, x: Floats) -> Floats:
-        """Return z at ``x``."""
+        """Return the coordinate z of the axis values ``x``."""
         raise NotImplementedError
 
     def spread(self, x: Floats) -> float:
-        """Return the unit of z in which an exponent is of order one: one for logs, which have no unit."""
+        """Return the scale of z for which typical exponents are of order one: 1 for logarithms, which have no unit."""
         return 1.0
 
     def rate(self, value: ArrayLike) -> Floats:
-        """Return the exponent e for a value of the parameter ``exponent``; the function is its own inverse."""
+        """Return the exponent e of the term from the parameter called ``exponent``. The function is its own inverse."""
         return np.asarray(value, float)
 
     def params(self) -> tuple[str, ...]:
@@ -184,7 +185,7 @@ class _Curve:
 
 @dataclass(frozen=True)
 class Power(_Curve):
-    """The term A X^-alpha, which decreases with the axis X. The amplitude has the unit loss x unit(X)^alpha."""
+    """The term A X^-alpha, which decreases with X. The unit of A is loss x unit(X)^alpha."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
@@ -198,7 +199,7 @@ class Power(_Curve):
 
 @dataclass(frozen=True)
 class Rising(_Curve):
-    """The term a X^alpha, which increases with the axis X. The amplitude has the unit loss / unit(X)^alpha."""
+    """The term a X^alpha, which increases with X. The unit of a is loss / unit(X)^alpha."""
 
     def coordinate(self, x: Floats) -> Floats:
         return -np.log(x)
@@ -212,7 +213,7 @@ class Rising(_Curve):
 
 @dataclass(frozen=True)
 class Exponential(_Curve):
-    """The term A exp(B X), which increases if A B > 0. The rate B has the unit 1 / unit(X)."""
+    """The term A exp(B X), which increases with X if A B > 0. The unit of B is 1 / unit(X)."""
 
     positive: ClassVar[bool] = False
 
@@ -220,7 +221,7 @@ class Exponential(_Curve):
         return -x
 
     def spread(self, x: Floats) -> float:
-        """Return half the range of ``x``, so that the unit of X does not matter."""
+        """Return half the range of ``x`` as the scale, so that the unit of X has no influence."""
         return float(np.ptp(x)) / 2 or 1.0
 
     def latex(self, tex: Mapping[str, str]) -> str:
@@ -232,13 +233,13 @@ class Exponential(_Curve):
 
 @dataclass(frozen=True)
 class Ratio(_Curve):
-    """The term (X_s / X)^alpha, the same curve as ``Power``; ``amplitude`` names the scale X_s, at which it is one."""
+    """The term (X_s / X)^alpha, the same curve as ``Power``; ``amplitude`` names X_s, the X where the term is one."""
 
     def coordinate(self, x: Floats) -> Floats:
         return np.log(x)
 
     def value(self, v: Values, x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):  # A vanished term has X_s = 0.
+        with np.errstate(divide="ignore"):  # X_s = 0 if the term is zero
             return np.exp(self.rate(v[self.exponent]) * (np.log(v[self.amplitude]) - np.log(x)))
 
     def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
@@ -249,11 +250,14 @@ class Ratio(_Curve):
         }
 
     def linear(self, v: Values) -> Floats:
-        """Return the amplitude a of the term a X^-e."""
+        """Return the amplitude a = X_s^e of the term in the form a X^-e."""
         return np.exp(self.rate(v[self.exponent]) * np.log(v[self.amplitude]))
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        """Return the parameters for a = X_s^e: X_s = a^(1/e), kept finite; a vanished term (a = 0) gives X_s = 0."""
+        """Return the parameters of the term with amplitude a = X_s^e: X_s = a^(1/e), limited to finite values.
+
+        A term with a = 0 has X_s = 0.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: self.rate(e)}
 
@@ -266,7 +270,7 @@ class Ratio(_Curve):
 
 @dataclass(frozen=True)
 class Smooth(Ratio):
-    """The term (X_s / X)^(4/d), the same curve with the dimension d of a smooth target in place of its exponent."""
+    """The term (X_s / X)^(4/d): ``Ratio`` with the dimension d of a smooth target as its parameter."""
 
     def rate(self, value: ArrayLike) -> Floats:
         return 4.0 / np.asarray(value, float)

@@ -1,1 +1,1 @@
-"""Warnings and residuals of a fit. Nothing is fitted here."""
+"""Warnings about a fit, and its residuals. Nothing is fitted in this folder."""

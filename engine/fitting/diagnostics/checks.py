@@ -1,4 +1,4 @@
-"""Warnings of a fit. Each is a sentence that states what is wrong and what to do."""
+"""Warnings about a fit. Each warning is a text that states what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ from isoplan.engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Smallest distance below the floor, in robust standard deviations, that noise does not explain."""
+"""Smallest distance of a run below the law, in robust standard deviations, that can reject a floor above the run."""
 FALSE_ALARMS = 0.005
-"""Level of each test of whether runs lie below the floor."""
+"""Probability that a test rejects a correct floor because runs lie below it."""
 FIRST = 5
-"""Smallest number of runs closest to the floor that are tested together."""
+"""Smallest number of runs whose mean is compared with the floor."""
 REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
-"""Code of the warning, and largest ratio to the smallest loss that noise explains at the last place of a falling law.
+"""Code of the warning that the loss rises where the law falls, and the ratio above which it is given.
+
+The ratio is that of the median loss at the largest value on the axis to the smallest median loss.
 """
 SHOWN = 5
-"""Largest number of rows that a sentence lists before it counts the rest."""
+"""Maximum number of rows that a warning names; further ones are only counted."""
 PULL = {
     "huber-log": "Outliers hardly change a Huber fit",
     "lad": "Outliers hardly change a fit of absolute deviations",
@@ -40,11 +42,11 @@ PULL = {
     "ols-log": "Outliers change a least-squares fit",
     "asymmetric": "Outliers above the law hardly change the fit, outliers below it do",
 }
-"""Effect of outliers on a fit, by objective."""
+"""Sentence about the effect of outliers on a fit, for each objective."""
 
 
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
-    """Return all warnings of a fit, those of the estimator first."""
+    """Return all warnings about a fit; those of the estimator come first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
@@ -82,13 +84,13 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
             REPEATS,
             f"{repeated} of {len(s)} runs {'repeats' if repeated == 1 else 'repeat'} another run exactly, in "
             f"{', '.join(s.columns)} and "
-            f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out on the Data page "
-            "(--repeats once in the terminal), or the intervals are too narrow.",
+            f"{column(s.runs, s.spec.y)}. If these are copies of a run and not separate runs, leave them out "
+            "on the Data page (--repeats once in the terminal). Otherwise the intervals are too narrow.",
         )
 
 
 def _extra(table: Floats) -> int:
-    """Count the rows (n, k) that repeat an earlier one, among those without NaN."""
+    """Return the number of rows in ``table`` (n, k) that equal an earlier row; rows with NaN are not counted."""
     whole = table[~np.isnan(table).any(axis=1)]
     return len(whole) - len(np.unique(whole, axis=0))
 
@@ -126,8 +128,9 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
 
 
 def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """Warn of a floor that is zero or not resolved: its upper limit, and the loss beyond the runs with and without
-    it.
+    """Warn of a floor that is zero or not resolved.
+
+    The warning states the upper limit of the floor, and the loss far beyond the runs with and without a floor.
     """
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
     for i, name in enumerate(s.law.names):
@@ -139,7 +142,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "floor-zero",
                     f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
-                    f"Read {name} as an upper limit and do not trust losses far beyond the data.",
+                    f"Use {name} as an upper limit, and do not trust losses far beyond the data.",
                 )
             yield from _disputed(s, found, float(found.theta[i]))
             continue
@@ -161,7 +164,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
-    """Warn of a resolved floor on which the objective of the fit and least squares disagree."""
+    """Warn if the objective of the fit and least squares give different values of a resolved floor."""
     curve = found.confidence
     if curve is None or not curve.resolved or curve.agrees(floor):
         return
@@ -174,8 +177,9 @@ def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
 
 
 def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
-    """Return the 95 % upper limit of an unresolved floor, from its confidence curve or else from the values ``drawn``
-    (r,).
+    """Return the 95 % upper limit of an unresolved floor.
+
+    It follows from the confidence curve, or from the resampled floors ``drawn`` (r,) if there is no curve.
     """
     return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
 
@@ -191,19 +195,23 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
             yield FitWarning(
                 "collapsed",
                 f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
-                f"and {exponent} means nothing; {todo}.",
+                f"and {exponent} has no meaning; {todo}.",
             )
         elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x), term.coordinate(x)):
             yield FitWarning(
                 "at-bound",
-                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
+                f"{exponent} = {values[exponent]:.3g} is at its bound: "
                 f"the runs do not show how {s.spec.y} bends with {term.axis}; "
                 f"add runs over a wider range of {term.axis} or fix {exponent}.",
             )
 
 
 def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
-    """Whether an exponent is off its bounds. A rate of either sign must also differ from a straight line."""
+    """Whether the fitted exponent ``value`` is inside its bounds.
+
+    The rate of an exponential may have either sign; it must also differ enough from zero, where the term is a straight
+    line.
+    """
     if p.low < 0:
         return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
     return bool(max(p.low, LOG_LIMIT) < value < p.high)
@@ -214,8 +222,8 @@ def _unplaced(s: Sample) -> Iterator[FitWarning]:
         runs = "run has" if s.unplaced == 1 else "runs have"
         yield FitWarning(
             "at-zero",
-            f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow: shown but not fitted. Give the "
-            f"effective {s.law.axis} of such runs to fit them.",
+            f"{s.unplaced} {runs} {s.law.axis} = 0, which this law does not allow. Such runs are shown but not "
+            f"fitted. To fit them, give their effective {s.law.axis}.",
         )
 
 
@@ -226,7 +234,7 @@ def _unmeasured(s: Sample) -> Iterator[FitWarning]:
 
 
 def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """Warn of an optimum outside the sweep, or one that the runs do not determine."""
+    """Warn of an optimum that is outside the sweep or that the runs do not determine."""
     law = s.law
     if law.optimum is None or law.axis is None:
         return
@@ -260,7 +268,7 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
 
 
 def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """Warn if the loss increases toward the largest place of an axis along which the law decreases."""
+    """Warn if the loss rises towards the largest values on an axis although the fitted law falls there."""
     law = s.law
     if law.axis is None or law.optimum is not None or s.y.min() <= 0:
         return
@@ -273,13 +281,13 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         yield FitWarning(
             RISES,
             f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
-            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and look at the runs "
-            f"beyond {places[least]:.4g}.",
+            f"{middles[last]:.4g} at the largest {law.axis}, but the law falls there: do not use a plateau of the law. "
+            f"Check the runs beyond {places[least]:.4g}.",
         )
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
-    """Warn of derived numbers that are undefined for these runs; an optimum has its own warnings."""
+    """Warn of derived numbers that are not finite for these runs; an optimum has its own warnings."""
     if s.law.optimum is not None:
         return
     with np.errstate(all="ignore"):
@@ -311,25 +319,26 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
         yield FitWarning(
             "below-floor",
             f"{below.size} of {len(s)} runs {verb} better than the fitted floor {s.sign * floor:.4g} by more than "
-            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit "
-            f"without {these} if values are of another kind, else fit another law.",
+            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. "
+            f"Leave {these} out if the values are of a different kind; otherwise fit another law.",
         )
 
 
 def floor_limit(n: int, parameters: int) -> float:
-    """Return how far below the law, in robust standard deviations, one of ``n`` runs must be to reject a floor above
-    it.
+    """Return the distance below the law, in robust standard deviations, at which one of ``n`` runs rejects a floor.
+
+    The floor that is rejected lies above the run.
     """
     freedom = n - parameters
     return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
 
 
 def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
-    """Whether the runs predicted closest to the floor are below it on average, by a one-sided t test.
+    """Whether the runs that are predicted closest to the floor are below it on average (one-sided t tests).
 
-    Under a law with the correct floor the mean of no run is below it. The runs are ordered by their ``predicted`` (n,)
-    values and not by their measured ones, so that noise does not select them. The test is repeated for the first 5, 10,
-    20, ... runs up to half of all, each with an equal share of the level.
+    If the floor of the law is correct, the expected loss of every run is above it. The runs are ordered by
+    ``predicted`` (n,) and not by their measured loss, so that noise does not select them. The first 5, 10, 20, ... runs
+    are tested, up to half of all. The level FALSE_ALARMS is divided equally among the tests.
     """
     nearest = np.argsort(predicted, kind="stable")
     excess = (np.log(s.y / floor) if s.spec.log_residuals and floor > 0 else s.y - floor)[nearest]

@@ -1,12 +1,11 @@
-"""Warnings of a fit that pools runs of different datasets, splits or groups, or flagged runs.
+"""Warnings about a fit whose runs belong to different datasets, splits or groups, or are flagged.
 
-Whether residuals differ by a column of the table is decided by a stratified permutation test with exact moments.
-
-Runs that are neighbours in the axes of the law form strata. Under the null hypothesis the labels of a column are
-exchangeable inside each stratum. The mean and the covariance of the sums of residuals by label are therefore known
-exactly, and their quadratic form is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic; Landis,
-Heyman and Koch, Int. Stat. Rev. 46, 1978). No labels are drawn at random, so the result is deterministic and resolves p
-far below 1e-3.
+A stratified permutation test decides whether the residuals differ between the values (labels) of a column. Runs that
+are close to each other on the axes of the law form a stratum. Under the null hypothesis, the labels can be exchanged
+among the runs of a stratum. The mean and the covariance of the sum of the residuals of each label are then known
+exactly, and the quadratic form of the sums is nearly chi squared (the generalised Cochran-Mantel-Haenszel statistic;
+Landis, Heyman and Koch, Int. Stat. Rev. 46, 1978). The labels need not be permuted at random. The result is therefore
+deterministic, and p far below 1e-3 can be computed.
 """
 
 from __future__ import annotations
@@ -27,30 +26,31 @@ from isoplan.engine.mixtures import Question, ask, condition, option, pooled, qu
 from isoplan.engine.schema import Category, Runs
 
 FEWEST_RUNS = 5
-"""Smallest number of runs of a group that is compared."""
+"""Minimum number of runs with one value of a column for this value to be compared with the others."""
 MOST_GROUPS = 8
 LEVEL = 1e-3
-"""Significance level, after Bonferroni's correction for the number of columns."""
+"""Largest p-value at which residuals count as different, after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
-"""Smallest relative decrease of the scale of the residuals that offsets must give."""
+"""Smallest fraction by which an offset for each value of the column must decrease the scatter of the residuals."""
 STRATUM, STRATUM_OF_FEW = 12, 18
-"""Largest number of runs of a stratum with different places. Larger strata detect smaller offsets if runs are few."""
+"""Maximum number of runs in a stratum. With few runs, larger strata detect smaller offsets."""
 FEW = 50
-"""Number of runs below which ``STRATUM_OF_FEW`` applies."""
+"""Number of runs below which ``STRATUM_OF_FEW`` is used instead of ``STRATUM``."""
 MIXED = 0.5
-"""Smallest fraction of the runs in strata with more than one group, so that groups overlap."""
+"""Smallest fraction of runs in strata with several values of a column; below it, the values do not overlap."""
 CAP = 5.0
-"""Robust standard deviations at which residuals are clipped, so that outliers do not decide the test."""
+"""Robust standard deviations to which residuals are clipped, so that outliers do not decide the test."""
 MOST_RUNS = 4000
-"""Largest number of runs that are tested. From a larger table always the same random runs are used."""
+"""Maximum number of runs in the test. From a larger table, a fixed random selection is tested."""
 
 
 @dataclass(frozen=True)
 class Offset:
     """Differences of the residuals between the values of ``column``.
 
-    ``by_value`` is the mean residual of each value minus that of all runs, and ``p`` includes Bonferroni's correction.
-    ``smaller`` is the relative decrease of the scale of the residuals when the offsets are subtracted.
+    ``by_value`` is the offset of each value: its mean residual minus the mean of all runs. ``p`` is the p-value of the
+    test, with Bonferroni's correction. ``smaller`` is the fraction by which the scatter of the residuals decreases if
+    the offsets are subtracted.
     """
 
     column: str
@@ -66,11 +66,12 @@ class Offset:
 def offsets(
     residual: Floats, axes: Sequence[Floats], categories: Mapping[str, Category], sizes: Sequence[Floats] = ()
 ) -> tuple[Offset, ...]:
-    """Test each column in ``categories`` for offsets of ``residual`` (n,); the smallest p is first.
+    """Test for each column in ``categories`` whether ``residual`` (n,) differs between its values.
 
-    ``axes`` (n,) each are the logarithms of the axes of the law. Excluded are columns with fewer than two groups of
-    ``FEWEST_RUNS``, columns that are a function of one of the ``sizes``, columns that divide the runs as an earlier one
-    does, and groups that do not overlap in the axes.
+    The results are sorted by p, lowest first. ``axes`` contains the logarithm (n,) of each axis of the law. Some
+    columns are not tested: those with fewer than two values that have ``FEWEST_RUNS`` runs, those that are a function
+    of one of the ``sizes`` (n,), those that divide the runs like an earlier column, and those whose values do not
+    overlap on the axes.
     """
     some = _sampled(residual)
     residual, axes, sizes = residual[some], [x[some] for x in axes], [x[some] for x in sizes]
@@ -97,9 +98,9 @@ def offsets(
 
 
 def strata(axes: Sequence[Floats]) -> Ints:
-    """Return the stratum (n,) of each run: the widest axis is halved until each part has few runs.
+    """Return the number of the stratum (n,) of each run.
 
-    Runs at one place stay together.
+    The runs are halved along the widest of ``axes`` until each part has few runs. Runs with equal axes stay together.
     """
     places = np.stack(axes, axis=1)
     most = STRATUM_OF_FEW if len(places) < FEW else STRATUM
@@ -117,7 +118,7 @@ def strata(axes: Sequence[Floats]) -> Ints:
 
 
 def _halves(places: Floats) -> NDArray[np.bool_] | None:
-    """Return a mask of the lower half along the widest axis; None if all places are equal."""
+    """Return a mask of the runs in the lower half along the widest axis; None if all rows of ``places`` are equal."""
     axis = int(np.argmax(np.ptp(places, axis=0)))
     x = places[:, axis]
     if np.ptp(x) == 0:
@@ -135,7 +136,7 @@ def _sampled(residual: Floats) -> Ints:
 
 
 def _groups(codes: Ints) -> tuple[Ints, Ints]:
-    """Return the codes with enough runs, and for each run the position of its code among them, or -1."""
+    """Return the codes with at least FEWEST_RUNS runs, and for each run the index of its code among them, or -1."""
     counts = np.bincount(codes + 1)
     kept = np.flatnonzero(counts >= FEWEST_RUNS) - 1
     place = np.full(len(counts), -1)
@@ -144,13 +145,13 @@ def _groups(codes: Ints) -> tuple[Ints, Ints]:
 
 
 def _canonical(codes: Ints) -> Ints:
-    """Return the same partition, numbered by first appearance."""
+    """Return ``codes`` renumbered by first appearance, so that equal partitions of the runs have equal codes."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
 def _follows(codes: Ints, x: Floats) -> bool:
-    """Whether the label is a function of ``x``, if ``x`` has repeated values."""
+    """Whether the label is a function of the size ``x``; False if most values of ``x`` occur only once."""
     place = np.unique(x, return_inverse=True)[1].astype(np.int64)
     values = int(place.max(initial=-1)) + 1
     pairs = len(np.unique(place * 128 + codes + 1))
@@ -158,7 +159,10 @@ def _follows(codes: Ints, x: Floats) -> bool:
 
 
 def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tuple[float, Floats, float] | None:
-    """Return p, the offsets (k,) and the decrease of the scale; None if the groups do not overlap."""
+    """Return the p-value, the offset of each of the ``k`` groups, and the relative decrease of the scatter.
+
+    The result is None if the groups do not overlap on the axes.
+    """
     stratum = strata(axes)
     m = np.zeros((int(stratum.max()) + 1, k))
     np.add.at(m, (stratum, group), 1)
@@ -182,8 +186,9 @@ def _test(residual: Floats, axes: Sequence[Floats], group: Ints, k: int) -> tupl
 
 
 def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | None = None) -> float:
-    """Return the root mean square of ``residual`` - ``offset``, clipped at the cap from the residuals around
-    ``best``.
+    """Return the root mean square of ``residual`` - ``offset``, clipped at CAP robust standard deviations.
+
+    The standard deviation is that around ``offset``, or around ``best`` if it is given.
     """
     around = residual - (offset if best is None else best)
     cap = CAP * _robust(around - np.median(around))
@@ -193,7 +198,10 @@ def _scale(residual: Floats, offset: Floats, parameters: int, best: Floats | Non
 
 
 def _robust(x: Floats) -> float:
-    """Return 1.4826 times the median absolute value, or the root mean square if more than half are zero."""
+    """Return the robust standard deviation of ``x``: 1.4826 times the median absolute value.
+
+    If more than half of the values are zero, it is the root mean square.
+    """
     typical = 1.4826 * float(np.median(np.abs(x)))
     return typical if typical > 0 else float(np.sqrt(np.mean(x**2))) or 1.0
 
@@ -201,11 +209,11 @@ def _robust(x: Floats) -> float:
 POOLED, FLAGGED, OFFSETS = "pooled", "flagged", "offsets"
 SIZES = ("N", "D", "C", "U", "budget")
 SHOWN = 3
-"""Largest number of columns that are named."""
+"""Maximum number of columns that are named."""
 
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """Yield warnings about what the runs of a fit mix, and about the columns by which their residuals differ."""
+    """Yield a warning for each mixture of runs, and for each column between whose values the residuals differ."""
     found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
         yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
@@ -214,14 +222,14 @@ def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
-    """Return the columns by which the residuals of a fit differ, most significant first.
+    """Return the columns between whose values the residuals of a fit differ, most significant first.
 
-    Columns that the user pooled on purpose are not tested.
+    Columns whose values the user has decided to fit together are not tested.
     """
     names = [name for name in pooled(s.runs) if name not in s.law.axes]
     if not names:
         return ()
-    with np.errstate(all="ignore"):  # A formula can overflow.
+    with np.errstate(all="ignore"):  # a formula may overflow
         predicted = s.law.predict(theta, s.columns)
     if not np.any(np.isfinite(predicted)):
         return ()
@@ -233,7 +241,10 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
 
 
 def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
-    """Return the columns of ``runs`` by which the residuals of ``fit`` differ and that no question covers yet."""
+    """Return a question for each column of ``runs`` between whose values the residuals of ``fit`` differ.
+
+    Columns about which the user is already asked are omitted.
+    """
     if not fit.law.is_pointwise or fit.data.curves:
         return ()
     asked, s = {q.column for q in questions(runs)}, sample(fit.spec, runs)
@@ -263,13 +274,13 @@ def _differ(o: Offset, log: bool, runs: Runs) -> str:
     name, only = shlex.quote(o.column), option(condition(o.column, (best,), kind))
     return (
         f"Residuals differ by column {o.column!r}: {_values(o, log)}; with an offset for each value the scatter is "
-        f"{o.smaller:.0%} smaller (p = {o.p:.1g}). Fit one law each, or only one of them (--group {name} --each, "
-        f"{only} or --pool {name} in the terminal)."
+        f"{o.smaller:.0%} smaller (p = {o.p:.1g}). Fit a separate law to each value, or fit only one value (--group "
+        f"{name} --each, {only} or --pool {name} in the terminal)."
     )
 
 
 def _values(o: Offset, log: bool) -> str:
-    """Format the offset of each value, in percent of the target if residuals are logarithms."""
+    """Return the offset of each value as text, in percent of the loss if residuals are logarithms."""
     shown = sorted(o.by_value.items(), key=lambda item: item[1])
     text = (f"{name or 'empty'} {np.expm1(b):+.1%}" if log else f"{name or 'empty'} {b:+.3g}" for name, b in shown)
     return ", ".join(part.replace("-", "\N{MINUS SIGN}") for part in text)

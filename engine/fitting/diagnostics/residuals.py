@@ -1,4 +1,4 @@
-"""Residuals of a fit, and how well it describes its runs."""
+"""Residuals of a fit, and measures of how well the law describes the runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.schema import Runs
 
 FAR = 5.0
-"""Robust standard deviations beyond which a run is shown as an outlier (outliers are never dropped)."""
+"""Smallest outlier limit in robust standard deviations. A run beyond the limit is marked, but not dropped."""
 CHANCE = 0.01
-"""Largest probability that a clean table with normal noise has an outlier."""
+"""Probability that a table with normal noise and no wrong run has at least one outlier."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Arrays of length n in the order of the runs.
+    """Residuals of a fit. All arrays are (n,), in the order of the runs.
 
-    ``residual`` is log(y / predicted) for objectives of logs (``log``), else y - predicted in the unit of y; a positive
-    residual is above the law. ``z`` is the residual divided by 1.4826 times the median absolute residual, both in units
-    of the error of each run if errors are given. The p smallest are left out of the median, because a robust fit of p
-    parameters passes through about p runs. A run beyond ``limit`` is an outlier. ``rms`` has the unit of ``residual``;
-    ``r2`` is the fraction of the variance of y (of log y) that the law explains.
+    ``residual`` is log(y / predicted) if ``log`` is True, and otherwise y - predicted in the unit of y; it is positive
+    above the law. ``z`` is the residual in robust standard deviations: the residual divided by 1.4826 times the median
+    of the absolute residuals. If errors are given, each residual is first divided by the error of its run. The median
+    omits the p smallest absolute residuals, because a robust fit of p parameters passes through about p runs. A run
+    with abs(z) above ``limit`` is an ``outlier``. ``rms`` is the root mean square of ``residual``. ``r2`` is the
+    fraction of the variance of y (of log y if ``log``) that the law explains.
     """
 
     predicted: Floats
@@ -42,10 +43,10 @@ class Residuals:
 
 
 def residuals(fit: Fit, runs: Runs) -> Residuals:
-    """Return the residuals of ``runs`` under ``fit``. Raises PlannerError if a column that the law uses is missing.
+    """Return the residuals of ``runs`` from ``fit``; raises PlannerError if a column that the law needs is missing.
 
-    A law of iso-FLOP minima does not predict single runs: its residuals are those at the fitted minima, in
-    ``parabolas``.
+    It also raises PlannerError for a law of iso-FLOP minima, which does not predict single runs. The residuals of such
+    a law are those of the fitted minima, in ``parabolas``.
     """
     if not fit.law.is_pointwise:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
@@ -60,21 +61,21 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
 
 
 def outlier_limit(n: int, parameters: int) -> float:
-    """Return the outlier limit, in robust standard deviations, for ``n`` runs and ``parameters`` fitted parameters.
+    """Return the number of robust standard deviations beyond which one of ``n`` runs is an outlier.
 
-    With few degrees of freedom n - p the scatter is uncertain. The limit is therefore that of Student's t for one false
-    alarm in ``CHANCE`` of all clean tables: 5 for many runs, 8 for four degrees of freedom, 380 for one, infinite for
-    none.
+    If n minus the number of fitted ``parameters`` is small, the scatter of the runs is uncertain. The limit is
+    therefore a quantile of Student's t distribution, such that a table without a wrong run has an outlier with
+    probability ``CHANCE``. It is 5 for many runs, 8 for four degrees of freedom, 380 for one, and infinite for none.
     """
     freedom = n - parameters
     return max(FAR, float(-stdtrit(freedom, CHANCE / 2 / n))) if freedom > 0 else float("inf")
 
 
 def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0, parameters: int = 0) -> Residuals:
-    """Return the residuals of ``y`` (n,) against ``predicted`` (n,); NaN if either of the two is NaN.
+    """Return the residuals of ``y`` (n,) from ``predicted`` (n,); NaN where either of the two is NaN.
 
-    A prediction is NaN if the run has no place on the law's axis. ``error`` (n,) is the error of each run, if given, in
-    any common unit. ``parameters`` is the number of fitted parameters.
+    A prediction is NaN if the run has no value on the axis of the law. ``error`` (n,) is the error of each run, in any
+    unit that is the same for all runs. ``parameters`` is the number of fitted parameters.
     """
     there = ~np.isnan(predicted) & ~np.isnan(y)
     with np.errstate(divide="ignore", invalid="ignore"):

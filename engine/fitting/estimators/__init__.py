@@ -1,1 +1,1 @@
-"""Estimators of parameters and resamples, one module for each method."""
+"""Estimators of the parameters of a law and of their resamples; each method has its own module."""

@@ -1,18 +1,20 @@
-"""The lower envelope of training curves (approach 1), the power laws through it, and its selection bias.
+"""Approach 1: the lower envelope of training curves, power laws through its points, and its selection bias.
 
-A point is on the envelope if no point of smaller or equal compute has a smaller or equal loss. Hoffmann et al. 2022,
-arXiv:2203.15556, sec. 3.1. If the runs have whole curves, the power laws leave out the stretches along which the first
-or the last model size of the envelope is best. These stretches show where the sweep ends and not what is optimal; they
-would decrease the exponent of N* by a tenth. If whole curves lie on a smooth surface, the laws and their intervals are
-corrected for selection bias. Otherwise resamples draw whole curves, which repeats the bias, and a
-warning states this.
+A point is on the envelope if all other points of smaller or equal compute have a larger loss (Hoffmann et al. 2022,
+arXiv:2203.15556, sec. 3.1). If runs have whole curves, the power laws do not use the parts of the envelope on which its
+first or last model size is best. These parts show where the sweep ends and not what is optimal. If they were used, the
+exponent of N* would be smaller by a tenth.
 
-At each compute the curve with the most favourable noise is selected. Sizes with favourable noise stay on the envelope
-too long, so that N* increases too slowly with compute; resampled curves repeat this bias. Envelopes are therefore
-simulated from a smooth surface (a chinchilla law, used for this alone) through the same curves. Each curve is moved up
-or down as a whole by the scatter of the curves about that surface, and along itself by the remaining residuals. The
-difference between these envelopes and the frontier of the surface is the bias, including the effect of gaps between
-trained sizes.
+The envelope has a selection bias: at each compute, it selects the curve with the most favourable noise. A model size
+with favourable noise is on the envelope over too long a range of compute, and N* therefore increases too slowly.
+Resamples of the curves have the same bias. To estimate it, envelopes are simulated from a smooth surface through the
+same curves (a chinchilla law that is used only for this). In a simulation, each curve is moved up or down as a whole by
+the scatter of the curves about the surface, and its remaining residuals are shifted along the curve. The bias is the
+difference between these envelopes and the frontier of the surface. It includes the effect of gaps between the trained
+model sizes.
+
+If whole curves lie on a smooth surface, the laws and their intervals are corrected for this bias. Otherwise the
+resamples draw whole curves, the bias remains, and a warning states this.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Roles, Runs
 
 FEWEST = 3
-"""Smallest number of points of an envelope through which a power law is fitted."""
+"""Minimum number of points of an envelope for a power law through them."""
 CHANCES = 200
-"""Simulated envelopes for the mean selection bias. They are the same for any number of resamples."""
+"""Number of simulated envelopes for the mean selection bias; it does not depend on the number of resamples."""
 NARROW = (
     "The lowest of several noisy losses defines the envelope at each compute, so N* probably grows faster than stated. "
     "Resampled runs have the same bias: these intervals are too narrow. Compare the law chinchilla, or repeat the best "
@@ -52,7 +54,7 @@ NARROW = (
 
 
 def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Fit the power laws through the envelope, with one refit for each resample."""
+    """Return the fit of the power laws through the envelope, with one refit for each resample."""
     e = Points.of(s)
     first = e.records(e.y[None])
     _enough(e, first)
@@ -63,8 +65,8 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     late = progress and (lambda share: progress(0.3 + 0.7 * share))
     notes = list(_notes(first, floor))
     if bias is None:
-        # Most resamples lack the best curves, so the best fit is at the edge of their distribution. A bias correction
-        # would count that difference as bias.
+        # Most resamples do not contain the best curves. The best fit is therefore at the edge of their distribution,
+        # and a bias correction would treat this difference as bias.
         method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
         every = stacked([first, *_resampled(s, e, progress)])
         theta, objective = _laws(s, spec, every, _powers(spec, every), late)
@@ -79,9 +81,9 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The points on a lower envelope, (p,) each, in order of compute; the power laws use the points in ``used``.
+    """The points (p,) of a lower envelope in order of compute; ``used`` marks those to which the power laws are fitted.
 
-    C in FLOPs, N in parameters, D in samples, y in its own unit and direction.
+    C is in FLOPs, N in parameters, D in samples, and y in its own unit and direction.
     """
 
     C: Floats
@@ -91,14 +93,14 @@ class Envelope:
     used: Bools
 
     def runs(self, y: str, most: int = 60) -> Runs:
-        """Return the points, at most about ``most`` of them, as runs with their loss under the name ``y``."""
+        """Return the points as runs with their loss in the column ``y``; if there are many, about ``most`` of them."""
         values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
         some = slice(None, None, -(-len(self.C) // most))
         return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
 
 
 def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
-    """Return the envelope through which the law of ``spec`` is fitted; raises PlannerError as ``fit`` does."""
+    """Return the envelope to which the law of ``spec`` is fitted; raises PlannerError as ``fit`` does."""
     s = sample(spec, shaped(spec, runs, curves))
     e = Points.of(s)
     found = e.records(e.y[None])
@@ -107,7 +109,7 @@ def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> E
 
 
 def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Records]:
-    """Yield the envelopes of resampled curves; all points of a curve stay together."""
+    """Yield the envelopes of resamples. A resample draws whole curves with all their points."""
     for at in blocks(s.spec.bootstrap, MEMORY // len(e.y)):
         drawn = counts(int(e.curve.max()) + 1, s.spec.seed, at.start, at.stop)
         yield e.records(e.y[None], drawn[:, e.curve] > 0)
@@ -116,7 +118,7 @@ def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Reco
 
 
 def _simulated_records(e: Points, bias: SelectionBias, seed: int, count: int) -> Records:
-    """Return the envelopes of ``count`` simulated sets of curves with random offsets."""
+    """Return the envelopes of ``count`` simulated sets of curves, whose losses ``bias`` draws."""
     parts = [e.records(bias.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
     return stacked(parts or [e.records(bias.smooth[None]).take(slice(0, 0))])
 
@@ -124,10 +126,11 @@ def _simulated_records(e: Points, bias: SelectionBias, seed: int, count: int) ->
 def _corrected(
     s: Sample, spec: FitSpec, e: Points, bias: SelectionBias, first: Records, progress: Progress | None
 ) -> tuple[Floats, float]:
-    """Return the laws (1 + r, p) corrected for selection bias, on average and in each of r draws, and the objective.
+    """Return the corrected parameters (1 + r, p), and the objective of the first row.
 
-    k, k_D and the loss are corrected by factors, a and b by differences. The loss is corrected point by point, so that
-    the law through it stays in the same family.
+    The first row is corrected for the mean selection bias, and each further row for the bias of one simulation. k, k_D
+    and the loss are corrected by factors, and a and b by differences. The loss is corrected at each point, so that the
+    law through the corrected points has the same form.
     """
     still, mean = bias.without(e, first), _simulated_records(e, bias, 0, CHANCES)
     drawn = _simulated_records(e, bias, s.spec.seed, spec.bootstrap)
@@ -147,12 +150,15 @@ def _corrected(
 
 
 def _straight(powers: Floats) -> Floats:
-    """Return ln k, a, ln k_D, b (r, 4), in which least squares of logs are linear."""
+    """Return ln k, a, ln k_D and b (r, 4). Least squares of logs is linear in these, so biases can be subtracted."""
     return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
 
 
 def _powers(spec: FitSpec, rows: Records) -> Floats:
-    """Return k, a, k_D, b (r, 4) of the power laws through each envelope; NaN if it has too few points or one size."""
+    """Return k, a, k_D and b (r, 4) of the power laws through each envelope.
+
+    They are NaN for an envelope with too few points or only one model size.
+    """
     N, D = (np.where(rows.on, x, np.nan) for x in (rows.N, rows.D))
     size = power_through(rows.C, N, scale=spec.fixed.get("k"), exponent=spec.fixed.get("a"))
     data = power_through(rows.C, D, scale=spec.fixed.get("k_D"), exponent=spec.fixed.get("b"))
@@ -161,7 +167,10 @@ def _powers(spec: FitSpec, rows: Records) -> Floats:
 
 
 def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Progress | None) -> tuple[Floats, float]:
-    """Return all parameters (r, p), those of the loss fitted to each envelope, and the objective of the first."""
+    """Return all parameters (r, p): ``powers`` and those of the loss, fitted to each envelope.
+
+    The second result is the objective of the first envelope.
+    """
     kept = np.asarray(rows.on.any(axis=0))
     rows, few = rows.at_compute(kept), rows.on.sum(axis=1) < FEWEST
     loss, objective = _along(s, spec, rows, progress)
@@ -190,8 +199,8 @@ def _enough(e: Points, found: Records) -> None:
     points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
     if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"The envelope of {len(e.y)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
-            f"it needs {FEWEST} and two sizes that are best at different compute; add larger or smaller models."
+            f"Of {len(e.y)} points, {points} of {sizes} model size{'s' * (sizes != 1)} are on the envelope. It "
+            f"needs {FEWEST} points, and two sizes that are best at different compute: add larger or smaller models."
         )
 
 
@@ -217,29 +226,31 @@ def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
         yield FitWarning(
             "floor-fixed",
             f"With {int(found.on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as "
-            f"zero: do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
+            f"zero: do not trust losses beyond the data. The floor is fitted with {FREE_FLOOR} points or more.",
         )
 
 
 MOST = 2000
-"""Largest number of points of the curves to which the surface is fitted."""
+"""Maximum number of points of the curves to which the surface is fitted."""
 SMOOTH = 0.98
-"""Smallest fraction of the variance of the loss that the surface must explain to represent the curves."""
+"""Smallest fraction of the variance of the loss that the surface must explain; otherwise no bias is simulated."""
 EVEN = 0.01
-"""Largest relative variation of C / (N D) for a frontier in closed form."""
+"""Largest relative variation of C / (N D) over the points at which the frontier in closed form is used."""
 FEWEST_CURVES = 6
-"""Number of curves below which their scatter is not estimated."""
+"""Minimum number of curves to estimate their scatter about the surface."""
 FREE = 3
-"""Degrees of freedom that the surface removes from the curve offsets: their mean and slopes in log N and log D."""
+"""Degrees of freedom of the curves' offsets that the surface uses: their mean, and their slopes in log N and log D."""
 
 
 @dataclass(frozen=True, eq=False)
 class SelectionBias:
-    """The surface ``theta``, its ``smooth`` losses (n,) at all points, and the ``scatter`` of the whole curves.
+    """A noise model of training curves, to simulate the selection bias of their envelope.
 
-    ``curve`` (n,) is the curve of each point, and ``members`` are the points of each curve in order of compute.
-    ``within`` (n,) is the remaining residual of a curve; a draw flips its sign at random and shifts it along the curve.
-    Offsets are of log loss if ``log``, else in the unit of the loss.
+    ``theta`` are the parameters of the surface, and ``smooth`` (n,) its losses at all points. ``scatter`` is the noise
+    of whole curves. ``within`` (n,) are the remaining residuals of the points; a draw changes their sign at random and
+    shifts them along their curve. ``curve`` (n,) is the curve of each point, and ``members`` contains the points of
+    each curve in order of compute. Residuals are those of log loss if ``log`` is True, and otherwise in the unit of the
+    loss.
     """
 
     theta: Floats
@@ -252,14 +263,14 @@ class SelectionBias:
 
     @property
     def size(self) -> float:
-        """The scatter of the curves, one standard deviation."""
+        """Standard deviation of the curves about the surface."""
         return float(np.sqrt(np.sum(self.scatter.mean**2) / self.scatter.freedom))
 
     def without(self, e: Points, found: Records) -> Records:
-        """Return the envelope ``found`` (one row) without selection bias: the frontier of the surface at its compute.
+        """Return an envelope without selection bias: the frontier of the surface at the computes of ``found``.
 
-        It covers all sizes and not only the trained ones. If C is not proportional to N D, return the envelope of the
-        smooth curves.
+        The frontier allows all model sizes and not only the trained ones. If C is not proportional to N D, the result
+        is the envelope of the smooth curves instead.
         """
         pairs = e.C / (e.N * e.D)
         k = float(np.median(pairs))
@@ -270,10 +281,10 @@ class SelectionBias:
         return replace(found, N=best.N[None], D=best.D[None], y=best.loss[None])
 
     def draw(self, seed: int, start: int, stop: int) -> Floats:
-        """Return losses (stop - start, n) of curves with random offsets."""
+        """Return losses (stop - start, n) of simulated curves."""
         g = len(self.scatter.mean)
         off = self.scatter.draw(seed, start, stop)[:, self.curve]
-        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # the offsets use the earlier numbers
+        u = uniforms(seed, start, stop, 4 * g + 1)[:, 2 * g + 1 :]  # ``scatter.draw`` uses the numbers before
         for i, own in enumerate(self.members):
             shift = (u[:, i : i + 1] * len(own)).astype(np.int64)
             sign = np.where(u[:, g + i] < 0.5, -1.0, 1.0)[:, None]
@@ -282,12 +293,12 @@ class SelectionBias:
 
 
 def estimate_selection_bias(e: Points) -> SelectionBias | None:
-    """Return the noise model of the points ``e``; None without curves or without a surface that represents them."""
+    """Return the noise model of the points ``e``; None if there are few curves or no surface represents them."""
     y, curve, curves, log = e.y, e.curve, int(e.curve.max()) + 1, bool((e.y > 0).all())
     if curves < FEWEST_CURVES or not e.whole:
         return None
     some = slice(None, None, -(-len(y) // MOST))
-    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # sign such that smaller is better
+    values = {"N": e.N[some], "D": e.D[some], "C": e.C[some], "loss": y[some]}  # here smaller y is better
     spec = FitSpec(objective="ols-log" if log else "ols", bootstrap=0)
     try:
         s = sample(spec, Runs(np.arange(len(values["N"])), values, Roles(loss="loss"), {}))

@@ -1,7 +1,7 @@
-"""Fit of formula laws: the best of 64 starts, and how the starts spread over optima.
+"""Fit of a formula law: the best of 64 starts, with the number of starts that reached it.
 
-A global optimum is not guaranteed, so the fit reports how many starts reached the best optimum and how much worse the
-next one is.
+The best minimum need not be the global one. The fit therefore states how many starts reached it, and how much worse the
+next minimum is.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ from isoplan.engine.fitting.types.result import Estimate, FitWarning, empty_resa
 from isoplan.engine.laws.expression import FormulaLaw
 
 SAME = 1e-6
-"""Relative difference of two objectives below which they belong to the same optimum."""
+"""Relative difference below which two objectives belong to the same minimum."""
 NEAR, KEPT = 1.25, 2
-"""Refits start from the best optimum and from at most ``KEPT`` others, not worse than ``NEAR`` times the best."""
+"""Refits start from the best minimum, and from up to ``KEPT`` others with at most ``NEAR`` times its objective."""
 LEADING, AGAIN = 16, 4
-"""Number of best starts that continue, and how often. In a narrow valley one descent may have too few steps."""
+"""Number of best starts that continue, and number of their further descents: in a narrow valley, one is not enough."""
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights in a block."""
+"""Maximum number of weights (resamples x runs) in a block."""
 AT_ONCE = 250
-"""Resamples in a block. In smaller blocks the last steps of a few slow starts take as long as those of all together."""
+"""Maximum number of resamples in a block. A smaller block takes nearly as long, because of a few slow starts."""
 FLAT = 1e-9
-"""Curvature of the objective, relative to that of single parameters, below which a direction is not constrained."""
+"""Curvature along a direction, relative to that along single parameters, below which the runs do not constrain it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Local minima (s, p) and their objectives (s), best first, and the softer losses of the descent."""
+    """The minima (s, p) in which the starts ended, with their objectives (s,), the best first.
+
+    ``ladder`` contains softer losses that were minimised before that of the objective.
+    """
 
     theta: Floats
     value: Floats
@@ -50,12 +53,12 @@ class Spread:
 
     @property
     def reached(self) -> int:
-        """Number of starts that ended in the best optimum."""
+        """Number of starts that ended in the best minimum."""
         return int(np.sum(_same(self.value, self.value[0])))
 
     @property
     def roots(self) -> Floats:
-        """Starting points of refits: the best optimum and the next distinct ones that are nearly as good."""
+        """Starting points (k, p) of refits: the best minimum, and the next distinct ones if they are nearly as good."""
         kept = [0]
         for i, value in enumerate(self.value):
             if len(kept) <= KEPT and value <= NEAR * self.value[0] and not _same(value, self.value[kept[-1]]):
@@ -64,7 +67,7 @@ class Spread:
 
 
 def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Fit a formula law: the best of 64 starts, and one refit for each resample."""
+    """Return the fit of a formula law: the best of 64 starts, and one refit for each resample."""
     assert isinstance(s.law, FormulaLaw)
     e = _informed(s, expression(s, s.law))
     found = best_of(e, s.spec.seed)
@@ -75,12 +78,12 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     if s.spec.bootstrap:
         resamples = refits(e, found, s, how, member, progress)
     warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
-    value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # The plain sum over runs.
+    value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # without priors
     return Estimate(found.theta[0], value, resamples, warnings, resampling=how)
 
 
 def _informed(s: Sample, e: Expression) -> Expression:
-    """Return ``e`` with the priors of the sample's specification, if any."""
+    """Return the problem ``e`` with the priors of the specification, if there are any."""
     if not s.spec.prior:
         return e
     per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
@@ -90,7 +93,7 @@ def _informed(s: Sample, e: Expression) -> Expression:
 
 
 def best_of(e: Expression, seed: int) -> Spread:
-    """Return the optima from every start. Raises PlannerError if no start converges to a finite objective."""
+    """Return the minima of all starts; raises PlannerError if none has a finite objective."""
     theta = starts(e, seed)
     weight, owner = e.weight[None], np.zeros(len(theta), np.int64)
     ladder = e.objective.loss.softer(_residual(e, theta[0]))
@@ -108,8 +111,9 @@ def best_of(e: Expression, seed: int) -> Spread:
 def refits(
     e: Expression, found: Spread, s: Sample, how: Resampling, member: Ints, progress: Progress | None = None
 ) -> Floats:
-    """Return the best optimum (r, p) of every resample, started from the distinct optima of all runs; NaN if none
-    exists.
+    """Return the best minimum (r, p) of each resample, or NaN if none is finite.
+
+    Each refit starts from the best distinct minima of the fit to all runs.
     """
     if how.method == "profile":
         raise PlannerError(f"Law {s.law.name} has no interval profile: choose auto, residual, bc or percentile.")
@@ -125,7 +129,7 @@ def refits(
         else:
             weight *= counts(how.runs, s.spec.seed, at.start, at.stop)[:, member]
         theta, owner = np.tile(roots, (len(weight), 1)), np.repeat(np.arange(len(weight)), len(roots))
-        for loss in (*found.ladder[-1:], e.objective.loss):  # Near the optimum one softer loss is enough.
+        for loss in (*found.ladder[-1:], e.objective.loss):  # near the minimum, one softer loss is enough
             theta, value = refine(part, theta, weight, owner, loss)
             kept = _distinct(value, owner)
             theta, value, owner = theta[kept], value[kept], owner[kept]
@@ -137,7 +141,7 @@ def refits(
 
 
 def _distinct(value: Floats, owner: Ints) -> Ints:
-    """Return the starts by owner and value, best first, without repeated optima of one owner."""
+    """Return the indices of the starts, by owner and then by objective, without repeated minima of one owner."""
     order = np.lexsort((value, owner))
     value, owner = value[order], owner[order]
     repeated = (owner[1:] == owner[:-1]) & _same(value[1:], value[:-1])
@@ -149,14 +153,14 @@ def _same(value: Floats, best: Floats) -> np.ndarray[tuple[int, ...], np.dtype[n
 
 
 def _residual(e: Expression, theta: Floats) -> float:
-    """Return the median absolute residual at a point."""
+    """Return the median absolute residual of the runs with the parameters ``theta`` (p,)."""
     with np.errstate(all="ignore"):
         size = np.abs(e.residual(e.predict(theta), slice(None)))
     return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def _spread(found: Spread) -> FitWarning:
-    """Describe how the starts spread over optima."""
+    """Return a note on how many starts reached the best minimum, and how much worse the next one is."""
     total, reached = len(found.value), found.reached
     others = found.value[~_same(found.value, found.value[0]) & np.isfinite(found.value)]
     if others.size == 0:
@@ -173,18 +177,18 @@ def _percent(share: float) -> str:
 
 
 def _edges(e: Expression, found: Spread) -> Iterator[FitWarning]:
-    """Warn of parameters that ended at a bound."""
+    """Yield a warning for each parameter that ended at a bound."""
     for name, value, low, high in zip(e.names, found.theta[0], e.low, e.high, strict=True):
         if low < high and value in (low, high):
             yield FitWarning(
                 "at-bound",
-                f"{name} ended at {value:g}, the edge of what is allowed: the runs do not show where it lies; "
-                "read it as a limit, widen its bounds, or fix it.",
+                f"{name} = {value:g} is at its bound: the runs do not determine it. "
+                "Use it as a limit, widen its bounds, or fix it.",
             )
 
 
 def _flat(e: Expression, found: Spread) -> Iterator[FitWarning]:
-    """Warn of combinations of parameters that the runs do not constrain at the best optimum."""
+    """Yield a warning if the runs do not constrain a combination of parameters at the best minimum."""
     theta = found.theta[0]
     gauss = local(e, theta[None], e.weight[None], np.zeros(1, np.int64), e.objective.loss).gauss[0]
     size = np.sqrt(np.diagonal(gauss))

@@ -1,7 +1,8 @@
-"""Iso-FLOP minima (approach 2): a parabola in log N for each budget, then power laws through its minima.
+"""Approach 2, iso-FLOP minima: a parabola in log N for each budget, then power laws through their minima.
 
-Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used if the parabola opens
-upward in the loss and its vertex is at most one width outside the sweep and two spreads below its losses.
+Sources: Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum is used under three
+conditions: the parabola opens upward in the loss, its vertex is at most one width of the sweep outside the sweep, and
+the loss at the vertex is at most two ranges of the measured losses below the lowest one.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Role, Runs
 
 Draw = Callable[[slice], "tuple[list[Budget], Floats]"]
-"""Function that returns the budgets and the weights (r, n) of the runs in a slice of resamples."""
+"""Function that returns the budgets, and the weights (r, n) of the runs, for a slice of resamples."""
 REWEIGHTINGS = 100
 MEMORY = 1_000_000
-"""Largest number of elements (resamples x runs) of weights in memory."""
+"""Maximum number of weights (resamples x runs) in memory."""
 FREE_FLOOR = 4
-"""Smallest number of budgets with which the floor of the loss along the minima is fitted; with fewer it is zero."""
+"""Minimum number of budgets to fit the floor of the loss along the minima. With fewer, the floor is zero."""
 
 
 @dataclass(frozen=True)
 class Parabola:
-    """The parabola of one budget: y (or log y) = c0 + c1 u + c2 u^2 with u = ln N - centre.
+    """The parabola of one budget: y (or log y) = c0 + c1 u + c2 u^2, with u = ln N - centre.
 
-    ``C`` in FLOPs is the geometric mean over the budget's runs; ``loss_star`` has the unit and direction of y.
-    ``located``: the optimum is close enough to the sweep to be used. ``inside``: the optimum is within the sweep. N*,
-    D* and loss* are NaN if the parabola opens the wrong way.
+    ``C`` in FLOPs is the geometric mean over the runs of the budget. ``loss_star`` has the unit and direction of y.
+    ``located`` is True if the optimum is near enough to the sweep to be used, and ``inside`` is True if it is within
+    the sweep. N*, D* and loss* are NaN if the parabola has no minimum.
     """
 
     budget: float
@@ -59,7 +60,7 @@ class Parabola:
     n: int
 
     def predict(self, N: Floats) -> Floats:
-        """Return y at model sizes ``N`` (any shape)."""
+        """Return y as predicted by the parabola at the model sizes ``N``, an array of any shape."""
         u = np.log(N) - self.centre
         y = self.coefficients[0] + u * (self.coefficients[1] + u * self.coefficients[2])
         return np.exp(y) if self.log else y
@@ -67,14 +68,14 @@ class Parabola:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The runs of one iso-FLOP group, and D as a function of N along it."""
+    """The runs of one budget (an iso-FLOP group), and D as a function of N for this budget."""
 
     nominal: float
-    index: Ints  # rows of the sample
+    index: Ints  # positions of the runs in the sample
     centre: float
     half: float  # half the width of the sweep in ln N
     u: Floats  # (ln N - centre) / half
-    y: Floats  # y or log y: (n_b,), or (r, n_b) if resamples differ in y
+    y: Floats  # y or log y: (n_b,), or (r, n_b) if each resample has its own y
     log_c: float
     log_d: tuple[float, float, float]  # ln D = d0 + d1 u + d2 u^2
 
@@ -85,17 +86,17 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Minima:
-    """Vertices of r resamples at b budgets: (r, b) each, and the coefficients (r, b, 3) in u."""
+    """The vertices (r, b) of the parabolas of r resamples at b budgets, and their coefficients (r, b, 3) in u."""
 
     u: Floats
-    y: Floats  # y itself, not its log
+    y: Floats  # y, also if the parabola is in log y
     coefficients: Floats
     opens: Bools
     located: Bools
 
 
 def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
-    """Return the parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
+    """Return the parabola of each budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
     s = sample(spec, runs)
     groups = budgets(s)
     found = vertices(groups, s.weight[None], objective(spec, s.y))
@@ -103,7 +104,10 @@ def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
 
 
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Fit the iso-FLOP law, with one refit for each resample: noise around the curves, or runs drawn within budgets."""
+    """Return the fit of the iso-FLOP law, with one refit for each resample.
+
+    A resample draws noise around the parabolas, or runs within each budget.
+    """
     groups, how = budgets(s), objective(s.spec, s.y)
     centre = vertices(groups, s.weight[None], how)
     _enough(s, groups, centre)
@@ -122,9 +126,10 @@ def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent: float | None = None) -> Floats:
-    """Fit scale and exponent of y = scale x^exponent by least squares of logs: ``x``, ``y`` (..., b) -> (..., 2).
+    """Return ``scale`` and ``exponent`` (..., 2) of y = scale x^exponent, by least squares of logs.
 
-    Points with NaN in ``y`` are left out. A given ``scale`` or ``exponent`` is held fixed.
+    ``x`` and ``y`` have the shape (..., b). Points where ``y`` is NaN are left out. A ``scale`` or ``exponent`` that is
+    given is not fitted.
     """
     lx, ly = np.log(x) + 0 * y, np.log(y)
     seen = np.isfinite(ly)
@@ -143,7 +148,7 @@ def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent:
 
 
 def budgets(s: Sample) -> list[Budget]:
-    """Return the budgets with at least three model sizes, lowest first."""
+    """Return the budgets with at least three model sizes, lowest first; raises PlannerError for fewer than two."""
     nominal, log = s.columns["budget"], s.spec.log_residuals
     out = []
     for b in np.unique(nominal[~np.isnan(nominal)]):
@@ -165,7 +170,11 @@ def budgets(s: Sample) -> list[Budget]:
 
 
 def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
-    """Return ln D along the budget: from C / (N D) if a compute rule fixes it, else a quadratic through the runs' D."""
+    """Return the coefficients of ln D as a quadratic in u for one budget.
+
+    If a compute rule with C proportional to N D gives C or D, ln D follows from it. Otherwise it is fitted to the D of
+    the runs.
+    """
     rule = s.runs.roles.compute
     derived = s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None
     if derived and rule.proportional:
@@ -175,7 +184,7 @@ def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, hal
 
 
 def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
-    """Compute the vertices of r resamples under ``weight`` (r, n)."""
+    """Return the vertices of the parabolas of all budgets in r resamples, with run weights ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
     with np.errstate(all="ignore"):
@@ -188,7 +197,10 @@ def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
 
 
 def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
-    """Fit quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN if fewer than 3 sizes remain."""
+    """Return the coefficients (r, 3) of the parabola of a budget, by iteratively reweighted least squares.
+
+    ``weight`` (r, n_b) are the weights of its runs. The result is NaN if a resample has fewer than three model sizes.
+    """
     basis = b.basis
     squares = (basis[:, None] * basis).reshape(9, -1)
     c, w, y = np.zeros((len(weight), 3)), weight, np.broadcast_to(b.y, weight.shape)
@@ -198,7 +210,7 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
         new[~ok] = np.nan
         moves = np.abs(new - c[going]).max(axis=1) > 1e-12 * np.maximum(np.abs(new).max(axis=1), 1.0)
         c[going] = new
-        going = going[moves]  # Comparisons with NaN are False, so failed fits stop here.
+        going = going[moves]  # Comparisons with NaN are False: failed fits stop.
         if not going.size:
             break
         w = weight[going] * how.loss.slopes(c[going] @ basis - y[going])[2]
@@ -206,7 +218,7 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
 
 
 def _laws(s: Sample, spec: FitSpec, groups: list[Budget], found: Minima, *, progress: Progress | None = None) -> Floats:
-    """Return parameters (r, p) from the minima of r resamples; NaN if too few minima were located."""
+    """Return the parameters (r, p) of the law from the minima of r resamples; NaN if too few minima are located."""
     C = np.exp([b.log_c for b in groups])
     at = np.where(found.located, found.u, np.nan)
     N = np.exp([b.centre for b in groups] + at * [b.half for b in groups])
@@ -221,7 +233,7 @@ def _laws(s: Sample, spec: FitSpec, groups: list[Budget], found: Minima, *, prog
 
 
 def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progress | None) -> Floats:
-    """Return E, C_L and gamma (r, 3) of the loss along the minima, each resample with its own losses."""
+    """Return E, C_L and gamma (r, 3) of the loss along the minima of each resample."""
     usable = np.any(found.located, axis=1, keepdims=True)
     y = np.where(found.located, found.y, 1.0)
     p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
@@ -235,7 +247,7 @@ def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progres
 
 
 def strata(n: int, groups: list[Budget]) -> Ints:
-    """Return the budget of each of ``n`` runs, by position; runs in no budget form one more stratum."""
+    """Return the index of the budget of each of ``n`` runs. Runs without a budget have the index after the last one."""
     out = np.full(n, len(groups))
     for i, b in enumerate(groups):
         out[b.index] = i
@@ -258,13 +270,13 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], draw: Draw, progr
 
 
 def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
-    """Return a function that draws from every budget as many runs as it has."""
+    """Return a function that draws resamples as runs: from each budget as many as it has (see ``Draw``)."""
     within = strata(len(s), groups)
     return lambda at: (groups, s.weight * counts(len(s), s.spec.seed, at.start, at.stop, within))
 
 
 def _noise_drawn(s: Sample, groups: list[Budget], found: Minima) -> Draw:
-    """Return a function that draws new noise around the parabola of every budget."""
+    """Return a function that draws resamples as new noise around the parabola of each budget (see ``Draw``)."""
     fitted = [found.coefficients[0, i] @ b.basis for i, b in enumerate(groups)]
     scatter = [expected_scatter(s.spec, s.weight[b.index]) for b in groups]
     noise = curve_noise([(b.y - f) / x for b, f, x in zip(groups, fitted, scatter, strict=True)])
@@ -290,7 +302,10 @@ def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:
 
 
 def _objective(groups: list[Budget], how: Objective, weight: Floats, found: Minima) -> float:
-    """Return the plain sum of weight times rho(residual to its parabola) over the runs of the located budgets."""
+    """Return the sum of weight times rho(residual) over the runs of the budgets with a located optimum.
+
+    The residuals are those from the parabolas.
+    """
     parts = (
         weight[b.index] @ how.loss.value(found.coefficients[0, i] @ b.basis - b.y)
         for i, b in enumerate(groups)
@@ -330,7 +345,8 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
     if thin:
         yield FitWarning(
             "thin-budget",
-            f"A parabola needs three model sizes, so budgets with fewer are left out (runs): {', '.join(thin)}.",
+            "A parabola needs three model sizes, so budgets with fewer sizes are left out (with their number of runs): "
+            f"{', '.join(thin)}.",
         )
     if not found.located.all():
         yield FitWarning(
@@ -348,7 +364,7 @@ def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Itera
         yield FitWarning(
             "floor-fixed",
             f"With {int(found.located.sum())} budgets the floor of the loss cannot be fitted and is taken as zero: "
-            f"do not trust losses beyond the data; {FREE_FLOOR} budgets or more settle it.",
+            f"do not trust losses beyond the data. The floor is fitted with {FREE_FLOOR} budgets or more.",
         )
 
 

@@ -1,10 +1,12 @@
-"""The solver for several groups of runs, each with its own law, that share some parameters.
+"""The solver for several groups of runs that share some parameters; each group has its own law.
 
-The objective is the sum over the groups. Each group is a problem whose parameters have places in one joint vector, so
-gradients and Hessians add up there. Groups of one law are centred alike, so that a shared amplitude is one number;
-groups of different laws share only their floor, which is not centred. Starts: every candidate for the shared values
-(each group's own optimum, and their median) with the best other parameters of each group. Every start uses the same
-sequence of softer losses as a fit without groups.
+The objective is the sum over the groups. The parameters of all groups are entries of one joint vector, to which the
+gradient and the Hessian of each group are added. Groups of one law have the same centre of each coordinate, so that a
+shared amplitude is one number. Groups of different laws share only their floor, which has no coordinate.
+
+The candidates for the shared values are those of the separate optimum of each group, and their median. A start combines
+a candidate with the best other parameters of each group. Each start minimises the same sequence of softer losses as a
+fit without groups.
 """
 
 from __future__ import annotations
@@ -26,20 +28,20 @@ from isoplan.engine.fitting.solver.problem import Problem, blocks
 from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 AT_ONCE = 256
-"""Resamples in a block."""
+"""Number of resamples in a block."""
 CANDIDATES = 6
-"""Number of groups, those with the most runs, whose own optimum is a candidate for the shared values."""
+"""Maximum number of groups, those with the most runs, whose separate optimum is a candidate for the shared values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """g problems over groups of runs, and the places of their parameters in the joint vector (Q,)."""
+    """The problems of g groups of runs, and the indices of their parameters in the joint vector (Q,)."""
 
     parts: tuple[Problem, ...]
     rows: tuple[Ints, ...]  # the runs of each group
-    place: tuple[Ints, ...]  # (q,) of each group
-    shared: tuple[Ints, ...]  # (s,) of each group: which of its q parameters are shared, in one order
-    priors: tuple[Priors, ...]  # by group; that of a shared parameter is in the first
+    place: tuple[Ints, ...]  # indices (q,) of the parameters of each group in the joint vector
+    shared: tuple[Ints, ...]  # indices (s,) of the shared ones among the q parameters of each group
+    priors: tuple[Priors, ...]  # by group; the first group has those of shared parameters
 
     @property
     def n(self) -> int:
@@ -52,15 +54,16 @@ class Joint:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds (Q,); a shared parameter obeys the bounds of every group."""
+        """Lower and upper bounds (Q,); a shared parameter has the narrowest bounds of all groups."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         for p, at in zip(self.parts, self.place, strict=True):
             low[at], high[at] = np.maximum(low[at], p.low), np.minimum(high[at], p.high)
         return low, high
 
     def joined(self, theta: list[Floats]) -> Floats:
-        """Return joint vectors (..., Q) from one theta (..., q) for each group; the last group sets the shared
-        values.
+        """Return the joint vectors (..., Q) of the parameters ``theta`` of all groups, each (..., q).
+
+        The shared values are those of the last group.
         """
         out = np.empty((*theta[0].shape[:-1], self.size))
         for at, part in zip(self.place, theta, strict=True):
@@ -68,7 +71,7 @@ class Joint:
         return out
 
     def pinned(self, shared: Floats) -> list[Problem]:
-        """Return the problems with the shared values held fixed."""
+        """Return the problems of the groups with their shared parameters fixed at ``shared``."""
         out = []
         for p, at in zip(self.parts, self.shared, strict=True):
             low, high = p.low.copy(), p.high.copy()
@@ -77,8 +80,9 @@ class Joint:
         return out
 
     def local(self, u: Floats, weight: list[Floats], owner: Ints, loss: Loss) -> Local:
-        """Return objective and derivatives at ``u`` (b, Q); ``weight`` (r, n_g) by group, ``owner`` (b) the
-        resamples.
+        """Return the objective and its derivatives at the joint vectors ``u`` (b, Q).
+
+        ``weight`` contains the weights (r, n_g) of each group, and ``owner`` (b,) is the resample of each vector.
         """
         b, size = u.shape
         out = Local(np.zeros(b), np.zeros((b, size)), np.zeros((b, size, size)), np.zeros((b, size, size)))
@@ -91,18 +95,21 @@ class Joint:
         return out
 
     def informed(self, noise: float) -> Joint:
-        """Return a copy with the priors in the objective."""
+        """Return the joint problem with its priors in the objective; ``noise`` is the scale of the noise."""
         return replace(self, parts=tuple(posed(p, q, noise) for p, q in zip(self.parts, self.priors, strict=True)))
 
     def redrawn(self, normal: Floats) -> Joint:
-        """Return a copy with separate prior means for every resample, from standard normal numbers (r, k)."""
+        """Return the joint problem with prior means for each resample, from standard normal numbers (r, k)."""
         ends = np.cumsum([len(q) for q in self.priors])[:-1]
         own = np.split(normal, ends, axis=1)
         return replace(self, parts=tuple(map(redrawn, self.parts, self.priors, own)))
 
 
 def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) -> Joint:
-    """Build the joint problem of the groups ``group`` (n,) of ``whole``, with the shared parameters ``share``."""
+    """Return the joint problem of groups that share the parameters ``share``.
+
+    ``group`` (n,) is the number of the group of each run of the problem ``whole``.
+    """
     owners = [t.amplitude for t in whole.law.terms] + [whole.law.terms[j].exponent for j in whole.powers]
     shared = np.array([i for i, name in enumerate(owners) if name in share], np.int64)
     total, q = int(group.max()) + 1, len(owners)
@@ -121,9 +128,9 @@ def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) ->
 
 
 def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
-    """Find the best joint fit from cold starts, and return it with the other minima.
+    """Return the best joint fit and its other minima, without a previous fit to start from.
 
-    ``more`` (c, s) are additional shared values to start from.
+    ``more`` (c, s) are further candidates for the shared values.
     """
     alone = [best_fit(p) for p in j.parts]
     most = np.argsort([-p.n for p in j.parts], kind="stable")[:CANDIDATES]
@@ -142,12 +149,13 @@ def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
 def joint_refits(
     j: Joint, best: Optimum, draw: Callable[[int, int], Floats], total: int, progress: Progress | None = None
 ) -> Floats:
-    """Return the optimum of every resample as joint vectors (total, Q), NaN if a resample failed.
+    """Return the minimum of each resample as joint vectors (total, Q); NaN if a refit failed.
 
-    ``draw(start, stop)`` returns the counts (stop - start, n) of those resamples. Each refit starts from the best fit,
-    and from the best other parameters of each group at its shared values.
+    ``draw(start, stop)`` returns how often each run is drawn in the resamples ``start`` to ``stop``: (stop - start, n).
+    A refit starts from the best fit, and from its shared values with the best other parameters of each group in the
+    resample.
     """
-    kernels.compiled(j.n * total)  # Load the kernels here: one group alone may be too small to load them.
+    kernels.compiled(j.n * total)  # One group alone may be too small to load the kernels.
     near = []
     for p, place, rows in zip(j.pinned(best.theta[j.place[0][j.shared[0]]]), j.place, j.rows, strict=True):
         there = replace(best, theta=best.theta[place])
@@ -168,12 +176,12 @@ def joint_refits(
 
 
 def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int) -> Floats:
-    """Return the counts of one group's runs."""
+    """Return how often each run of one group, with the indices ``rows``, is drawn."""
     return draw(start, stop)[:, rows]
 
 
 def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Return local minima (r, s, Q) and objectives (r, s) from s starts of each of r resamples."""
+    """Return the minima (r, s, Q) and objectives (r, s) from s starts ``u`` of each of r resamples."""
     r, s, size = u.shape
     owner, flat, (low, high) = np.repeat(np.arange(r), s), u.reshape(r * s, size), j.bounds
     value = np.zeros(r * s)

@@ -1,6 +1,7 @@
-"""Laws that describe every run: fits of the terms of the law to all rows at once (approach 3).
+"""Approach 3: the fit of a law whose terms describe every run, to all runs at once.
 
-The specification determines how resamples are drawn. Half of them have no floor if the runs do not resolve it.
+The specification determines how resamples are drawn. If the runs do not resolve the floor, half of the resamples have
+none.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from isoplan.engine.laws.terms import Const
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Parameters (r, p) of the resamples with their method, and what the runs determine about the floor.
+    """Parameters (r, p) of the resamples, the method of the resamples, and what the runs determine about the floor.
 
     ``floorless`` (p,) is the best fit without a floor; None if the floor is resolved.
     """
@@ -39,14 +40,14 @@ class Drawn:
 
 
 def surface(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Find the global optimum and the resamples of the specification, with the priors."""
+    """Return the global minimum of the objective with the priors, and the resamples of the specification."""
     p = informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight), least_objective)
     optimum = best_fit(p)
     drawn = Drawn(empty_resamples(len(s.law.params)), Resampling())
     if s.spec.bootstrap:
         drawn = resample(s, p, optimum, progress)
     notes = others(s.law, p, optimum, margin(p.objective.loss, optimum.value, len(s) - len(s.free)))
-    value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # The plain sum over runs.
+    value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # without priors
     return Estimate(
         p.external(optimum.theta),
         value,
@@ -59,7 +60,7 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) -> Drawn:
-    """Draw the resamples that the specification of ``s`` asks for; half have no floor if it is not resolved."""
+    """Return the resamples of the specification; half of them have no floor if the runs do not resolve it."""
     total, member = s.spec.bootstrap, clusters(s.runs)
     groups = int(member.max()) + 1
     how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
@@ -79,14 +80,18 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
 
 
 def _resolved(confidence: FloorConfidence | None, drawn: Floats) -> bool:
-    """Whether the runs resolve a floor: by its confidence curve, or else by its values ``drawn`` (r,) in the
-    resamples.
+    """Whether the runs resolve the floor, by its confidence curve.
+
+    If there is no curve, the floors ``drawn`` (r,) of the resamples decide.
     """
     return confidence.resolved if confidence else not np.mean(drawn <= 0) > EXCLUDED
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:
-    """Return the term that is a floor bounded below by zero and determined by the runs alone; None without one."""
+    """Return the index of the floor among the terms; None if the law has no such floor.
+
+    Its lower bound must be zero, and it must be neither fixed nor have a prior.
+    """
     for j, term in enumerate(s.law.terms):
         if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:
             return j
@@ -96,7 +101,7 @@ def floor_term(s: Sample, p: Problem) -> int | None:
 def _draw(
     s: Sample, p: Problem, best: Optimum, method: Method, member: Ints, which: slice, progress: Progress | None
 ) -> Floats:
-    """Draw internal parameters (r, q) of the resamples ``which``."""
+    """Return the internal parameters (r, q) of the resamples with the numbers ``which``."""
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
         if p.penalty:

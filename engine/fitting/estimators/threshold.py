@@ -1,8 +1,9 @@
-"""The line between underfitting and overfitting runs in log D and log N, by penalised logistic regression.
+"""The line in log N and log D between runs that overfit and runs that do not, by penalised logistic regression.
 
-The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D); they are even on N = c D^lambda with lambda = -b2/b1. If a
-line separates the runs exactly, the likelihood has no finite maximum. It is therefore penalised by Jeffreys' prior
-(Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002), which does not depend on the units of N and D or on a scale.
+The odds that a run overfits are exp(b0 + b1 ln N + b2 ln D). They are even on the line N = c D^lambda, with lambda =
+-b2/b1. If a line separates the two kinds of runs exactly, the likelihood has no finite maximum. The likelihood is
+therefore penalised by Jeffreys' prior (Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002). This prior has no free
+scale and does not depend on the units of N and D.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ from isoplan.engine.schema import Runs
 
 STEPS = 100
 LARGEST_STEP = 2.0
-"""Largest change of a coefficient of a standardised axis in one step."""
+"""Maximum change of a coefficient in one step, for columns with a standard deviation of one."""
 
 
 def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Fit c and lambda, with one refit for each resample; NaN if larger models do not overfit more in a resample."""
+    """Return the fit of c and lambda, with one refit for each resample.
+
+    A resample in which larger models do not overfit more often is NaN. Raises PlannerError if this is so for all runs.
+    """
     if s.spec.fixed:
         raise PlannerError("The law threshold does not support fixed parameters. Leave them free.")
     over = _labels(s)
@@ -55,7 +59,7 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
 
 
 def is_label(runs: Runs, y: str) -> bool:
-    """Whether the column ``y`` contains only 0 and 1, and both of them, so that it can mark the runs that overfit."""
+    """Whether the column ``y`` contains both 0 and 1 and no other value, so that it can mark the runs that overfit."""
     if y not in runs:
         return False
     one, zero = runs[y] == 1, runs[y] == 0
@@ -63,9 +67,10 @@ def is_label(runs: Runs, y: str) -> bool:
 
 
 def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
-    """Fit coefficients (r, 3) by the penalised likelihood of ``over`` (n,), 0 or 1, under ``weight`` (r, n).
+    """Return the coefficients (r, 3) of a logistic regression of ``over`` (n,), 0 or 1, on the columns ``x`` (n, 3).
 
-    ``x`` is (n, 3). NaN if the information matrix is singular, that is, with too few different runs.
+    ``weight`` (r, n) are the weights of the runs in each resample. The likelihood is penalised by Jeffreys' prior. The
+    result has no meaning if the information matrix is singular because a resample has too few different runs.
     """
     b = np.zeros((len(weight), x.shape[1]))
     for _ in range(STEPS):
@@ -86,21 +91,24 @@ def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Return the inverse of each positive definite ``matrix`` (r, p, p), NaN for the others."""
+    """Return the inverse of each ``matrix`` (r, p, p); NaN for a matrix that is not positive definite."""
     unit = np.eye(matrix.shape[-1])
     columns, definite = zip(*(solve_definite(matrix, np.tile(e, (len(matrix), 1))) for e in unit), strict=True)
     return np.where(definite[0][:, None, None], np.stack(columns, axis=2), np.nan)
 
 
 def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
-    """Return the standardised columns 1, ln N, ln D (n, 3), their centres (2,) and scales (2,)."""
+    """Return the columns 1, ln N and ln D (n, 3), with their means (2,) and standard deviations (2,).
+
+    ln N and ln D are standardised: the mean is subtracted, and the result divided by the standard deviation.
+    """
     logs = np.log(np.stack([s.columns["N"], s.columns["D"]], axis=1))
     centre, scale = logs.mean(axis=0), logs.std(axis=0)
     return np.column_stack([np.ones(len(s)), (logs - centre) / scale]), centre, scale
 
 
 def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
-    """Return c and lambda (r, 2); NaN if larger models do not overfit more."""
+    """Return c and lambda (r, 2) of the line with even odds; NaN if larger models do not overfit more often."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = np.where(b[:, 1] > 0, b[:, 1], np.nan) / scale[0]
         exponent = -b[:, 2] / scale[1] / slope
@@ -109,7 +117,10 @@ def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
 
 
 def _labels(s: Sample) -> NDArray[np.float64]:
-    """Return 1 if a run overfits, else 0. Raises PlannerError for other values or if all runs are equal."""
+    """Return 1 for each run that overfits and 0 for the others.
+
+    Raises PlannerError for other values, if all runs are of one kind, or if all runs have the same N or the same D.
+    """
     over, name = s.y * s.sign, column(s.runs, s.spec.y)
     bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))
     if bad.size:
@@ -140,4 +151,7 @@ def _notes(s: Sample, over: Floats, log_odds: Floats) -> Iterator[FitWarning]:
         )
     sides = {int(over.sum()), len(s) - int(over.sum())}
     if min(sides) < 3:
-        yield FitWarning("one-sided", f"Only {min(sides)} of {len(s)} cells lie on one side: add cells there.")
+        yield FitWarning(
+            "one-sided",
+            f"Only {min(sides)} of {len(s)} cells are on one side of the threshold: add cells on this side.",
+        )

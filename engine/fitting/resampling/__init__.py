@@ -1,1 +1,1 @@
-"""Resamples of a fit, priors, and the confidence of a floor."""
+"""Methods to draw the resamples of a fit, priors on parameters, and the confidence curve of a floor."""

@@ -1,18 +1,18 @@
-"""The pairs bootstrap and the residual bootstrap: how often each run is drawn, and the noise around a fit.
+"""The pairs bootstrap, which draws runs, and the residual bootstrap, which draws noise around a fit.
 
-Resample i depends on (seed, i) alone, so that blocks, threads, page and terminal give the same digits.
+Resample i depends only on the seed and on i. Blocks, threads, pages and the terminal therefore give the same numbers.
 
-For iso-FLOP sweeps, the noise around each curve is drawn, and all sizes are kept. Drawing the runs instead (about nine
-per budget) repeats some sizes and omits others. Parabolas through such draws have minima that scatter two to three
-times too widely.
+For iso-FLOP sweeps, noise is drawn around the curve of each budget, and all model sizes are kept. A budget has about
+nine runs. Drawing them instead would repeat some sizes and omit others, and the minima of parabolas through such draws
+scatter two to three times too widely.
 
-A curve fitted by absolute deviations passes through ``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest
-residuals of each curve are left out. The scatter differs between budgets, but the few runs of one curve determine it
-poorly. The spread of a curve is therefore the mean absolute value of its own residuals and of ``SHARED`` further ones
-with the mean of all curves. No residual counts more than ``CAP`` times the median (Smyth 2004, Stat. Appl. Genet. Mol.
-Biol. 3, 3, moderates variances in the same way). The shape of the noise is the distribution of all residuals in units
-of their curve's spread. It is smoothed (Silverman & Young 1987) and multiplied by Student's factor for the degrees of
-freedom of all curves.
+The noise of the curves is estimated as follows. A curve that is fitted by absolute deviations passes through
+``COEFFICIENTS`` of its runs, so the ``COEFFICIENTS`` smallest residuals of each curve are left out. The scatter differs
+between budgets, but one curve has too few runs to determine it. The spread of a curve is therefore the mean absolute
+value of its own residuals and of ``SHARED`` additional ones, which equal the mean over all curves. A residual counts at
+most as ``CAP`` times the median (variances are moderated in a similar way in Smyth 2004, Stat. Appl. Genet. Mol. Biol.
+3, 3). The shape of the noise is the distribution of all residuals, each divided by the spread of its curve. It is
+smoothed (Silverman & Young 1987) and multiplied by Student's factor for the degrees of freedom of all curves.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from isoplan.engine.fitting.types.spec import FitSpec
 
 
 def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None) -> Floats:
-    """Return how often each of ``n`` runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
+    """Return how often each of ``n`` runs is drawn in the resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Pairs bootstrap: n draws with replacement (Efron 1979); with ``strata`` (n,) as many draws within each stratum as it
-    has runs. Resample i depends on (seed, i) alone (stream i of ``philox``), so that blocks, threads, page and
-    terminal, and numpy and the compiled kernels, give the same digits.
+    Pairs bootstrap: a resample draws n runs with replacement (Efron 1979). If ``strata`` (n,) is given, it draws from
+    each stratum as many runs as the stratum has. Resample i uses stream i of ``philox`` and depends only on the seed
+    and on i, so that numpy and the compiled kernels give the same numbers for any blocks and threads.
     """
     group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(group, minlength=1)
@@ -47,50 +47,53 @@ COEFFICIENTS = 3
 SHARED = 2.0
 CAP = 3.0
 NORMAL = float(np.sqrt(np.pi / 2))
-"""Ratio of the standard deviation to the mean absolute value of normal noise."""
+"""Standard deviation of normal noise divided by its mean absolute value."""
 
 
 def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
-    """Return uniform numbers between 0 and 1 for resamples ``start`` to ``stop``: shape (stop - start, count)."""
+    """Return uniform random numbers (0 to 1) of the resamples ``start`` to ``stop``: shape (stop - start, count)."""
     return np.asarray((words(seed, start, stop, count) + 0.5) / 2.0**32, float)
 
 
 def student(freedom: int, uniform: Floats) -> Floats:
-    """Return the factors that turn normal numbers into Student's t: sqrt(freedom / chi2), from ``uniform`` (r,)."""
+    """Return factors sqrt(freedom / chi2) that turn normal numbers into Student's t, from ``uniform`` numbers (r,)."""
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
 
 
 def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
-    """Return the scatter of runs of ``weight`` w (n,) relative to weight one: 1/sqrt(w), or 1/w for absolute
-    deviations.
+    """Return the scatter (n,) of runs with the weights ``weight``, relative to a run of weight one.
+
+    It is 1/w for the objectives "lad" and "asymmetric", and 1/sqrt(w) for the others.
     """
     return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The noise around a fit, estimated from its residuals; the residual bootstrap draws from it.
+    """The noise around a fit, estimated from its residuals. The residual bootstrap draws from it.
 
-    A draw gives each cluster the mean residual of some cluster and each run the remainder of some run. The means are
-    smoothed by a normal kernel of Silverman's width and shrunk back to their original spread (Silverman & Young 1987),
-    so that zero residuals of a fit by absolute deviations do not stay zero. They are then scaled by G / (G - p) for the
-    p parameters fitted to G clusters. In logs this is twice the factor for runs of equal scatter, because few runs
-    cannot show that their scatter is unequal (MacKinnon & White 1985, J. Econometrics 29, 305, HC3 with its mean
-    leverage). Every draw is divided by sqrt(chi2 / (G - p)), which turns the normal distribution into Student's t.
+    A draw gives each cluster the mean residual of a random cluster, and each run the remaining residual of a random
+    run. The means are smoothed by a normal kernel of Silverman's width and then shrunk to their original spread
+    (Silverman & Young 1987). Without smoothing, the zero residuals of a fit by absolute deviations would stay zero.
+
+    The means are also multiplied by G / (G - p), for p parameters fitted to G clusters. The logarithm of this factor is
+    twice that for runs of equal scatter, because few runs cannot show whether their scatter is equal (MacKinnon & White
+    1985, J. Econometrics 29, 305: HC3 with its mean leverage). Finally, each draw is divided by sqrt(chi2 / (G - p)),
+    which turns a normal distribution into Student's t.
     """
 
-    mean: Floats  # (G,) of the clusters
+    mean: Floats  # (G,) mean residual of each cluster
     within: Floats  # (n,) residual minus the mean of its cluster
     member: Ints  # (n,) cluster of each run
     parameters: int
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom of the noise, at least one."""
+        """Degrees of freedom of the noise (clusters minus parameters), at least one."""
         return max(len(self.mean) - self.parameters, 1)
 
     def draw(self, seed: int, start: int, stop: int) -> Floats:
-        """Draw the noise (stop - start, n) of resamples ``start`` to ``stop``."""
+        """Return the noise (stop - start, n) of the resamples ``start`` to ``stop``."""
         g, n = len(self.mean), len(self.within)
         rms = float(np.sqrt(np.mean(self.mean**2)))
         width = 1.06 * g**-0.2 * rms
@@ -104,15 +107,16 @@ class Noise:
 
 
 def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
-    """Estimate the noise from ``residual`` (n,), with equal spread for every run."""
+    """Return the noise estimated from the residuals ``residual`` (n,), with equal scatter for all runs."""
     mean = np.bincount(clusters, residual) / np.bincount(clusters)
     return Noise(mean, residual - mean[clusters], clusters, parameters)
 
 
 def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
-    """Return losses (r, n) of the residual bootstrap: ``fitted`` (n,) plus noise drawn from the residuals.
+    """Return losses (r, n) of the residual bootstrap: ``fitted`` (n,) plus noise that is drawn from the residuals.
 
-    ``free`` is the number of fitted parameters, ``member`` (n,) are the clusters of the runs.
+    ``free`` is the number of fitted parameters, ``member`` (n,) the cluster of each run, and ``which`` the numbers of
+    the resamples.
     """
     scale = expected_scatter(spec, weight)
     residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale
@@ -122,13 +126,13 @@ def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: In
 
 @dataclass(frozen=True, eq=False)
 class CurveNoise:
-    """Residuals in units of their curve's spread, and the spread of each of b curves."""
+    """The noise around b curves: residuals divided by the spread of their curve, and the spread of each curve."""
 
     shape: Floats  # (g,)
     spread: Floats  # (b,)
 
     def draw(self, seed: int, start: int, stop: int, curve: Ints) -> Floats:
-        """Draw the noise (stop - start, n) of resamples ``start`` to ``stop`` for runs of the curves ``curve`` (n,)."""
+        """Return the noise (stop - start, n) of resamples ``start`` to ``stop``; ``curve`` (n,) is each run's curve."""
         g, n = len(self.shape), len(curve)
         width = 1.06 * g**-0.2
         u = uniforms(seed, start, stop, 2 * n + 1)
@@ -137,7 +141,10 @@ class CurveNoise:
 
 
 def curve_noise(residuals: Sequence[Floats]) -> CurveNoise:
-    """Estimate the noise from the ``residuals`` of each curve; NaN if every curve passes through all of its runs."""
+    """Return the noise estimated from the ``residuals`` of each curve.
+
+    Its spread is NaN if each curve passes through all of its runs.
+    """
     far = [r[np.argsort(np.abs(r), kind="stable")[COEFFICIENTS:]] for r in residuals]
     size = [np.abs(r) for r in far]
     every = np.concatenate(size)

@@ -1,4 +1,7 @@
-"""Covariance of the parameters of a fit, for cards that would be too large with all resamples, and draws from it."""
+"""Covariance of fitted parameters, and random draws from it.
+
+A card with the covariance instead of all resamples is small.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,21 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """``matrix`` (m, m) of the parameters ``names`` around the best fit, of their logarithm for those in ``logs``."""
+    """Covariance ``matrix`` (m, m) of the parameters ``names``; for those in ``logs``, it is that of the logarithm."""
 
     names: tuple[str, ...]
     logs: tuple[str, ...]
     matrix: Floats
 
     def to_json(self) -> dict[str, Any]:
-        """Return the covariance for the JSON of a fit."""
+        """Return the fields for the JSON of a fit."""
         return {"names": list(self.names), "logs": list(self.logs), "matrix": self.matrix.tolist()}
 
 
 def covariance_of(fit: Fit) -> Covariance | None:
-    """Return the covariance of the free parameters over the resamples; None without resamples.
+    """Return the covariance of the free parameters over the resamples; None if there are fewer than two resamples.
 
-    The logarithm is used for scales (bounded below by zero and not above) that are positive in every resample.
+    The logarithm is used for scales (with a lower bound of zero and no upper bound) that are positive in all resamples.
     """
     names = tuple(p.name for p in fit.parameters if not p.fixed)
     if len(fit.resamples) < 2 or not names:
@@ -43,9 +46,10 @@ def covariance_of(fit: Fit) -> Covariance | None:
 
 
 def drawn(law: Law, theta: Floats, found: Covariance, seed: int) -> Floats:
-    """Draw ``DRAWS`` parameter vectors (r, p) around ``theta`` (p,) from a Gaussian, clipped at the law's bounds.
+    """Return ``DRAWS`` parameter vectors (r, p) that are drawn from a Gaussian around ``theta`` (p,).
 
-    Parameters without a covariance keep their value. Raises PlannerError if the matrix is not a covariance.
+    They are clipped at the bounds of the law. Parameters without a covariance keep their value. Raises PlannerError if
+    the matrix is not a covariance of parameters of ``law``.
     """
     where = [law.names.index(name) for name in found.names if name in law.names]
     m = len(found.names)

@@ -1,20 +1,21 @@
-"""The confidence curve of a floor from its profile likelihood, calibrated if zero is near.
+"""Confidence curve of a floor, from its profile likelihood. It is calibrated by simulation if the floor is near zero.
 
-For a floor t, S(t) is the least sum of squares over all other parameters. The residuals are those of logs, or of y if
-the fit is not in logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), with s^2 = S(E) / nu and nu
-degrees of freedom. At the true floor it follows Student's t with nu degrees of freedom, exactly for a linear law (the F
-test). Its distribution function is the confidence that the floor lies below t (Schweder & Hjort 2016, "Confidence,
-Likelihood, Probability", ch. 3). It does not depend on the number of resamples without a floor.
+S(t) is the smallest sum of squared residuals for a fixed floor t, over all other parameters. Residuals are differences
+of logs, or of y if the fit does not use logs. The signed root is r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), where
+s^2 = S(E) / nu, and nu is the number of degrees of freedom. At the true floor, r has Student's t distribution with nu
+degrees of freedom. This is exact for a linear law (the F test). The distribution function at r(t) is the confidence
+that the floor is below t (Schweder & Hjort 2016, "Confidence, Likelihood, Probability", ch. 3). The curve does not
+depend on the number of resamples without a floor.
 
-With few runs and a floor near zero, r is neither centred nor of unit width. Its median and its 10 % and 90 % quantiles
-are therefore computed from simulated tables: the law at floor t, with the other parameters at their best values and
-normal noise as large as that of the runs. These quantiles shift and scale r (a parametric bootstrap of the signed root,
-DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The width above the median is at least the width below it.
-docs/coverage.md gives the measured coverage of the curve.
+If there are few runs and the floor is near zero, r is neither centred nor of unit width. Tables are then simulated from
+the law with floor t, with the best other parameters and with normal noise as large as that of the runs. The median of r
+and its 10 % and 90 % quantiles in these tables determine a shift and a scale for r (a parametric bootstrap of the
+signed root, DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). The width above the median is at least the width below
+it. docs/coverage.md gives the measured coverage of the curve.
 
-The lowest run bounds the floor from above in tables in which outliers inflate the scatter. Least squares estimates one
-scatter from all runs. A few diverged runs inflate it, and the confidence curve then allows floors far above most runs.
-Every run lies above the floor except for its noise, so the lowest run bounds the floor.
+In a table with outliers, the lowest run gives a further upper limit of the floor. Least squares estimates one scatter
+from all runs. A few diverged runs increase this scatter, and the confidence curve then allows floors far above most
+runs. But every run is above the floor, except for its noise.
 """
 
 from __future__ import annotations
@@ -34,28 +35,30 @@ from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.intervals import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
-"""Floors of a scan, how many of them must have a score within ``FAR``, and how often the scan is refined."""
+"""Number of floors in a scan, number of them that must have a score within ``FAR``, and maximum number of scans."""
 FAR = 4.0
-"""Normal score at which the curve ends."""
+"""Normal score (positive or negative) at which the curve ends."""
 MOST = 5_000
-"""Largest number of runs for the curve. Of a longer table every second, third ... run is used, which widens the curve.
-"""
+"""Maximum number of runs for the curve. Of a longer table, every k-th run is used; the curve is then wider."""
 NEAR = 5.0
-"""The curve is calibrated if zero is within this score of the best floor."""
+"""The curve is calibrated by simulation if the normal score of a zero floor is above -NEAR."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
-"""Simulated tables at each place, scores of the places, and tail quantile that gives the width."""
+"""Number of simulated tables for each floor, normal scores of these floors, and tail probability for the width of r."""
 INFLATED = 2.0
-"""Ratio of the scatter of all runs to their robust scatter from which the bound applies. It is 1.5 if one run in twenty
-has five times the noise of the others."""
+"""Smallest ratio of the scatter of all runs to their robust scatter at which the lowest run limits the floor.
+
+The ratio is 1.5 if one run in twenty has five times the noise of the others.
+"""
 FEWEST = 7
-"""Smallest number of degrees of freedom for which the robust scatter is used."""
+"""Minimum number of degrees of freedom to use the robust scatter."""
 BOUND_POINTS = 33
 
 
 def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
-    """Compute the confidence curve of the floor, which is term ``floor`` of the law of ``s``.
+    """Return the confidence curve of the floor, the term number ``floor`` of the law of ``s``.
 
-    None if no degree of freedom is left, or if the objective weighs the two sides of the law differently.
+    The result is None if there is no degree of freedom, or if the objective has different weights above and below the
+    law.
     """
     if s.spec.objective == "asymmetric":
         return None
@@ -71,8 +74,9 @@ def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
 
 
 def least_squares(s: Sample) -> Problem:
-    """Return the least-squares problem of ``s``, with one row per cluster of repeated runs and at most ``MOST``
-    rows.
+    """Return the least-squares problem of ``s``, with one row for each cluster of repeated runs.
+
+    It has at most ``MOST`` rows.
     """
     spec = s.spec.model_copy(update={"objective": "ols-log" if s.spec.log_residuals else "ols"})
     member = clusters(s.runs)
@@ -88,7 +92,7 @@ def least_squares(s: Sample) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
-    """The profile of one floor: ``best`` (q,) is the best fit, ``without`` (q,) the best fit with a floor of zero."""
+    """The profile of a floor. ``best`` (q,) is the best fit, and ``without`` (q,) that with a floor of zero."""
 
     p: Problem
     floor: int
@@ -97,9 +101,9 @@ class _Scan:
     freedom: int
 
     def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return floors (k,) from zero on, the other parameters at each (k, q), and the normal score of each (k,).
+        """Return floors (k,) from zero on, the best parameters (k, q) for each of them, and their normal scores (k,).
 
-        ``least`` is the least y of the runs, near which a floor starts to contradict them.
+        ``least`` is the lowest y of the runs. Floors above it contradict the runs.
         """
         low, high = 0.0, max(least, float(self.best[self.floor]))
         for _ in range(ZOOMS):
@@ -117,8 +121,9 @@ class _Scan:
         return at, theta, score
 
     def profile(self, at: Floats) -> tuple[Floats, Floats]:
-        """Return the best parameters (k, q) and sums of squares (k,) at each floor (k,), from the best floor
-        outwards.
+        """Return the best parameters (k, q) and the sum of squares (k,) for each of the floors ``at`` (k,).
+
+        The search goes from the best floor to both sides, so that each fit starts from the one before.
         """
         k = len(at)
         theta, value = np.empty((k, len(self.best))), np.empty(k)
@@ -133,7 +138,7 @@ class _Scan:
         return theta, value
 
     def scores(self, at: Floats, value: Floats) -> Floats:
-        """Return normal scores (k,) of floors ``at`` (k,) whose sums of squares are ``value`` (k,)."""
+        """Return the normal scores (k,) of the floors ``at`` (k,) with the sums of squares ``value`` (k,)."""
         own = descents(self.p, self.best[None, None])[1]
         least = np.minimum(own, np.min(value))
         nothing = perfect(self.p.objective.loss, self.p.n)
@@ -142,8 +147,10 @@ class _Scan:
 
 
 def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedom: int, nothing: float) -> Floats:
-    """Return normal scores of the signed root: ``at`` and ``value`` of the profile, ``best`` and ``least`` of the best
-    fit. All arrays have one shape. A sum of squares of at most ``nothing`` is attributed to rounding.
+    """Return normal scores of the signed root, elementwise.
+
+    ``at`` and ``value`` are the floor and the sum of squares of the profile. ``best`` and ``least`` are those of the
+    best fit. A sum of squares of at most ``nothing`` counts as rounding.
     """
     rise = np.maximum(value - least, 0.0)
     root = np.sqrt(rise / (np.maximum(least, nothing) / freedom))
@@ -152,7 +159,10 @@ def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedo
 
 
 def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
-    """Shift and scale the scores (k,) by those of tables simulated at zero and at the places of the curve."""
+    """Return the scores (k,) after a shift and a scaling that simulated tables determine.
+
+    Tables are simulated at the floor zero and at floors with the scores PLACES.
+    """
     near = {0, *(int(np.argmin(np.abs(score - place))) for place in PLACES if score[0] <= place <= score[-1])}
     places: Ints = np.array(sorted(near))
     noise = _noise(seed, scan.p.n)
@@ -166,14 +176,15 @@ def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats
 
 
 def _noise(seed: int, n: int) -> Floats:
-    """Return standard normal noise of the simulated tables (tables, n), in pairs of opposite sign."""
+    """Return standard normal noise (tables, n) for simulated tables; each row also occurs with the opposite sign."""
     half = ndtri(uniforms(seed, 0, TABLES // 2, n))
     return np.concatenate([half, -half])
 
 
 def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
-    """Return normal scores (tables,) of ``floor`` in tables simulated with it and the other parameters ``theta``
-    (q,).
+    """Return normal scores (tables,) of ``floor`` in tables that are simulated with this floor.
+
+    ``theta`` (q,) are the other parameters of the simulation, and ``noise`` (tables, n) its standard normal noise.
     """
     p, tables = scan.p, len(noise)
     start = theta.copy()
@@ -194,12 +205,13 @@ def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Float
 
 
 def bound_by_lowest_run(curve: FloorConfidence, y: Floats, fitted: Floats, free: int, log: bool) -> FloorConfidence:
-    """Raise the confidence of ``curve`` to that of the lowest run, if outliers inflate the scatter.
+    """Return ``curve`` with the confidence that follows from the lowest run, where this is higher.
 
-    ``y`` and ``fitted`` (n,) are the runs and the predictions of the law with ``free`` fitted parameters. The
-    confidence that the floor lies below t is at least 1 - n T((min y - t) / s) (Bonferroni). T is the distribution
-    function of Student's t, s is 1.4826 times the median absolute residual, corrected for the degrees of freedom.
-    Residuals, y and t are logarithms if ``log`` is true.
+    It changes only if outliers increase the scatter of the runs. ``y`` (n,) are the runs, and ``fitted`` (n,) the
+    predictions of the law with ``free`` fitted parameters. The confidence that the floor is below t is at least 1 - n
+    T((min y - t) / s), by Bonferroni's inequality. T is the distribution function of Student's t distribution, and s is
+    1.4826 times the median absolute residual, corrected for the degrees of freedom. Residuals, y and t are logarithms
+    if ``log`` is True.
     """
     finite = np.isfinite(fitted)
     freedom = int(np.sum(finite)) - free

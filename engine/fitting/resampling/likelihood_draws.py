@@ -1,16 +1,16 @@
-"""Draws of parameters from the likelihood, so that their percentiles are profile likelihood intervals.
+"""Draws of parameters from the likelihood. Their percentiles are profile likelihood intervals.
 
-The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2] with S the objective and psi = rho'. For least squares
-it is (S - S_best) / sigma^2, otherwise the robust likelihood ratio (Schrader & Hettmansperger 1980, Biometrika 67, 93).
-Both expectations are under normal noise with the standard deviation that the value of the objective implies. With sigma
-estimated from n - p degrees of freedom, the profile interval of a parameter contains its values with D <= t^2 (the F
-test).
+The deviance of a point is D = 2 (S - S_best) E[psi'] / E[psi^2], where S is the objective and psi = rho'. For least
+squares D = (S - S_best) / sigma^2. For other objectives it is the robust likelihood ratio (Schrader & Hettmansperger
+1980, Biometrika 67, 93). Both expectations are for normal noise; its standard deviation follows from the value of the
+objective. sigma is estimated from n - p degrees of freedom. The profile interval of a parameter then contains its
+values with D <= t^2 (the F test).
 
-A draw is a vector of Student's t. Its part along the exponents gives a direction and a length R: the exponents move in
-that direction until the profile deviance, with the amplitudes at their best, is D = R^2. The other part scatters the
-amplitudes, in which the law is linear, around their best values. For a law with one exponent the percentiles equal the
-profile interval to the digit. For all laws draws follow the curved valley of the likelihood, and a linear law gets its
-t intervals.
+A draw is a vector of Student's t numbers. Those of the exponents give a direction and a length R. The exponents move in
+this direction until the profile deviance, with the best amplitudes, is D = R^2. Those of the amplitudes, in which the
+law is linear, scatter the amplitudes around their best values. For a law with one exponent, the percentiles equal the
+profile interval to the last digit. For every law, the draws follow the curved valley of the likelihood. A linear law
+has its t intervals.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem
 
 STEPS = 12
-"""Steps of the search along a direction; each would be exact for a parabolic deviance."""
+"""Number of search steps along a direction. If the deviance is a parabola, one step is exact."""
 FARTHEST = 30.0
-"""Largest distance of the search along a direction, relative to that of a parabolic deviance."""
+"""Maximum distance of the search along a direction, relative to the distance for a parabolic deviance."""
 
 
 def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int) -> Floats:
-    """Draw internal parameters (stop - start, q); draw i depends on (seed, i) alone.
+    """Return internal parameters (stop - start, q) of the draws ``start`` to ``stop``.
 
-    Raises PlannerError if the objective weighs the two sides of the law differently.
+    Draw i depends only on the seed and on i. Raises PlannerError if the objective has different weights above and below
+    the law.
     """
     theta, k = best.theta, p.k
     free = p.low < p.high
@@ -58,9 +59,9 @@ def likelihood_draws(p: Problem, best: Optimum, seed: int, start: int, stop: int
 
 
 def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
-    """Return 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 under normal noise for which E[rho] = ``mean``.
+    """Return 2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 for normal noise with E[rho] = ``mean``.
 
-    Raises PlannerError for an asymmetric loss. For a fit without residuals the first is infinite and the second zero.
+    For a fit without residuals, the first is infinite and the second zero. Raises PlannerError for an asymmetric loss.
     """
     from scipy.optimize import brentq
 
@@ -72,7 +73,7 @@ def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
         return 1.0 / mean, mean * 2 / loss.scale
 
     def moments(sigma: float) -> tuple[float, float, float]:
-        """Return E[rho], E[psi^2] and E[psi'] for scale 1."""
+        """Return E[rho], E[psi^2] and E[psi'] for scale 1 and normal noise with standard deviation ``sigma``."""
         d = loss.delta / sigma
         inside, density = 2 * ndtr(d) - 1, np.exp(-d * d / 2) / np.sqrt(2 * np.pi)
         core, tail = sigma**2 * (inside - 2 * d * density), loss.delta**2 * (1 - inside)
@@ -86,13 +87,13 @@ def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
 
 
 def _student(q: int, nu: int, seed: int, start: int, stop: int) -> Floats:
-    """Draw vectors of Student's t with nu degrees of freedom: (stop - start, q)."""
+    """Return vectors (stop - start, q) of Student's t with ``nu`` degrees of freedom."""
     u = uniforms(seed, start, stop, q + 1)
     return ndtri(u[:, :q]) * student(nu, u[:, q])[:, None]
 
 
 def _slopes(p: Problem, theta: Floats) -> Floats:
-    """Return d residual / d theta: (b, q, n)."""
+    """Return the derivatives (b, q, n) of the residuals with respect to ``theta`` (b, q)."""
     k = p.k
     out = np.empty((len(theta), theta.shape[1], p.n))
     out[:, p.plain] = p.shapes
@@ -102,7 +103,10 @@ def _slopes(p: Problem, theta: Floats) -> Floats:
 
 
 def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float) -> tuple[Floats, Floats]:
-    """Find the exponents (r, m) along ``direction`` (r, m) with profile deviance ``goal`` (r), and their amplitudes."""
+    """Return the exponents (r, m) along ``direction`` (r, m) with the profile deviance ``goal`` (r,).
+
+    The second result are their best amplitudes (r, k).
+    """
     centre, low, high = best.theta[p.k :], p.low[p.k :], p.high[p.k :]
     c = np.tile(best.theta[: p.k], (len(goal), 1))
     if not direction.any():
@@ -120,7 +124,10 @@ def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float
 
 
 def _amplitudes(p: Problem, best: Optimum, exponents: Floats, start: Floats, per: float) -> tuple[Floats, Floats]:
-    """Return the best amplitudes (b, k) at ``exponents`` (b, m), from ``start`` (b, k), and the deviance (b)."""
+    """Return the best amplitudes (b, k) for the exponents ``exponents`` (b, m), and the deviance (b,).
+
+    The search starts at the amplitudes ``start`` (b, k).
+    """
     low, high = (np.tile(bound, (len(exponents), 1)) for bound in (p.low, p.high))
     low[:, p.k :] = high[:, p.k :] = exponents
     theta = np.concatenate([start, exponents], axis=1)
@@ -135,7 +142,7 @@ def _down(p: Problem, loss: Loss, theta: Floats, low: Floats, high: Floats) -> t
 
 
 def _scatter(p: Problem, exponents: Floats, c: Floats, t: Floats, variance: float) -> Floats:
-    """Draw amplitudes (r, k) around ``c`` (r, k), in which the law is linear, within their bounds."""
+    """Return amplitudes (r, k) that are drawn around ``c`` (r, k) within their bounds."""
     k, free = p.k, np.flatnonzero(p.low[: p.k] < p.high[: p.k])
     basis = _slopes(p, np.concatenate([c, exponents], axis=1))[:, free]
     gram = np.einsum("rin,n,rjn->rij", basis, p.weight / variance, basis)

@@ -1,1 +1,1 @@
-"""Runs and training curves in the form that the solver reads: checked, clustered, smoothed."""
+"""Preparation of runs and training curves for the solver: they are checked, clustered and smoothed."""

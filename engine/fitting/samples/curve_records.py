@@ -1,4 +1,4 @@
-"""The points of training curves in order of compute, and the running minima of the loss among them."""
+"""Points of training curves in order of compute, and their lower envelope: the points with a new lowest loss."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
 
 FEWEST = 3
-"""Smallest number of points that an envelope must have left if the first and last model size are removed."""
+"""Minimum number of points of an envelope after its first and its last model size are removed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """r envelopes over the b different computes ``C`` (b,); N, D, y and the index ``at`` of the points are (r, b).
+    """r lower envelopes of the loss, one for each resample, at the b distinct values of compute ``C`` (b,).
 
-    ``all`` marks the points of an envelope, ``on`` those used for power laws, ``trimmed`` (r,) the envelopes whose
-    first and last model size were removed.
+    N, D, y and ``at`` (the index of the point) have the shape (r, b). ``all`` (r, b) marks the points of an envelope.
+    ``on`` (r, b) marks the points to which power laws are fitted. ``trimmed`` (r,) marks the envelopes without their
+    first and last model size.
     """
 
     C: Floats
@@ -34,11 +35,11 @@ class Records:
     trimmed: Bools
 
     def at_compute(self, kept: Bools) -> Records:
-        """Return the envelopes at the computes ``kept`` (b,)."""
+        """Return the envelopes at those values of compute that the mask ``kept`` (b,) selects."""
         return self._mapped(lambda x: x[:, kept] if x.ndim == 2 else x, self.C[kept])
 
     def take(self, rows: slice) -> Records:
-        """Return some of the envelopes."""
+        """Return the envelopes with the numbers ``rows``."""
         return self._mapped(lambda x: x[rows], self.C)
 
     def _mapped(self, change: Callable[[NDArray[Any]], NDArray[Any]], C: Floats) -> Records:
@@ -49,15 +50,16 @@ NAMES = ("N", "D", "y", "at", "all", "on", "trimmed")
 
 
 def stacked(parts: Sequence[Records]) -> Records:
-    """Return the envelopes of all parts, in order."""
+    """Return one object with the envelopes of all ``parts``, in order."""
     return Records(parts[0].C, *(np.concatenate([getattr(part, name) for part in parts]) for name in NAMES))
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a sample (n,) in order of compute; ``whole`` is true if runs have curves.
+    """The points (n,) of a sample, in order of compute.
 
-    ``order`` is their position in the sample, ``curve`` the number of the run of each point.
+    ``order`` is the position of each point in the sample, and ``curve`` the number of its training curve. ``whole`` is
+    True if at least one curve has several points.
     """
 
     order: Ints
@@ -70,7 +72,7 @@ class Points:
 
     @staticmethod
     def of(s: Sample) -> Points:
-        """Return the points of the sample ``s``; each run without a name is one curve."""
+        """Return the points of the sample ``s``. If runs have no names, each point is a curve."""
         order = np.lexsort((s.y, s.columns["C"]))
         named = s.runs.labels.get("run", np.arange(len(s)).astype(np.str_))
         curve = np.unique(named, return_inverse=True)[1].astype(np.int64)
@@ -78,7 +80,7 @@ class Points:
         return Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
 
     def records(self, y: Floats, present: Bools | None = None) -> Records:
-        """Return the envelopes of the losses ``y`` (r, n) over the points that are ``present`` (r, n)."""
+        """Return the envelopes of the losses ``y`` (r, n); ``present`` (r, n) marks the points to use (None: all)."""
         on = on_envelope(y, np.ones(y.shape, bool) if present is None else present)
         starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
         at = np.maximum.reduceat(np.where(on, np.arange(1, on.shape[1] + 1), 0), starts, axis=1) - 1
@@ -89,7 +91,10 @@ class Points:
 
 
 def on_envelope(y: Floats, present: Bools) -> Bools:
-    """Return which points are on the envelope: ``y`` (r, n) in order of compute, ``present`` (r, n) -> (r, n)."""
+    """Return a mask (r, n) of the points on the envelope, those with a lower loss than all points at less compute.
+
+    ``y`` (r, n) is the loss in order of compute, and ``present`` (r, n) marks the points that are used.
+    """
     seen = np.where(present, y, np.inf)
     least = np.minimum.accumulate(seen, axis=1)
     before = np.concatenate([np.full((len(seen), 1), np.inf), least[:, :-1]], axis=1)
@@ -97,16 +102,16 @@ def on_envelope(y: Floats, present: Bools) -> Bools:
 
 
 def fit_for_laws(N: Floats, on: Bools, fewest: int) -> Bools:
-    """Return which envelopes (r, b) have at least ``fewest`` points and two model sizes."""
+    """Return a mask (r,) of the envelopes with at least ``fewest`` points and two model sizes; ``on`` is (r, b)."""
     high = np.where(on, N, -np.inf).max(axis=1)
     low = np.where(on, N, np.inf).min(axis=1)
     return np.asarray((on.sum(axis=1) >= fewest) & (high > low))
 
 
 def _trimmed(N: Floats, on: Bools, whole: bool) -> tuple[Bools, Bools]:
-    """Return envelopes (r, b) without their first and last model size, and which (r,) of them were trimmed.
+    """Return a mask (r, b) of the envelopes without their first and last model size, and a mask (r,) of those changed.
 
-    An envelope stays whole if the runs have no curves, or if fewer than three points or two sizes would remain.
+    An envelope does not change if the runs have no curves, or if fewer than three points or two sizes would remain.
     """
     if not whole:
         return on, np.zeros(len(on), bool)

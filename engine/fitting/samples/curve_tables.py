@@ -1,7 +1,8 @@
-"""Tables of runs made from training curves: whole curves, training steps to a target, or whether a run overfits.
+"""Tables of runs that are made from training curves, for laws that use curves.
 
-Unusable curves are removed, the others are smoothed, and their ends are classified. A law is fitted to such a table as
-to any other.
+A row is a point of an interpolated curve (envelope), the training steps of a run to a target (critical-batch), or
+whether a run overfits (threshold). Unusable curves are removed and the others smoothed. A law is fitted to such a table
+as to any other.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.schema import Curves, Metric, Runs
 
 LOST = 0.5
-"""Largest fraction of its total gain that a curve may have lost at its end; beyond it the curve has diverged."""
+"""A curve counts as diverged if its loss rises after its minimum by more than this fraction of the decrease before."""
 STRETCHES = 20
-"""Number of parts into which a curve is cut to distinguish a rise from noise."""
+"""Number of parts into which a curve is cut. Their means show whether the loss rises at the end."""
 SIGNIFICANT = 4.0
-"""Standard errors by which the end of a curve must exceed its minimum to count as a rise."""
+"""Standard errors by which the mean of the last part must exceed the lowest mean to count as a rise."""
 RISE = 0.01
-"""Fraction of the total gain by which the end must exceed the minimum as well."""
+"""Fraction of the total decrease of the loss by which the last mean must also exceed the lowest."""
 GROWTH = 1.05
-"""Ratio of training steps over which ``smoothing`` is the weight of the past, for batch-size curves."""
+"""Ratio of training steps for which weights in the running mean differ by the factor ``smoothing`` (critical-batch)."""
 
 
 def measured(curves: Curves, y: str) -> Curves:
-    """Return the valid curves at the points where ``y`` was measured, without those that diverged (NaN, infinity).
+    """Return the curves without invalid and diverged ones (NaN, infinity), at the points where ``y`` was measured.
 
-    Raises PlannerError if ``y`` is not a column of the curves or no curve remains.
+    Raises PlannerError if ``y`` is not a column of the curves or if no curve remains.
     """
     if y not in curves:
         known = ", ".join(["loss"] * ("loss" in curves) + [m.column for m in curves.roles.metrics])
@@ -51,9 +52,9 @@ def measured(curves: Curves, y: str) -> Curves:
 
 
 def steady(curves: Curves, y: str) -> Curves:
-    """Return ``curves`` without those whose last three points are far above their own minimum.
+    """Return the curves without those that end far above their minimum, which count as diverged.
 
-    Raises PlannerError if no curve remains.
+    The end is the lowest of the last three points. Raises PlannerError if no curve remains.
     """
     loss, starts = down(curves, y), curves.starts
     first, least = loss[starts[:-1]], np.minimum.reduceat(loss, starts[:-1])
@@ -62,18 +63,19 @@ def steady(curves: Curves, y: str) -> Curves:
     notes = (*curves.notes, *left_out(lost, "that diverged (ended far above its minimum)"))
     kept = replace(curves.take(~lost), notes=notes)
     if len(kept) == 0:
-        raise PlannerError(f"Every training curve ends far above its own minimum of {y}: look at the curves.")
+        raise PlannerError(f"Every training curve ends far above its own minimum of {y}: check the curves.")
     return kept
 
 
 def smoothed(x: Floats, starts: Ints, smoothing: float) -> Floats:
-    """Return the exponentially weighted mean of ``x`` (n,) along each curve, as in TensorBoard; 0 for none.
+    """Return the exponentially weighted running mean of ``x`` (n,) along each curve, as in TensorBoard.
 
-    m_t = sum_k s^k x_(t-k) / sum_k s^k, so that the first points are not biased towards zero.
+    m_t = sum_k s^k x_(t-k) / sum_k s^k, with s = ``smoothing``. The denominator prevents a bias of the first points
+    towards zero. If s is 0, ``x`` is returned.
     """
     if smoothing == 0:
         return x
-    from scipy.signal import lfilter  # takes 0.3 s to import, and few fits need it
+    from scipy.signal import lfilter  # This import takes 0.3 s, and few fits need it.
 
     out = np.empty_like(x)
     for a, b in pairwise(starts.tolist()):
@@ -83,11 +85,12 @@ def smoothed(x: Floats, starts: Ints, smoothing: float) -> Floats:
 
 
 def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float) -> Floats:
-    """Return the mean of ``x`` (n,) up to each point of a curve, weighted by a power of the training steps.
+    """Return the running mean of ``x`` (n,) along each curve, weighted by a power of the training steps.
 
-    m_k = sum_j x_j t_j^a / sum_j t_j^a over points j up to k, at training steps t, with a = -ln s / ln 1.05. The weight
-    is multiplied by ``smoothing`` for every factor 1.05 fewer steps. At every point the mean covers the same fraction
-    of the steps, for any number of points and any length of the run.
+    m_k = sum_j x_j t_j^a / sum_j t_j^a over all points j up to k. t_j is the number of training steps, and a = -ln s /
+    ln 1.05 with s = ``smoothing``. A point at 1.05 times fewer steps has a weight that is smaller by the factor s. At
+    every point, the mean covers the same fraction of the steps before it, for any spacing of the points and any length
+    of the run.
     """
     if smoothing == 0:
         return x
@@ -102,8 +105,9 @@ def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float)
 
 @dataclass(frozen=True)
 class End:
-    """The end of a validation curve: ``overfits`` if the loss rose after its minimum, ``falling`` if it still
-    decreased.
+    """The end of a validation curve.
+
+    ``overfits`` is True if the loss rose after its minimum, and ``falling`` is True if it still decreased.
     """
 
     overfits: bool
@@ -111,10 +115,11 @@ class End:
 
 
 def end_of(loss: Floats) -> End:
-    """Return whether a loss curve (t,) rises after its minimum by more than noise, or still decreases.
+    """Return whether the loss (t,) rises at the end by more than noise, and whether it still decreases there.
 
-    The curve is cut into 20 stretches. It overfits if the mean of the last stretch exceeds the least mean by more than
-    four standard errors, from the scatter of second differences, and by more than 1 % of its total gain (jets, Fig. 3).
+    The curve is cut into 20 parts. It overfits if the mean of the last part exceeds the lowest mean by more than four
+    standard errors and by more than 1 % of the total decrease (jets, Fig. 3). The standard error follows from the
+    scatter of the second differences of the loss.
     """
     width = max(len(loss) // STRETCHES, 1)
     means = np.array([part.mean() for part in np.array_split(loss, len(loss) // width)])
@@ -127,17 +132,17 @@ def end_of(loss: Floats) -> End:
 
 
 def sign(curves: Curves, y: str) -> float:
-    """Return -1 if a larger ``y`` is better, else 1."""
+    """Return -1 if larger ``y`` is better, and otherwise 1."""
     return -1.0 if curves.roles.direction(y) == "max" else 1.0
 
 
 def down(curves: Curves, y: str) -> Floats:
-    """Return ``y`` at the points (n,), with its sign such that smaller is better."""
+    """Return ``y`` at all points (n,), with the sign for which smaller values are better."""
     return sign(curves, y) * curves[y]
 
 
 def left_out(out: Bools, why: str) -> list[str]:
-    """Return a sentence about the curves that are ``out`` (m,); empty if none is."""
+    """Return a list with one sentence that counts the curves in the mask ``out`` (m,); empty if there are none."""
     count = int(out.sum())
     if not count:
         return []
@@ -145,7 +150,7 @@ def left_out(out: Bools, why: str) -> list[str]:
 
 
 def _any(curves: Curves, points: Bools) -> Bools:
-    """Return which curves (m,) have at least one of the ``points`` (n,)."""
+    """Return a mask (m,) of the curves with at least one point in the mask ``points`` (n,)."""
     return np.asarray(np.bincount(curves.of[points], minlength=len(curves)) > 0)
 
 
@@ -153,11 +158,11 @@ BUDGETS = 500
 """Number of budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, use 1,500).
 """
 RIVALS = 30
-"""Number of best curves kept at each budget; a worse curve matters only if a resample lacks all of these."""
+"""Number of best curves that are kept at each budget. Only a resample without any of these would use a worse curve."""
 
 
 def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
-    """Return the runs to which the law of ``spec`` is fitted: those of the table, or a table made from curves.
+    """Return the runs to which the law of ``spec`` is fitted: ``runs``, or a table that is made from ``curves``.
 
     Raises PlannerError if the law does not use curves, or if the curves lack a column that it needs.
     """
@@ -165,7 +170,7 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
         return _of_unique(runs) if spec.law == "threshold" else runs
     if spec.law not in SHAPES:
         raise PlannerError(
-            f"Law {spec.law} reads one row a run and no training curves: leave the curves out, "
+            f"Law {spec.law} uses one row for each run and no training curves: leave the curves out, "
             f"or use one of {', '.join(SHAPES)}."
         )
     made = SHAPES[spec.law](spec, measured(curves, spec.y))
@@ -174,10 +179,10 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 
 
 def whole(spec: FitSpec, curves: Curves) -> Runs:
-    """Interpolate the smoothed curves at 500 common budgets, linear in log C; keep the 30 best at each budget.
+    """Return the points of the smoothed curves at 500 common budgets, for the law envelope.
 
-    log C and log D are smoothed like the loss: a mean of past losses belongs to the mean of their places, and would lag
-    if it were placed at the last of them.
+    The curves are interpolated linearly in log C, and the 30 best are kept at each budget. log C and log D are smoothed
+    like the loss. The mean of several losses is then shown at the mean of their C; at the last C, it would be too late.
     """
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
@@ -205,11 +210,12 @@ def whole(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def updates(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run: its batch size, and in the column of the metric the training steps to the target.
+    """Return one row for each run: its batch size and, in the column of the metric, the training steps to the target.
 
-    The target is that of ``spec``, or else the hardest one that every run reaches. Crossings are interpolated between
-    points. Means cover a fraction of the steps and not a number of points, because points are further apart in longer
-    runs. The steps are smoothed like the loss, so that a mean of past losses belongs to the mean of their places.
+    The target is that of ``spec``, or the most demanding one that every run reaches. The step at which a curve reaches
+    it is interpolated between points. The running mean of the loss covers a fraction of the steps and not a number of
+    points, because longer runs have larger distances between points. The steps are smoothed like the loss, so that the
+    mean of several losses is at the mean of their steps.
     """
     curves = steady(curves, spec.y)
     axis = spec.find_law().axes[0]
@@ -237,8 +243,9 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
 
 
 def cells(spec: FitSpec, curves: Curves) -> Runs:
-    """Return one row for each run: N, its unique samples as D, and in the column of the metric 1 if it overfits, else
-    0.
+    """Return one row for each run: N, its unique samples as D, and in the column of the metric whether it overfits.
+
+    The metric is 1 if the run overfits and 0 otherwise.
     """
     if "U" in curves:
         curves = replace(curves, values={**curves.values, "D": curves["U"]})
@@ -267,7 +274,7 @@ SHAPES: dict[str, Callable[[FitSpec, Curves], Runs]] = {
 
 
 def _of_unique(runs: Runs) -> Runs:
-    """Return the runs with their unique samples, if given, in place of D."""
+    """Return the runs with their unique samples U in the place of D, if they have U."""
     return replace(runs, values={**runs.values, "D": runs["U"]}) if "U" in runs else runs
 
 
@@ -282,7 +289,7 @@ def _need(curves: Curves, roles: tuple[str, ...], spec: FitSpec) -> None:
 
 
 def _crossing(step: Floats, loss: Floats, target: float) -> float:
-    """Return the first step at which ``loss`` is at or below ``target``, linear between points."""
+    """Return the first step at which ``loss`` is at or below ``target``, interpolated linearly between points."""
     i = int(np.argmax(loss <= target))
     if i == 0:
         return float(step[0])
@@ -296,5 +303,5 @@ def _runs(curves: Curves, values: dict[str, Floats], of: Ints, metrics: tuple[Me
 
 
 def _less(y: str) -> tuple[Metric, ...]:
-    """Return the metrics of a table whose ``y`` is better if smaller."""
+    """Return the metrics of a table in which smaller ``y`` is better; empty if ``y`` is the loss."""
     return () if y == "loss" else (Metric(column=y, direction="min"),)

@@ -1,4 +1,4 @@
-"""Checks of runs before a fit. Problems that would make its numbers meaningless raise an error of one sentence."""
+"""Selection and checks of the runs of a fit. A problem that would make the fit meaningless raises PlannerError."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from isoplan.engine.schema import Role, Runs
 NARROWEST = 1e-9
 """Smallest standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
-"""Correlation of the logs of two axes above which they count as one axis."""
+"""Correlation of the logarithms of two axes above which the runs cannot separate the effects of the two."""
 SCALES = ("N", "D", "U", "C")
-"""Axes on which zero is an error; on any other axis it is the end of a sweep."""
+"""Axes on which a value of zero is an error. Another axis may be a setting whose sweep starts at zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
+    """The runs that are fitted: those with positive weight and a value on each axis.
 
-    ``unplaced`` counts the runs that were left out because they are at zero on a swept axis without a realised value.
-    ``unmeasured`` counts those without the metric y, for example a rejection that is only a limit.
+    ``columns`` contains an array (n,) for each axis. ``y`` has the sign with which smaller values are better.
+    ``unplaced`` is the number of runs that were left out because they are at zero on a swept axis and
+    ``FitSpec.realised`` is None. ``unmeasured`` is the number of runs without the metric y, for example if a rejection
+    is only a limit.
     """
 
     law: Law
@@ -37,8 +39,8 @@ class Sample:
     y: Floats
     weight: Floats
     sign: float
-    left_out: int = 0  # runs of weight zero
-    known: tuple[str, ...] = ()  # parameters that runs of other groups help to determine
+    left_out: int = 0  # number of runs with weight zero
+    known: tuple[str, ...] = ()  # parameters that runs of other groups determine as well
     unplaced: int = 0
     unmeasured: int = 0
 
@@ -47,19 +49,19 @@ class Sample:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The parameters that the fit determines."""
+        """Names of the parameters that the fit of these runs determines."""
         return tuple(name for name in self.law.names if name not in (*self.spec.fixed, *self.known))
 
     @property
     def unaided(self) -> tuple[str, ...]:
-        """The parameters that these runs alone must determine, without a prior."""
+        """Names of the parameters that these runs must determine without a prior."""
         return tuple(name for name in self.free if name not in self.spec.prior)
 
 
 def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
-    """Check the runs of a fit and return them; raises PlannerError if a fit is impossible.
+    """Return the runs that are fitted; raises PlannerError if these runs cannot determine the law.
 
-    ``known`` are parameters that these runs need not determine.
+    ``known`` are parameters that these runs need not determine, because other runs do.
     """
     spec = spec.read_from(runs)
     law = spec.find_law()
@@ -96,7 +98,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
 
 
 def no_run(runs: Runs) -> PlannerError:
-    """Return the error for a table without a usable run, with the most frequent reason why its rows were left out."""
+    """Return the error for a table without a usable run, with the most frequent reason why rows were left out."""
     if len(runs) == 0 and len(runs.left_out.why):
         reasons, counts = np.unique(runs.left_out.why, return_counts=True)
         text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
@@ -105,10 +107,10 @@ def no_run(runs: Runs) -> PlannerError:
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the factors (n,) by which relative errors multiply the weights; ones if no errors are given.
+    """Return the factors (n,) by which the given errors multiply the weights of the runs; ones if none are given.
 
-    They are 1/sigma^2, so that least squares sums squared pulls and Huber's loss is that of pulls, or 1/sigma for
-    absolute deviations.
+    A factor is 1/sigma for the objectives "lad" and "asymmetric", and 1/sigma^2 for the others. Least squares then sums
+    (residual / sigma)^2.
     """
     stated = spec.relative_error
     if stated is None:
@@ -134,7 +136,7 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def stated_error(spec: FitSpec, runs: Runs) -> Floats:
-    """Return the given error (n,) of log y, or of y if the objective uses y itself; ones if no errors are given."""
+    """Return the given error (n,) of log y, or of y for an objective without logarithms; ones if none is given."""
     stated = spec.relative_error
     if stated is None:
         return np.ones(len(runs))
@@ -143,26 +145,26 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """Return the columns (n,) of the law's axes. On a swept axis, zero is replaced by the realised value, or by NaN."""
+    """Return the columns (n,) of the law's axes. On a swept axis, ``spec.realised`` or NaN replaces zero."""
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
     return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
 
 
 def swept_axis(law: Law) -> str | None:
-    """Return the axis of a law over a swept setting, on which zero is the end of the sweep; None for other laws."""
+    """Return the axis of a law over a setting whose sweep may start at zero; None for other laws."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 
 
 def column(runs: Runs, role: str) -> str:
-    """Return a role and its column, as named in a sentence: ``loss (column val_loss)``."""
+    """Return a role with the name of its column, for use in a sentence: ``loss (column val_loss)``."""
     name = runs.roles.column(Role(role)) if role in set(Role) else None
     return role if name is None or name == role else f"{role} (column {name})"
 
 
 def row(runs: Runs, i: int) -> str:
-    """Return the name of the run at position ``i``, as used in a sentence."""
+    """Return the row number and the name of the run at position ``i``, for use in a sentence."""
     label = runs.labels["run"][i] if "run" in runs.labels else ""
     return f"row {runs.ids[i]}" + (f" ({label})" if label else "")
 
@@ -197,7 +199,7 @@ def _known(spec: FitSpec, law: Law) -> None:
 def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
     missing = [role for role in needed if runs.lacks(role)]
     if missing and spec.y == "loss" and "loss" not in runs and "loss" in runs.withheld:
-        missing = list(dict.fromkeys([*missing, "loss"]))  # List at once everything that the user has to confirm.
+        missing = list(dict.fromkeys([*missing, "loss"]))  # name all columns that the user must confirm
     reasons = [runs.withheld[role] for role in missing if role in runs.withheld]
     if reasons:
         raise PlannerError(f"Law {law.name} needs {' and '.join(missing)}: {'; '.join(reasons)}.")
@@ -225,11 +227,12 @@ def _weights(runs: Runs, weight: Floats) -> None:
 
 
 def _usable(runs: Runs, role: str, zero: bool) -> None:
-    """Raise PlannerError for values that no law can use: NaN, infinity, and, unless ``zero``, numbers not above
-    zero.
+    """Raise PlannerError for values of a column that no law can use.
+
+    These are NaN, infinity, and zero and negative numbers; the latter two are allowed if ``zero`` is True.
     """
     values = runs[role]
-    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: in no iso-FLOP group
+    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: not part of an iso-FLOP group
     bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (zero | (values > 0))))
     if bad.size:
         raise PlannerError(
@@ -313,7 +316,7 @@ def _apart(s: Sample, one: str, other: str) -> None:
 
 
 def direction(x: Floats, z: Floats) -> tuple[float, float]:
-    """Return the slope of log z against log x (major axis of the cloud) and their correlation."""
+    """Return the slope of log z against log x (along the major axis of their scatter), and their correlation."""
     a, b = np.log(x) - np.mean(np.log(x)), np.log(z) - np.mean(np.log(z))
     aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
     if aa == 0 or bb == 0:
@@ -326,15 +329,15 @@ def _count(n: int) -> str:
 
 
 def and_list(names: list[str]) -> str:
-    """Return ``names`` as a list in a sentence: a, b and c."""
+    """Return ``names`` as a list for a sentence: "a, b and c"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def clusters(runs: Runs) -> Ints:
-    """Return the cluster (n,) of each run, 0 to G - 1: runs that differ only in their seed, name and targets.
+    """Return the number (n,) of each run's cluster. Runs that differ only in seed, name and metrics form a cluster.
 
-    Repeated runs of one cell have the same deviation from the law, so they are resampled together. Without a column of
-    seeds every run is its own cluster.
+    Repeated runs of one cell deviate from the law by the same amount, and are therefore resampled together. If there is
+    no column of seeds, each run is its own cluster.
     """
     if "seed" not in runs.labels:
         return np.arange(len(runs))

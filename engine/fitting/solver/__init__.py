@@ -1,1 +1,1 @@
-"""Minimisation of an objective: problems, derivatives, starts and compiled kernels, but no resampling."""
+"""Minimisation of an objective: problems, derivatives, starting points, compiled kernels. Resampling is elsewhere."""

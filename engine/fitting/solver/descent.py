@@ -1,9 +1,9 @@
-"""Damped Newton within bounds, for many starts at once, on any objective with derivatives.
+"""Damped Newton method within bounds, for many starts at once, for any objective with derivatives.
 
-The matrix of each start is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of its
-iteratively reweighted least squares. A good step decreases lambda, and a bad one increases it fivefold. Parameters at a
-bound whose gradient points outward are held (Bertsekas 1982, SIAM J. Control Optim. 20, 221), so a floor at zero or a
-vanished term is found exactly, in a few steps.
+The matrix of a step is the full Hessian of the objective plus lambda times the Gauss-Newton matrix of iteratively
+reweighted least squares. lambda is decreased after a good step and multiplied by five after a bad one. A parameter at a
+bound stays there if the objective decreases beyond the bound (Bertsekas 1982, SIAM J. Control Optim. 20, 221). A floor
+at zero or a term with amplitude zero is therefore found exactly, in a few steps.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ from isoplan.engine.fitting.solver.objectives import Loss
 
 STEPS = 120
 DAMPING = 0.3
-"""lambda of the first step."""
+"""Damping lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
-"""Factor of lambda after a good step. If rho has kinks, few runs have curvature, so that undamped steps overshoot."""
+"""Factor of lambda after a good step: the first for a smooth rho, the second for a rho with kinks."""
 KINKED_MOST = 3.0
-"""If rho has kinks, the largest ratio of lambda to the root of the relative decrease expected from the last step, so
-that lambda vanishes before the last steps.
+"""For a rho with kinks: maximum of lambda / sqrt(expected relative decrease) after a good step.
+
+lambda then vanishes before the last steps.
 """
 UNDAMPED = 1e-3
-"""lambda is set to zero below this value, so that the last steps are pure Newton steps."""
+"""lambda is set to zero below this value, so that the last steps are undamped Newton steps."""
 TOLERANCE = 1e-10
-"""Stop if a step promises a smaller relative decrease of the objective; the step is still taken."""
+"""The descent ends after a step with a smaller expected relative decrease of the objective."""
 CLOSE = 1e-4
-"""A start is in the basin of a known optimum if their squared distance, in the metric of the start's own least squares,
-is less than this fraction of the objective.
+"""Largest squared distance to a known optimum, as a fraction of the objective, at which a start is in its basin.
+
+The distance is measured in the Gauss-Newton matrix of the start.
 """
 ROUNDING = 1e-13
-"""Relative increase of the objective that is attributed to rounding and accepted in the last step."""
+"""Largest relative increase of the objective that counts as rounding; the last step may have such an increase."""
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """Objective, gradient, Hessian and reweighted Gauss-Newton matrix at b starts."""
+    """Objective, gradient, Hessian and reweighted Gauss-Newton matrix at each of b points."""
 
     value: Floats  # (b,)
     gradient: Floats  # (b, q)
@@ -48,32 +50,33 @@ class Local:
     gauss: Floats  # (b, q, q)
 
     def put(self, index: Ints, other: Local, take: Bools) -> None:
-        """Overwrite the entries ``index[take]`` with those of ``other``."""
+        """Replace the entries ``index[take]`` by the entries ``take`` of ``other``."""
         at = index[take]
         self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
         self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
 
     def plus(self, value: Floats, gradient: Floats, square: Floats) -> Local:
-        """Return the sum with a term whose Hessian and Gauss-Newton matrix are both ``square`` (b, q, q).
+        """Return the sum of this objective and a further term.
 
-        ``value`` (b,) and ``gradient`` (b, q) are those of the term.
+        The term has the given ``value`` (b,) and ``gradient`` (b, q). Its Hessian and its Gauss-Newton matrix are both
+        ``square`` (b, q, q).
         """
         return Local(self.value + value, self.gradient + gradient, self.hessian + square, self.gauss + square)
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A known optimum for each of b starts or r resamples. A start that approaches it from above ends there."""
+    """A known optimum for each of b starts or r resamples. A start ends there if it comes close."""
 
     theta: Floats  # (b or r, q)
     value: Floats  # (b or r,)
 
     def of(self, index: Ints) -> Known:
-        """Return the optima of some starts or resamples."""
+        """Return the known optima of the starts or resamples ``index``."""
         return Known(self.theta[index], self.value[index])
 
     def reached(self, theta: Floats, value: Floats, gauss: Floats) -> Bools:
-        """Return which starts at ``theta`` (b, q) end in the known optimum."""
+        """Return a mask of the starts, now at ``theta`` (b, q), that are in the basin of their known optimum."""
         away = theta - self.theta
         apart = np.einsum("bi,bij,bj->b", away, gauss, away)
         return np.asarray((value >= self.value) & (apart <= CLOSE * value))
@@ -88,10 +91,10 @@ def descend(
     runs: int,
     known: Known | None = None,
 ) -> tuple[Floats, Floats]:
-    """Find local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+    """Return local minima (b, q) and their objectives (b,) from the starts ``theta`` (b, q).
 
-    ``local(theta, index)`` returns the objective, a sum of ``loss`` over ``runs`` runs, at the starts ``index``.
-    ``low`` and ``high`` are bounds (q,) or (b, q).
+    ``local(theta, index)`` returns the objective and its derivatives at points of the starts ``index``. The objective
+    is a sum of ``loss`` over ``runs`` runs. ``low`` and ``high`` are bounds (q,) or (b, q).
     """
     low, high = np.broadcast_to(low, theta.shape), np.broadcast_to(high, theta.shape)
     theta = np.clip(theta, low, high)
@@ -122,17 +125,17 @@ def descend(
 
 
 def easing(loss: Loss) -> tuple[float, float]:
-    """Return the damping factor of a good step, and the limit of the damping over the root of the promised decrease."""
+    """Return the factor of lambda after a good step, and the maximum of lambda / sqrt(expected relative decrease)."""
     return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
 
 
 def perfect(loss: Loss, runs: int) -> float:
-    """Return the objective of ``runs`` runs at or below which their fit counts as exact."""
+    """Return the objective at or below which a fit of ``runs`` runs counts as exact."""
     return float(loss.value(np.array(1e-15))) * runs
 
 
 def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, damping: Floats) -> tuple[Floats, Floats]:
-    """Return the damped step of every start and the decrease that it promises to first order (>= 0)."""
+    """Return the damped step of each start, and the decrease (>= 0) of the objective expected to first order."""
     g, gauss = here.gradient[going], here.gauss[going]
     diagonal = np.diagonal(gauss, axis1=1, axis2=2)
     hold = (low == high) | ~(diagonal > 0) | ~np.isfinite(diagonal)
@@ -146,8 +149,10 @@ def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, da
 
 
 def _solve(hessian: Floats, gauss: Floats, g: Floats, hold: Bools, damping: Floats) -> Floats:
-    """Return the damped Newton step, or the reweighted Gauss-Newton step, which always descends, if that is not
-    definite.
+    """Return the damped Newton step. Where its matrix is not positive definite, return the Gauss-Newton step.
+
+    The reweighted Gauss-Newton step always decreases the objective if it is short enough. Parameters in ``hold`` do not
+    move.
     """
     q = g.shape[1]
     mask = hold[:, :, None] | hold[:, None, :]

@@ -1,7 +1,8 @@
-"""Cold starts: a grid over the exponents, the best amplitudes in each cell, the cells of least objective.
+"""Starting points without a previous fit: a grid over the exponents, with the best amplitudes in each cell.
 
-For given exponents a law is linear in its amplitudes. Every cell is therefore one small non-negative least-squares
-problem, and one matrix product gives its moments for all resamples (variable projection, Golub & Pereyra 1973).
+If the exponents are given, a law is linear in its amplitudes. Each cell is therefore a small non-negative least-squares
+problem, and one matrix product gives its moments for all resamples (variable projection, Golub & Pereyra 1973). The
+cells with the lowest objective are the starting points.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
 RATES = np.geomspace(1e-3, 20.0, 24)
-"""Absolute values of a rate of either sign, over half the range of its axis."""
+"""Absolute values on the grid for the rate of an exponential, per half the range of its axis. Both signs are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Exponents (cells, m), and the basis row that a cell uses for every term (cells, k)."""
+    """Grid of exponents (cells, m). ``row`` (cells, k) is the row of the basis that each term has in each cell."""
 
     problem: Problem
     exponents: Floats
     row: Ints
     place: Floats  # (cells, m): position of a cell along each exponent, 0 to 1
-    basis_exponent: tuple[Floats, ...]  # per power term, the exponents of its basis rows
+    basis_exponent: tuple[Floats, ...]  # exponents of the basis rows, for each term with an exponent
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Distinct products of basis rows (first, second) and the place (cells, k, k) of each cell's Gram entries."""
+        """Distinct products of two basis rows (first, second), and the index of each cell's products among them.
+
+        The index has the shape (cells, k, k), that of the Gram matrices of the cells.
+        """
         k = self.row.shape[1]
         size = int(self.row.max()) + 1
         a, b = self.row[:, :, None].repeat(k, 2), self.row[:, None, :].repeat(k, 1)
@@ -41,8 +45,9 @@ class Grid:
         return unique // size, unique % size, place.reshape(code.shape)
 
     def basis(self, rows: slice) -> Floats:
-        """Return basis functions (P, rows): terms without exponent, then exp(-e z) for every exponent of each other
-        term.
+        """Return the basis functions (P, rows) of all cells at some runs.
+
+        The terms without exponent come first. exp(-e z) follows for each exponent e on the grid of each other term.
         """
         z = self.problem.z[:, rows]
         parts = [self.problem.shapes[:, rows]]
@@ -51,12 +56,12 @@ class Grid:
 
 
 def grid(p: Problem) -> Grid:
-    """Build the grid of a problem: free exponents span their range, and a fixed exponent has a single value."""
+    """Return the grid of a problem: a free exponent has values over its range, and a fixed exponent has one value."""
     values = []
     for i in range(len(p.powers)):
         low, high = p.low[p.k + i], p.high[p.k + i]
         base = np.r_[-RATES[::-1], RATES] if low < 0 else GRID.get(len(p.powers), GRID[2])
-        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # With a fixed amplitude only the exponent can vary.
+        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # only the exponent varies
             base = np.geomspace(0.01, 5.0, 64)
         values.append(np.array([low]) if low == high else np.clip(base, low, high))
     index = np.array(list(np.ndindex(*[len(v) for v in values])), np.int64)  # one cell if there is no exponent
@@ -74,10 +79,10 @@ def grid(p: Problem) -> Grid:
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """Return the ``best`` starting points of every resample, ``weight`` (r, n) -> theta (r, best, q).
+    """Return ``best`` starting points (r, best, q) for each resample, whose weights are ``weight`` (r, n).
 
-    First the best cell, then the best cell more than a quarter of the grid away from it (neighbours share a basin),
-    then the others by rank.
+    The first is the cell with the lowest objective. The second is the best cell that is more than a quarter of the grid
+    away, because close cells lead to the same minimum. The others follow in the order of their objectives.
     """
     c = _amplitudes(g, weight)
     value = _rank(g, c, weight)
@@ -92,7 +97,10 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
 
 
 def _amplitudes(g: Grid, weight: Floats) -> Floats:
-    """Compute amplitudes (r, cells, k) by weighted least squares, of relative errors if the objective uses logs."""
+    """Return the best amplitudes (r, cells, k) in each cell, by weighted least squares.
+
+    The residuals are relative ones if the objective uses logarithms.
+    """
     p = g.problem
     first, second, place = g.pairs
     top = int(g.row.max()) + 1
@@ -120,7 +128,7 @@ def _amplitudes(g: Grid, weight: Floats) -> Floats:
 
 
 def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
-    """Return the objective (r, cells) of every cell with amplitudes ``c`` (r, cells, k)."""
+    """Return the approximate objective (r, cells) of each cell with its amplitudes ``c`` (r, cells, k)."""
     p = g.problem
     value = np.zeros(c.shape[:2])
     for rows in blocks(p.n, BLOCK):
@@ -135,5 +143,9 @@ def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
 
 
 def _nearly(p: Problem, f: Floats, y: Floats) -> Floats:
-    """Return the residual, with 2 (f - y) / (f + y) for a log: within 2 % up to a factor of 1.6, enough for a rank."""
+    """Return approximate residuals: 2 (f - y) / (f + y) instead of log(f / y).
+
+    The error is below 2 % if f / y is below 1.6, which is enough to order the cells. Without logarithms, the residual
+    is exact.
+    """
     return np.where(f > 0, 2 * (f - y) / (f + y), np.inf) if p.objective.log else f - y

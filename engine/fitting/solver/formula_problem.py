@@ -1,7 +1,8 @@
-"""The problem of fitting a formula law: objective and derivatives at many points at once.
+"""The fit of a formula as an optimisation problem: its objective and derivatives at many points at once.
 
-Each start measures a parameter a in units s of its own size: a = s sinh(u). This is linear near zero, so that signs can
-change and bounds at zero can be reached. It is logarithmic far from zero, so that a scale can change by decades.
+The solver replaces a parameter a by u, with a = s sinh(u). The scale s is UNIT times the value of a at the start. The
+function is linear near zero, so that a can change its sign or reach a bound at zero. It is exponential far from zero,
+so that a can change by decades.
 """
 
 from __future__ import annotations
@@ -21,25 +22,23 @@ from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
 
 UNIT, FAR = 0.1, 25.0
-"""Ratio of s to the parameter at its start, and the largest |u|: a parameter changes by at most nine decades in a
-descent.
-"""
+"""Ratio of s to the parameter at the start, and maximum of |u|. A parameter can grow by nine decades in one descent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """A formula of p parameters over n runs; theta (..., p) is in the order of ``names``."""
+    """The problem of fitting a formula with p parameters to n runs; theta (..., p) has the order of ``names``."""
 
     tree: Node
     names: tuple[str, ...]
     columns: Mapping[str, Floats]  # (n,)
     y: Floats  # (n,)
     weight: Floats  # (n,)
-    low: Floats  # (p,); equal to high if a parameter is fixed
+    low: Floats  # (p,); low = high if a parameter is fixed
     high: Floats  # (p,)
     objective: Objective
     penalty: Penalty | None = None
-    redrawn: Floats | None = None  # (r, n): y of each resample, if the resamples have different y
+    redrawn: Floats | None = None  # (r, n): y of each resample, if they differ
 
     @property
     def n(self) -> int:
@@ -47,29 +46,30 @@ class Expression:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The parameters that are not fixed."""
+        """Names of the parameters that are not fixed."""
         return tuple(n for n, low, high in zip(self.names, self.low, self.high, strict=True) if low < high)
 
     def take(self, rows: slice | Ints) -> dict[str, Floats]:
-        """Return the columns at some rows."""
+        """Return the columns at the runs ``rows``."""
         return {name: x[rows] for name, x in self.columns.items()}
 
     def predict(self, theta: Floats) -> Floats:
-        """Return predictions (n,) at one point ``theta`` (p,)."""
+        """Return the predictions (n,) of the formula with the parameters ``theta`` (p,)."""
         with np.errstate(all="ignore"):
             return value(self.tree, {**self.columns, **dict(zip(self.names, theta, strict=True))}) + np.zeros(self.n)
 
     def residual(self, predicted: Floats, rows: slice | Ints, owner: Ints | None = None) -> Floats:
-        """Return the residual in the objective, for the resamples ``owner``, or else for the runs themselves.
+        """Return the residuals as the objective uses them, at the runs ``rows``.
 
-        A prediction of zero or less has no residual on a log scale (inf or NaN).
+        y is that of the resamples ``owner`` if they have their own, and otherwise that of the runs. On a log scale, the
+        residual of a prediction of zero or less is infinite or NaN.
         """
         y = self.y[rows] if self.redrawn is None or owner is None else self.redrawn[owner, rows]
         return np.log(predicted / y) if self.objective.log else predicted - y
 
 
 def expression(s: Sample, law: FormulaLaw) -> Expression:
-    """Build the problem of fitting ``law`` to the runs of ``s``."""
+    """Return the problem of fitting ``law`` to the runs of the sample ``s``."""
     ends = [(s.spec.fixed[p.name],) * 2 if p.name in s.spec.fixed else (p.low, p.high) for p in law.params]
     low, high = np.array(ends, float).T
     y = -s.y if law.turned else s.y
@@ -79,11 +79,11 @@ def expression(s: Sample, law: FormulaLaw) -> Expression:
 def refine(
     e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Find local minima from starts ``theta`` (b, p): parameters (b, p) and objective (b), inf without minimum.
+    """Return local minima (b, p) and their objectives (b,) from the starts ``theta`` (b, p); inf if there is none.
 
-    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample of each start. ``short`` damps each
-    parameter by this multiple of its own curvature. The steps are then small in a flat valley, as starts far from the
-    optimum need; close starts only become slower.
+    ``weight`` (r, n) are the weights of the runs in each resample, and ``owner`` (b,) is the resample of each start.
+    ``short`` is a further damping: the diagonal of the Gauss-Newton matrix is multiplied by 1 + ``short``. Steps in a
+    flat valley are then small, which starts far from the optimum need. Starts close to it only need more steps.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))
@@ -95,7 +95,7 @@ def refine(
     def here(u: Floats, index: Ints) -> Local:
         at = outer(u, index)
         found = local(e, at, weight, owner[index], loss)
-        slope = scale[index] * np.cosh(u)  # d theta / du; theta is its own second derivative
+        slope = scale[index] * np.cosh(u)  # d theta / du; d2 theta / du2 = theta
         both = slope[:, :, None] * slope[:, None, :]
         hessian = found.hessian * both
         every = np.arange(len(e.names))
@@ -110,8 +110,9 @@ def refine(
 
 
 def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
-    """Return the objective (inf if the formula is undefined) and derivatives at ``theta`` (b, p), in cache-sized
-    blocks.
+    """Return the objective (inf where the formula is undefined) and its derivatives at ``theta`` (b, p).
+
+    The sums are computed in blocks that fit the processor's cache.
     """
     b, p = theta.shape
     out = Local(np.zeros(b), np.zeros((b, p)), np.zeros((b, p, p)), np.zeros((b, p, p)))
@@ -125,7 +126,7 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
 def _add(
     out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, owner: Ints, loss: Loss
 ) -> None:
-    """Add the sums over some rows to ``out``."""
+    """Add the sums over the runs ``rows`` to the entries ``at`` of ``out``."""
     place = {name: i for i, name in enumerate(e.names)}
     free = set(e.free)
     values = {name: theta[:, i, None] for name, i in place.items()}

@@ -1,7 +1,8 @@
-"""Starting points for fits of a formula: magnitudes from the data, and linear parameters by least squares.
+"""Starting points for the fit of a formula.
 
-A parameter in which the formula is linear is found by least squares at every start (variable projection, Golub &
-Pereyra 1973, SIAM J. Numer. Anal. 10, 413), so only the others are drawn at random.
+At each start, least squares determines the parameters in which the formula is linear (variable projection, Golub &
+Pereyra 1973, SIAM J. Numer. Anal. 10, 413). Only the other parameters are drawn at random, with magnitudes that follow
+from the runs.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, names, nodes, value
 
 STARTS, TRIED = 64, 16
-"""Number of starts, and of draws per start and nonlinear parameter. Each start is the best of its draws."""
+"""Number of starts, and number of draws for each start and nonlinear parameter. A start is the best of its draws."""
 ORDINARY = (0.01, 3.0)
-"""Range of magnitudes of exponents and other dimensionless numbers."""
+"""Range in which exponents and other dimensionless parameters are drawn."""
 DECADES = 3.0
-"""Largest distance, in decades, of the scale of a column from the data."""
+"""Number of decades by which a parameter that scales a column may differ from the values of the column."""
 SEEN = 128
-"""Largest number of runs on which the draws are compared."""
+"""Maximum number of runs on which draws are compared."""
 INERT = 1e-12
-"""Largest relative change of predictions for which a parameter counts as having no effect."""
+"""Largest relative change of a prediction at which a parameter counts as having no effect."""
 
 
 def linear(e: Expression) -> tuple[str, ...]:
-    """Return the free parameters in which the formula is jointly linear: no second derivative involves two of them."""
+    """Return free parameters in which the formula is jointly linear: no second derivative contains two of them."""
     free = e.free
     one = {name: np.ones(1) for name in e.names}
     columns = {name: x[:1] for name, x in e.columns.items()}
@@ -45,9 +46,9 @@ def linear(e: Expression) -> tuple[str, ...]:
 
 
 def starts(e: Expression, seed: int) -> Floats:
-    """Return starts (s, p), best first, from draws by ``seed``; at most ``STARTS``.
+    """Return up to ``STARTS`` starting points (s, p), the best first, from random draws with ``seed``.
 
-    Raises PlannerError if a parameter has no effect, or if no draw gives a prediction for every run.
+    Raises PlannerError if a parameter has no effect, or if no draw gives a finite prediction for every run.
     """
     random = np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64)))
     amplitudes = linear(e)
@@ -78,7 +79,7 @@ def starts(e: Expression, seed: int) -> Floats:
 
 
 def _thinned(e: Expression) -> Expression:
-    """Return the problem on at most ``SEEN`` runs, evenly spaced in the order of y."""
+    """Return the problem with at most ``SEEN`` of its runs, evenly spaced in the order of y."""
     if e.n <= SEEN:
         return e
     rows = np.argsort(e.y, kind="stable")[np.linspace(0, e.n - 1, SEEN).astype(np.int64)]
@@ -86,7 +87,7 @@ def _thinned(e: Expression) -> Expression:
 
 
 def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generator) -> Floats:
-    """Draw the parameters that are not linear, within bounds; the others are zero or fixed."""
+    """Return random draws (d, p) within bounds, in which linear parameters are zero and fixed ones have their value."""
     found = magnitudes(e.tree, e.columns, set(e.names))
     drawn = set(e.free) - set(amplitudes)
     theta = np.zeros((STARTS * TRIED * max(len(drawn), 1), len(e.names)))
@@ -99,7 +100,11 @@ def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generat
 
 
 def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
-    """Return draws in which a factor such as s in exp(s*N^q) is in units of what it multiplies, with q as drawn."""
+    """Return the draws with each drawn factor multiplied by the inverse size of the other factors of its product.
+
+    An example is s in exp(s*N^q). The size of N^q is computed with the drawn q, so that s*N^q is of order one for every
+    q.
+    """
     theta = theta.copy()
     values = dict(e.columns) | {name: theta[:, i, None] for i, name in enumerate(e.names)}
     for node in nodes(e.tree):
@@ -118,8 +123,11 @@ def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
 
 
 def _drawn(low: float, high: float, size: tuple[float, float], total: int, random: np.random.Generator) -> Floats:
-    """Draw magnitudes. They are log-uniform in ``size`` from the closed end of a half-open range, and of either sign
-    around zero. Between two bounds of one sign they are uniform, or log-uniform if the bounds are far apart.
+    """Return ``total`` random values of a parameter with the bounds ``low`` and ``high``.
+
+    If zero is inside the bounds, the sign is random. If one bound is infinite, the distance from the other bound is
+    log-uniform in the range ``size``. If both are finite, the values are uniform between them, or log-uniform if they
+    differ by more than a factor of 100.
     """
     share = random.random(total)
     if low < 0 < high:
@@ -137,8 +145,10 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
 
 
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:
-    """Return the range of sizes of each parameter that is combined with a known quantity. A ratio or product of the two
-    is assumed to be about one, and terms of a sum are assumed to have similar sizes. Other parameters are omitted.
+    """Return the range of magnitudes of each parameter that is combined with an expression of columns alone.
+
+    The product or ratio of the parameter and the expression is assumed to be about one. In a sum, the two are assumed
+    to have similar magnitudes. Other parameters are not in the result.
     """
     found: dict[str, list[float]] = {}
     for node in nodes(tree):
@@ -165,7 +175,10 @@ def _sizes(operator: str, known: list[tuple[str, Node]], columns: Mapping[str, F
 
 
 def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Floats:
-    """Return starts with the best linear parameters within bounds, by least squares of relative or plain residuals."""
+    """Return the starts with the best linear parameters within their bounds, by least squares.
+
+    The residuals are relative ones if the objective uses logarithms.
+    """
     if not amplitudes:
         return theta
     theta = theta.copy()
@@ -191,11 +204,12 @@ def _projected(e: Expression, amplitudes: tuple[str, ...], theta: Floats) -> Flo
 def _least_squares(
     gram: Floats, right: Floats, hold: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], at: Floats
 ) -> Floats:
-    """Solve normal equations for coefficients (b, k) with a small ridge, those in ``hold`` fixed at ``at``; NaN if
-    singular.
+    """Return the solution (b, k) of normal equations with a small ridge; NaN if a matrix is singular.
+
+    The coefficients in ``hold`` keep the value in ``at``.
     """
     unit = np.eye(right.shape[1])
-    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # a column of zeros: the parameter has no effect
+    hold = hold | (np.diagonal(gram, axis1=1, axis2=2) == 0)  # column of zeros: no effect
     with np.errstate(all="ignore"):
         ridge = gram + 1e-12 * np.diagonal(gram, axis1=1, axis2=2)[:, :, None] * unit
         mask = hold[:, :, None] | hold[:, None, :]
@@ -205,7 +219,7 @@ def _least_squares(
 
 
 def _worth(e: Expression, theta: Floats) -> tuple[Floats, Floats]:
-    """Return the objective of each start (inf if undefined), and how much each parameter changes a prediction."""
+    """Return the objective of each start (inf if undefined), and the largest effect of each parameter."""
     values = {name: theta[:, i, None] for i, name in enumerate(e.names)}
     found = jet(e.tree, e.columns, values)
     with np.errstate(all="ignore"):

@@ -1,14 +1,17 @@
-"""Uniqueness of a fit: other minima, directions that the runs do not determine, and scales that are not monotone.
+"""Uniqueness of a fit: further minima, directions that the runs do not determine, and folded scales.
 
-An objective that is 1.92 s higher, with s the scale of the noise, is at the edge of the 95 % likelihood region of one
-parameter; a minimum below that, or within 1 % of the best, is reported. A direction is reported if one standard error
-along it changes some parameter by its own size. Directions are eigenvectors of the information matrix in units of the
-parameters, c sum_i w_i g_i g_i' with g the gradient of the prediction and c the sum of w rho'^2 over s^2, per degree of
-freedom (the Fisher information of the noise, smooth even if the Hessian has kinks).
+A further minimum is reported if its objective exceeds the best one by less than 1 % or by less than 1.92 s, where s is
+the scale of the noise. 1.92 s is the edge of the 95 % likelihood region of one parameter.
 
-Along the valley of parameters that fit the runs about equally well, the scale of a term, (C_L / C)^gamma say, can have
-an extremum near the best fit. All its resamples are then on one side of that extremum, and their percentiles contain
-the true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima). Every loss stays correct.
+A direction in the space of the parameters is reported if one standard error along it changes a parameter by its own
+size. Directions are eigenvectors of the information matrix c sum_i w_i g_i g_i', in units of the parameters. g_i is the
+gradient of the prediction of run i. c is the sum of w rho'^2, divided by s^2 and by the degrees of freedom. This is the
+Fisher information of the noise; unlike the Hessian, it is smooth if rho has kinks.
+
+A scale is folded if it has an extremum along the valley of parameters that fit the runs about equally well, such as C_L
+in (C_L / C)^gamma as gamma varies. If the best fit is near the extremum, all resamples of the scale are on one side of
+it, and their percentiles contain the true value less often than stated (docs/coverage.md, C_L of the iso-FLOP minima).
+Predicted losses are not affected.
 """
 
 from __future__ import annotations
@@ -29,22 +32,22 @@ from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
 MARGIN, LIKELY = 0.01, 1.92
-"""Largest excess of another minimum that is reported: relative to the best, or in units of the noise."""
+"""Largest excess of a reported minimum over the best objective: as a fraction of it, and in units of the noise s."""
 LOOSE = 1.0
-"""Smallest standard error, relative to a parameter, for which a direction counts as undetermined."""
+"""Smallest standard error along a direction, relative to a parameter, at which the direction is reported."""
 PART = 0.2
-"""Smallest fraction of the largest component for which a parameter is reported as part of a direction."""
+"""Smallest component of a direction, relative to its largest one, at which a parameter is named."""
 FARTHEST = 3.0
-"""Largest step along a direction that a sentence states: a factor of 20."""
+"""Largest change of ln(parameter) along a direction that a warning states: a factor of 20."""
 
 
 def margin(loss: Loss, value: float, freedom: int) -> float:
-    """Return how far above the best objective ``value`` another minimum is still reported."""
+    """Return the largest excess over the best objective ``value`` at which a further minimum is reported."""
     return max(MARGIN * value, LIKELY * scale(loss, value / max(freedom, 1)))
 
 
 def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
-    """Return the distinct minima within the margin, as a warning that names the best of them."""
+    """Return a warning about the distinct minima within ``margin`` of the best, or an empty tuple if there are none."""
     near = optimum.other_values <= optimum.value + margin
     apart: list[tuple[Floats, float]] = []
     for theta, value in zip(optimum.others[near], optimum.other_values[near], strict=True):
@@ -64,7 +67,10 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
 
 
 def _apart(p: Problem, one: Floats, other: Floats) -> bool:
-    """Whether two optima differ by more than 1 % in a term that matters, or in its exponent."""
+    """Whether two optima differ by more than 1 % in the amplitude or exponent of a term.
+
+    A term with an effect far below the spread of y is not compared.
+    """
     unit = np.ones(p.k)
     unit[list(p.plain)] = np.sqrt(np.mean(p.shapes**2, axis=1))
     counts = unit * np.maximum(np.abs(one), np.abs(other))[: p.k] > 1e-3 * np.std(p.y[0])
@@ -73,9 +79,7 @@ def _apart(p: Problem, one: Floats, other: Floats) -> bool:
 
 
 def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """Yield a warning for each direction that the runs do not determine at ``theta`` (p,), the least determined
-    first.
-    """
+    """Yield a warning for each direction that the runs do not determine at ``theta`` (p,), the worst first."""
     names, size = _sizes(s, theta)
     if not names:
         return
@@ -93,9 +97,10 @@ def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
 
 
 def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
-    """Return the free parameters inside their bounds and the unit of each: its size, or the change that the runs can
-    resolve. A parameter of either sign may be zero; its unit is at least the change that moves predictions by the
-    spread of the losses.
+    """Return the free parameters inside their bounds, and the unit of each in the information matrix.
+
+    The unit is the size of the parameter. A parameter of either sign may be zero; its unit is at least the change that
+    moves predictions by the range of the losses.
     """
     value, out = s.law.values(theta), []
     effect = np.sqrt(np.mean(_gradient(s, theta) ** 2, axis=0))
@@ -109,13 +114,13 @@ def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
 
 
 def _gradient(s: Sample, theta: Floats) -> Floats:
-    """Return d prediction / d theta (n, p), NaN for the parameters of a term that vanished."""
+    """Return the derivatives (n, p) of the predictions; they are NaN for the parameters of a term that vanished."""
     with np.errstate(all="ignore"):
         return s.law.gradient(theta, s.columns)
 
 
 def _information(s: Sample, theta: Floats, names: list[str], size: Floats) -> Floats | None:
-    """Return the information matrix in units of ``size``, priors included; None if the fit passes through every run."""
+    """Return the information matrix in units of ``size``, including priors; None if the fit is exact."""
     how, freedom = objective(s.spec, s.y), max(len(s) - len(s.free), 1)
     predicted, gradient = s.law.predict(theta, s.columns), _gradient(s, theta)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,7 +142,7 @@ def _sentence(
     s: Sample, theta: Floats, names: list[str], size: Floats, v: Floats, part: list[int], error: float
 ) -> str:
     ours = [i for i in part if names[i] in floors(s.law)]
-    # Both signs of a direction are equivalent. A floor is moved down, which no run contradicts.
+    # Both signs of a direction are equivalent. The one that lowers the floor is chosen, because no run contradicts it.
     way = -np.sign(v[ours[0]]) if ours else np.sign(v[part[0]])
     step = min(error, FARTHEST / float(np.max(np.abs(v)))) * way
     value = s.law.values(theta)
@@ -162,11 +167,11 @@ def _sentence(
 
 
 CLEAR = 0.2
-"""Smallest rank correlation that is not attributed to chance."""
+"""Smallest absolute rank correlation that does not count as chance."""
 
 
 def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:
-    """Yield a warning for every scale that is not monotone in its exponent within the ``resamples`` (r, p)."""
+    """Yield a warning for each scale that is not a monotone function of its exponent in ``resamples`` (r, p)."""
     found = resamples[~np.isnan(resamples).any(axis=1)]
     if len(found) < 2 * FEWEST:
         return

@@ -1,8 +1,8 @@
-"""Many small linear systems at once: positive definite solves and non-negative least squares.
+"""Solution of many small linear systems at once: positive definite systems and non-negative least squares.
 
-numpy's batched ``solve`` calls LAPACK once for each system and raises for the whole batch if one is singular. Systems
-of two to seven unknowns are faster as a few elementwise operations over the batch, with a flag for each system that is
-positive definite.
+``numpy.linalg.solve`` calls LAPACK once for each system, and raises for the whole batch if one system is singular. For
+two to seven unknowns, a few elementwise operations over the batch are faster. They also give a flag for each system,
+whether it is positive definite.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
-"""Number of unknowns up to which every matrix element is an array over the batch; above it, every column is."""
+"""Number of unknowns up to which operations run over matrix elements of the whole batch; above it, over columns."""
 SINGULAR = 1e-13
-"""Smallest pivot relative to its diagonal; a smaller one counts as zero."""
+"""Smallest accepted pivot, relative to the diagonal element; a matrix with a smaller one is not positive definite."""
 
 
 def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """Solve matrix x = right for ``matrix`` (b, p, p), ``right`` (b, p); return x and which are definite (b).
+    """Return the solution x (b, p) of matrix x = right, and a mask (b,) of the systems that are positive definite.
 
-    Cholesky without square roots after scaling the diagonal to one. The solutions of systems that are not positive
-    definite are undefined.
+    ``matrix`` is (b, p, p) and ``right`` is (b, p). The method is Cholesky's without square roots, after scaling the
+    diagonal to one. The solution of a system that is not positive definite has no meaning.
     """
     p = right.shape[-1]
     if p > SMALL:
@@ -55,7 +55,7 @@ def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """Solve as ``solve_definite``, one column of all systems at a time."""
+    """Solve as ``solve_definite`` does, with one operation for a column of all systems."""
     p = right.shape[-1]
     diagonal = np.diagonal(matrix, axis1=1, axis2=2)
     definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=1)
@@ -75,10 +75,11 @@ def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
 
 
 def nonnegative_least_squares(gram: Floats, right: Floats, free: Bools) -> Floats:
-    """Minimise c' gram c / 2 - right' c over c >= 0 for a batch: ``gram`` (b, k, k), ``right`` (b, k) -> (b, k).
+    """Return the c (b, k) that minimises c' gram c / 2 - right' c with c >= 0, for each system of a batch.
 
-    ``free`` (k) marks coefficients that may have either sign. Return the unconstrained solution if it is feasible, else
-    the best over all supports, which is exact and cheap for two or three coefficients.
+    ``gram`` is (b, k, k) and ``right`` is (b, k). Coefficients in the mask ``free`` (k,) may be negative. If the
+    solution without c >= 0 is not feasible, all sets of nonzero coefficients are tried. This is exact, and fast for two
+    or three coefficients.
     """
     best, ok = solve_definite(gram, right)
     open_ = np.flatnonzero(~(ok & np.all((best >= 0) | free, axis=-1)))

@@ -1,11 +1,13 @@
 """The solver for laws whose terms are linear in an amplitude and nonlinear in an exponent.
 
-The steps are a cold grid over the exponents, the best cells, and damped Newton within bounds. Every resample starts
-from the best fit and then from its own best cell. If the objective has kinks, it starts instead from points around the
-optimum of that first start, along the axes in which the first resamples spread. If these starts end in different
-optima, more cells are tried. Resamples with an unusually high objective contain outliers more than once and have
-several optima more often, so they start from more points. In this way refits reach their global optimum: on the Epoch
-table all but one in six thousand. Starts from the best fit alone miss one in 130.
+It evaluates a grid over the exponents and starts the damped Newton method within bounds from the best cells. The refit
+of a resample starts from the best fit, and then from the best cell of the resample itself. If the objective has kinks,
+the second kind of start is different: points around the minimum of the first start, along the axes in which the optima
+of the first resamples scatter. If the starts of a resample end in different minima, further cells are tried.
+
+A resample with a high objective contains outliers more than once and often has several minima, so it has more starts.
+On the Epoch table, all refits but one in six thousand reach their global minimum in this way. If they started only from
+the best fit, one in 130 would not.
 """
 
 from __future__ import annotations
@@ -26,53 +28,53 @@ from isoplan.engine.fitting.solver.threads import Progress, over_blocks
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 4, 4
-"""Number of first resamples, of cells from which each of them starts, and of cells in each batch that is added later.
-The optima of the first resamples show how far those of the others may lie.
+"""Numbers of pilot resamples, of cells from which each of them starts, and of cells in each later batch.
+
+The optima of the pilots show how far the optima of the other resamples may be from the best fit.
 """
 PILOT_BLOCK = 4
-"""First resamples that are computed together: few, so that all threads have some."""
+"""Number of pilot resamples in a block; it is small, so that all threads have a block."""
 AXES, REACH = 3, 3.0
-"""Number of principal axes of those optima along which refits start, and the distance in standard deviations."""
+"""Number of principal axes of the pilots' optima along which refits start, and the distance in standard deviations."""
 STEPS = {
     1: ((1, 0, 0), (-1, 0, 0)),
     2: ((1, 1, 0), (-1, -1, 0), (1, -1, 0), (-1, 1, 0)),
     3: ((1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, -1)),
 }
-"""Steps along the axes, by number of axes, in pairs of opposites."""
+"""Steps from an optimum in units of the axes, by number of axes. Each step is followed by its opposite."""
 FEWER = 2
-"""Steps for the resamples, three in five, whose objective is not above that of the best fit. The others contain
-outliers more than once. Two steps miss 91 optima of 40,000 resamples of the Epoch table, and all but 10 belong to the
-others.
+"""Number of steps for a resample whose objective is not above that of the best fit (three in five resamples).
+
+All other resamples use all steps, because they contain outliers more than once. If all resamples used two steps, 91 of
+40,000 resamples of the Epoch table would miss their optimum, 81 of them among those others.
 """
 ROUNDS, AGAIN = 16, 3
-"""If the starts of a resample end in different optima, up to ROUNDS batches of starts are added until AGAIN of them
-agree on the best one.
-"""
+"""Maximum number of further batches of starts of a resample, and number of starts that must end in its best minimum."""
 MANY = 2_000
-"""Number of runs above which fits start from fewer cells, because the optimum is then rarely uncertain."""
+"""Number of runs from which fits use fewer starts, because the optimum is then rarely uncertain."""
 SKIPPED = 2
-"""Softer losses that a start from a cell skips. Without them starts end in more optima, including the best one."""
+"""Number of softer losses that a start from a cell skips: starts then end in more minima, among them the best one."""
 SAME = 1e-8
-"""Relative difference of two objectives below which they belong to one optimum: 100 times the tolerance of a start."""
+"""Relative difference below which two objectives belong to one minimum: 100 times the tolerance of a descent."""
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights in a block."""
+"""Maximum number of weights (resamples x runs) in a block."""
 RANKED = 1_000
-"""Number of runs by which cells are ranked. Of a longer table every second, third ... run is used."""
+"""Number of runs with which the cells are compared. Of a longer table, every k-th run is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best fit of a problem and every other local minimum found by the cold starts, best first."""
+    """The best fit of a problem, and the minima in which the other starts ended, in the order of their objectives."""
 
-    theta: Floats  # (q,) internal
+    theta: Floats  # (q,) internal parameters
     value: float
-    others: Floats  # (o, q) other local minima
+    others: Floats  # (o, q) minima of the other starts
     other_values: Floats  # (o,)
-    ladder: tuple[Loss, ...]  # softer losses used before that of the objective
+    ladder: tuple[Loss, ...]  # softer losses that are minimised before that of the objective
 
 
 def best_fit(p: Problem) -> Optimum:
-    """Find the global optimum from a cold start."""
+    """Return the global minimum of a problem and its other minima, without a previous fit to start from."""
     weight, engine = p.weight[None], _engine(p)
     theta = _cells(engine, p, weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
@@ -86,16 +88,16 @@ def best_fit(p: Problem) -> Optimum:
 
 
 def least_objective(p: Problem) -> float:
-    """Return the objective of the best fit."""
+    """Return the objective at the best fit."""
     return best_fit(p).value
 
 
 def refits(
     p: Problem, best: Optimum, draw: Callable[[int, int], Floats], total: int, progress: Progress | None = None
 ) -> Floats:
-    """Find the global optimum of every resample: internal parameters (total, q), NaN if a resample failed.
+    """Return the global minimum of each resample: internal parameters (total, q), NaN if a refit failed.
 
-    ``draw(start, stop)`` returns the counts (stop - start, n) of those resamples.
+    ``draw(start, stop)`` returns how often each run is drawn in the resamples ``start`` to ``stop``: (stop - start, n).
     """
     engine = _engine(p, total)
     out = np.full((total, len(p.low)), np.nan)
@@ -113,15 +115,19 @@ def refits(
 
 
 def descents(p: Problem, starts: Floats) -> tuple[Floats, Floats]:
-    """Return the best minimum (r, q) and objective (r,) from starts (r, s, q) of r tables, each with its own
-    targets.
+    """Return the best minimum (r, q) and its objective (r,) from the starts (r, s, q) of r tables.
+
+    Each table has its own targets y.
     """
     weight = np.broadcast_to(p.weight, (len(starts), p.n))
     return _lowest(*_from(_engine(p, len(starts)), p, starts, weight, ()))
 
 
 def _steps(theta: Floats) -> Floats:
-    """Return steps (s, q) along the longest axes of a cloud of optima (b, q); none without a cloud."""
+    """Return the steps (s, q) along the longest principal axes of the optima ``theta`` (b, q).
+
+    The result is empty if fewer than two optima are finite.
+    """
     sound = theta[np.isfinite(theta).all(axis=1)]
     if len(sound) < 2:
         return sound[:0]
@@ -133,21 +139,21 @@ def _steps(theta: Floats) -> Floats:
 
 
 def _engine(p: Problem, resamples: int = 0) -> Engine:
-    """Return the compiled kernels if they are available, else the numpy engine."""
+    """Return the compiled kernels if they are available, and otherwise the numpy engine."""
     return kernels.compiled(p.n * resamples) or NUMPY
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
-    """Return the best cells (r, best, q) of every resample."""
+    """Return the best cells (r, best, q) of each resample."""
     thin = np.arange(0, p.n, max(p.n // RANKED, 1))
     return engine.starts(exponent_grid.grid(p.rows(thin)), weight[:, thin], best)
 
 
 def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Floats, first: int) -> Floats:
-    """Return the optimum (r, q) of each resample of a block.
+    """Return the optimum (r, q) of each resample in a block.
 
-    Starts are the best fit, then points ``steps`` (s, q) from its optimum, or the first ``first`` cells if there are no
-    steps. If the optima differ, more cells are tried.
+    The first start is the best fit. Further starts are the points ``steps`` (s, q) from its minimum, or the first
+    ``first`` cells if there are no steps. If the starts end in different minima, more cells are tried.
     """
     direct = best.ladder[SKIPPED:]
     theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)
@@ -173,9 +179,10 @@ def _more(
     ladder: tuple[Loss, ...],
     ends: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """Return the best of the minima ``ends`` (r, s, q), (r, s) and of starts from ``cells`` (r, c, q).
+    """Return the best minimum (r, q) and its objective, after further starts from ``cells`` (r, c, q).
 
-    Cells are tried in order, until ``AGAIN`` starts have ended in the best optimum.
+    ``ends`` are the minima (r, s, q) and objectives (r, s) of the starts before. Cells are tried in order, until
+    ``AGAIN`` starts have ended in the best minimum.
     """
     found, low = _lowest(*ends)
     times = np.sum(ends[1] <= low[:, None] * (1 + SAME) + _nothing(p), axis=1)
@@ -194,17 +201,17 @@ def _more(
 
 
 def _nothing(p: Problem) -> float:
-    """Return the difference of objectives that is attributed to rounding if both are about zero."""
+    """Return the largest difference of two objectives near zero that counts as rounding."""
     return float(p.objective.loss.value(np.array(1e-12))) * p.n
 
 
 def _stepped(
     engine: Engine, p: Problem, steps: Floats, weight: Floats, ladder: tuple[Loss, ...], known: Known, usual: float
 ) -> tuple[Floats, Floats]:
-    """Find local minima (r, s, q) and objectives (r, s) from ``steps`` (s, q) around the ``known`` optima.
+    """Return the minima (r, s, q) and objectives (r, s) from the starts ``steps`` (s, q) around the ``known`` optima.
 
-    All steps are used if the objective is above ``usual``, else the first ``FEWER``. The entries of the other steps are
-    the known optima.
+    A resample with an objective above ``usual`` uses all steps, and the others the first ``FEWER``. For a step that is
+    not used, the result is the known optimum.
     """
     tried = np.zeros((len(weight), len(steps)), bool)
     tried[:, :FEWER] = True
@@ -216,7 +223,7 @@ def _stepped(
 
 
 def _lowest(theta: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Return the best of several starts: (r, s, q) and (r, s) -> (r, q) and (r)."""
+    """Return for each resample the best of its minima: (r, s, q) and (r, s) -> (r, q) and (r,)."""
     every, first = np.arange(len(value)), np.argmin(value, axis=1)
     return theta[every, first], value[every, first]
 
@@ -226,7 +233,7 @@ def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[F
 
 
 def _from(engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
-    """Find local minima (r, s, q) and objectives (r, s) from s starts of each of r resamples."""
+    """Return the minima (r, s, q) and objectives (r, s) from s starts ``theta`` of each of r resamples."""
     r, s, q = theta.shape
     ends, value = _ends(engine, p, theta.reshape(r * s, q), weight, np.repeat(np.arange(r), s), ladder)
     return ends.reshape(r, s, q), value.reshape(r, s)
@@ -241,7 +248,10 @@ def _ends(
     ladder: tuple[Loss, ...],
     known: Known | None = None,
 ) -> tuple[Floats, Floats]:
-    """Find local minima (b, q) and objectives (b) from starts ``theta`` (b, q) of the resamples ``owner`` (b)."""
+    """Return the minima (b, q) and objectives (b,) from the starts ``theta`` (b, q) of the resamples ``owner`` (b,).
+
+    The losses in ``ladder`` are minimised first, one after the other.
+    """
     for loss in ladder:
         theta, _ = engine.refine(p, theta, weight, owner, loss)
     theta, value = engine.refine(p, theta, weight, owner, p.objective.loss, known)
@@ -249,14 +259,14 @@ def _ends(
 
 
 def _spread(p: Problem, theta: Floats) -> float:
-    """Return the median absolute residual at a point."""
+    """Return the median absolute residual of the runs with the parameters ``theta`` (q,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.abs(p.residual(predict(p, theta[None]), p.y[:1]))
     return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def predict(p: Problem, theta: Floats) -> Floats:
-    """Return predictions (b, n) for internal parameters (b, q)."""
+    """Return the predictions (b, n) for the internal parameters ``theta`` (b, q)."""
     out = theta[:, p.plain] @ p.shapes
     for i, j in enumerate(p.powers):
         out += theta[:, j, None] * np.exp(-theta[:, p.k + i, None] * p.z[i])

@@ -1,4 +1,4 @@
-"""Objective of a sum of terms and its derivatives, for many starts at once; ``descent`` minimises it."""
+"""The objective of a sum of terms and its derivatives, at many points at once. ``descent`` minimises it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 def refine(
     p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
 ) -> tuple[Floats, Floats]:
-    """Find local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+    """Return local minima (b, q) and their objectives (b,) from the starts ``theta`` (b, q).
 
-    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) is the resample of each start, and ``known`` an
-    optimum of each resample.
+    ``weight`` (r, n) are the weights of the runs in each resample, ``owner`` (b,) is the resample of each start, and
+    ``known`` contains an optimum of each resample.
     """
     return descend(
         lambda at, index: local(p, at, weight, owner[index], loss),
@@ -32,13 +32,16 @@ def refine(
 
 
 def plain_objective(p: Problem, theta: Floats) -> float:
-    """Return the objective at ``theta`` (q,), the plain sum over the runs, without priors."""
+    """Return the objective at ``theta`` (q,), summed over the runs and without priors."""
     alone = replace(p, penalty=None)
     return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])
 
 
 def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
-    """Return objective and derivatives at ``theta`` (b, q), in blocks of starts and rows that fit the cache."""
+    """Return the objective and its derivatives at ``theta`` (b, q).
+
+    The sums are computed in blocks of starts and runs that fit the processor's cache.
+    """
     b, q = theta.shape
     out = Local(np.zeros(b), np.zeros((b, q)), np.zeros((b, q, q)), np.zeros((b, q, q)))
     for at in blocks(b, BLOCK // min(p.n, BLOCK)):
@@ -49,9 +52,10 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
 
 
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
-    """Add the sums over some rows: derivatives in the basis (exp(-e z), z exp(-e z)), before the chain rule.
+    """Add the sums over the runs ``rows`` to ``out``, with derivatives with respect to the basis functions.
 
-    The diagonal of the exponents in ``hessian`` also includes the second derivatives of the prediction.
+    The basis functions are exp(-e z) and z exp(-e z); ``_chain`` then applies the chain rule. In ``hessian``, the
+    diagonal elements of the exponents also contain the second derivative of the prediction.
     """
     k, m = p.k, len(p.powers)
     z = p.z[:, rows]
@@ -69,14 +73,18 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
         out.hessian[at] += np.matmul(basis * curve[:, None], turned)
         out.gauss[at] += np.matmul(basis * irls[:, None], turned)
         second = np.matmul(basis[:, k:] * z, slope[..., None])[..., 0]
-    # d2f/de2 = c z^2 exp(-e z), divided by the factor c^2 of the chain rule that follows.
+    # The second derivative c z^2 exp(-e z) of the prediction, divided by c^2, because the chain rule then multiplies by
+    # c^2.
     for i, j in enumerate(p.powers):
         with np.errstate(divide="ignore", invalid="ignore"):
             out.hessian[at, k + i, k + i] += np.where(theta[:, j] != 0, second[:, i] / theta[:, j], 0.0)
 
 
 def _chain(p: Problem, theta: Floats, s: Local) -> Local:
-    """Transform from the basis to theta: d/de = -c z exp(-e z), and the mixed second derivative -z exp(-e z)."""
+    """Return the derivatives with respect to theta, from those with respect to the basis functions.
+
+    d/de = -c z exp(-e z), and the mixed second derivative with respect to c and e is -z exp(-e z).
+    """
     k = p.k
     scale = np.ones_like(theta)
     scale[:, k:] = -theta[:, p.powers]

@@ -1,24 +1,25 @@
-"""Objectives of a fit: the sum over runs of weight times rho(residual).
+"""Objectives of a fit. An objective is the sum over runs of weight times rho(residual).
 
-Every objective is rho(r) = scale * side(r) * huber_delta(r) with different constants. The residual r is the prediction
-minus y, or log prediction minus log y. side is ``skew`` if the law predicts too much (r > 0), else 1.
+The residual r is the prediction minus y, or log prediction minus log y. All objectives have the form rho(r) = scale *
+side(r) * huber_delta(r), with different constants. side(r) is ``skew`` if the law predicts too much (r > 0), and
+otherwise 1.
 
-- ``huber-log``: sum of Huber_delta(log residual), delta 1e-3 (Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.3).
-  A sum, not a mean: a mean is so small that optimisers stop early (Besiroglu et al. 2024, arXiv:2404.10102).
+- ``huber-log``: sum of Huber_delta(log residual), with delta 1e-3 (Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.3).
+  It is a sum and not a mean: a mean is so small that optimisers stop early (Besiroglu et al. 2024, arXiv:2404.10102).
 - ``ols``: sum of squared residuals, without a factor 1/2.
 - ``ols-log``: sum of squared log residuals, without a factor 1/2.
-- ``lad``: sum of absolute log residuals, the limit of Huber's objective divided by delta for a vanishing delta.
+- ``lad``: sum of absolute log residuals. It is the limit of ``huber-log`` divided by delta as delta goes to zero.
 - ``asymmetric``: sum of |r| for runs above the law and of skew |r| for runs below it, in the unit of y. With skew = 10
-  it gives a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; there r has the
+  it fits a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; there r has the
   opposite sign and the mean is taken).
 
-The last two are smoothed within ``SHARP`` of zero, so that they have derivatives everywhere. This does not change any
-optimum noticeably.
+The last two are quadratic within ``SHARP`` of zero, so that they have derivatives everywhere. This has no noticeable
+effect on an optimum.
 
-Minimising the sum of w rho(r) is maximum likelihood under a density proportional to exp(-w rho(r) / s): a Gaussian for
-least squares, a Laplace density for absolute deviations, and a Gaussian core with exponential tails for Huber's
-objective. The number s is the scale of the noise, in the unit of the objective. An objective that is higher by s/2
-reduces the likelihood as much as one standard error does.
+To minimise the sum of w rho(r) is to maximise the likelihood for a density proportional to exp(-w rho(r) / s). The
+density is Gaussian for least squares and a Laplace density for absolute deviations. For Huber's objective, it is
+Gaussian in the middle and exponential in the tails. s is the scale of the noise, in the unit of the objective: an
+increase of the objective by s/2 changes the likelihood as much as one standard error does.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ from scipy.special import erf
 from isoplan.engine.arrays import Floats
 
 SHARP = 1e-9
-"""Residual below which an absolute value becomes a square: in log residuals, or as a fraction of the range of y."""
+"""Residual below which an absolute value is replaced by a square. Its unit is that of log y, or the range of y."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """rho(r) = scale * (skew if r > 0 else 1) * huber_delta(r), elementwise on arrays of any shape.
+    """The loss rho(r) = scale * (skew if r > 0 else 1) * huber_delta(r), for each element of an array.
 
-    huber_delta(r) = r^2/2 for |r| <= delta, else delta (|r| - delta/2); delta = inf gives r^2/2 everywhere.
+    huber_delta(r) = r^2/2 if |r| <= delta, and otherwise delta (|r| - delta/2). If delta is infinite, it is r^2/2
+    everywhere.
     """
 
     delta: float
@@ -48,7 +50,7 @@ class Loss:
 
     @property
     def kinked(self) -> bool:
-        """Whether rho is a straight line beyond delta, so that its slope has kinks."""
+        """Whether rho is linear beyond a finite delta, so that its derivative has kinks."""
         return bool(np.isfinite(self.delta))
 
     def value(self, r: Floats) -> Floats:
@@ -61,7 +63,7 @@ class Loss:
         return size
 
     def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return rho'(r), rho''(r) and rho'(r)/r, the weight of iteratively reweighted least squares."""
+        """Return rho'(r), rho''(r), and rho'(r)/r, which is the weight in iteratively reweighted least squares."""
         side, size = self._side(r), np.abs(r)
         slope = side * np.clip(r, -self.delta, self.delta)
         with np.errstate(divide="ignore"):
@@ -71,31 +73,31 @@ class Loss:
         return self.scale if self.skew == 1 else np.where(r > 0, self.scale * self.skew, self.scale)
 
     def softer(self, spread: float) -> tuple[Loss, ...]:
-        """Return smoother losses to solve first, softest first, for residuals of about ``spread``; often none.
+        """Return smoother losses to minimise before this one, the smoothest first; often there are none.
 
-        Their deltas are a factor of ten apart and end above this one. If delta is far below the residuals, the sum has
-        a kink at almost every run. Following the minimum along these losses is the smoothing of Madsen & Nielsen 1993,
-        SIAM J. Optim. 3, 223, and ends at least absolute deviations.
+        ``spread`` is the typical residual. If delta is far below it, the objective has a kink at almost every run. The
+        losses have larger deltas, a factor of ten apart. Following the minimum from one loss to the next is the
+        smoothing method of Madsen & Nielsen 1993, SIAM J. Optim. 3, 223.
         """
         steps = int(np.ceil(np.log10(max(0.1 * spread / self.delta, 1.0))))
         return tuple(replace(self, delta=self.delta * 10.0**k, scale=self.scale / 10.0**k) for k in range(steps, 0, -1))
 
 
 SQUARE = Loss(np.inf, scale=2.0)
-"""rho(r) = r^2."""
+"""The loss rho(r) = r^2."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss and the scale of its residual: ``log`` (log prediction - log y) or linear (prediction - y)."""
+    """A loss, and whether its residual is on a ``log`` scale (log prediction - log y) or not (prediction - y)."""
 
     loss: Loss
     log: bool
 
     def slopes(self, loss: Loss, r: Floats, f: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return ``Loss.slopes`` with respect to the prediction ``f`` instead of its residual ``r``, times ``weight``.
+        """Return ``loss.slopes`` with respect to the prediction ``f`` instead of the residual ``r``, times ``weight``.
 
-        ``loss`` is that of this objective or a softer one, on the same scale.
+        ``loss`` is the loss of this objective or a softer one.
         """
         slope, curve, irls = loss.slopes(r)
         if not self.log:
@@ -105,13 +107,13 @@ class Objective:
 
 
 def scale(loss: Loss, mean: float) -> float:
-    """Return the most likely s for runs whose w rho has the given mean."""
+    """Return the maximum-likelihood estimate of s from ``mean``, the mean of w rho over the runs."""
     from scipy.optimize import minimize_scalar
 
     if mean <= 0:
         return 0.0
-    # Z is between proportional to s^(1/2) (squares) and s (absolute values), so s is between the mean and twice the
-    # mean.
+    # As a function of s, Z lies between s^(1/2) (squares) and s (absolute values). Therefore s is between the mean and
+    # twice the mean.
     found = minimize_scalar(
         lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )
@@ -119,12 +121,12 @@ def scale(loss: Loss, mean: float) -> float:
 
 
 def log_norm(loss: Loss, s: ArrayLike) -> Floats:
-    """Return ln Z(s) for ``s`` of any shape, with Z the integral of exp(-rho(r) / s) over all r."""
+    """Return ln Z(s), elementwise; Z is the integral of exp(-rho(r) / s) over all r."""
     at = np.asarray(s, float)
     return np.log(_half(loss.delta, at / loss.scale) + _half(loss.delta, at / (loss.scale * loss.skew)))
 
 
 def _half(delta: float, s: Floats) -> Floats:
-    """Return the same integral over r > 0 for huber_delta, without the logarithm."""
+    """Return the integral of exp(-huber_delta(r) / s) over r > 0."""
     core = np.sqrt(np.pi / 2 * s) * erf(delta / np.sqrt(2 * s))
     return np.asarray(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))

@@ -10,42 +10,43 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
-"""Functions of an amplitude c and an exponent e of theta, with constants a and b, that give a parameter.
+"""Functions that give a parameter of a law from an amplitude c and an exponent e of theta.
 
-In this order: a e (e may be an amplitude here), a / e, c exp(b e), and exp(log c / (a e) + b), the scale of a ratio.
+With constants a and b they are, in this order: a e (e may be an amplitude here), a / e, c exp(b e), and exp(log c / (a
+e) + b). The last is the scale X_s of a term (X_s / X)^alpha.
 """
 
 
 Form = tuple[int, int, int, float, float]
-"""One parameter: its function (see above), the places of c and e in theta, and the constants a and b."""
+"""How to compute a parameter: its function (see above), the indices of c and e in theta, and the constants a and b."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """k parameters of a law as functions of the solver's theta (..., q)."""
+    """k parameters of a law as functions of the solver's parameters theta (..., q)."""
 
     kind: Ints  # (k,)
-    first: Ints  # (k,) place of c in theta
-    second: Ints  # (k,) place of e in theta
+    first: Ints  # (k,) index of c in theta
+    second: Ints  # (k,) index of e in theta
     a: Floats  # (k,)
     b: Floats  # (k,)
 
     @staticmethod
     def of(each: Iterable[Form]) -> Forms:
-        """Build from one form for each parameter."""
+        """Return the functions of several parameters, one form for each."""
         rows = np.array(list(each), float).reshape(-1, 5)
         kind, first, second = rows[:, :3].astype(np.int64).T
         return Forms(kind, first, second, rows[:, 3], rows[:, 4])
 
     def values(self, theta: Floats) -> Floats:
-        """Return the parameters (..., k)."""
+        """Return the values (..., k) of the parameters."""
         c, e = theta[..., self.first], theta[..., self.second]
         with np.errstate(all="ignore"):
             scale = np.exp(np.minimum(np.log(c) / (self.a * e) + self.b, 700.0))
             return np.asarray(np.choose(self.kind, (self.a * e, self.a / e, c * np.exp(self.b * e), scale)))
 
     def slopes(self, theta: Floats) -> Floats:
-        """Return d parameter / d theta (b, k, q) at ``theta`` (b, q); zero if the slope is not finite."""
+        """Return the derivatives (b, k, q) of the parameters at ``theta`` (b, q); zero where they are not finite."""
         c, e = theta[..., self.first], theta[..., self.second]
         x, zero = self.values(theta), np.zeros_like(c)
         with np.errstate(all="ignore"):
@@ -61,7 +62,7 @@ class Forms:
 class Penalty:
     """The sum over k priors of weight (parameter - mean)^2, in the unit of the objective.
 
-    ``mean`` is (1, k), or (r, k) if resamples have different means.
+    ``mean`` has the shape (1, k), or (r, k) if each resample has its own means.
     """
 
     forms: Forms
@@ -69,18 +70,18 @@ class Penalty:
     weight: Floats  # (k,)
 
     def of(self, resamples: Ints | slice) -> Penalty:
-        """Return the penalty of some resamples."""
+        """Return the penalty with the means of the given resamples."""
         return self if len(self.mean) == 1 else replace(self, mean=self.mean[resamples])
 
     def value(self, theta: Floats) -> float:
-        """Return the penalty at one point (q,), with the first means."""
+        """Return the penalty at one point ``theta`` (q,), with the first row of ``mean``."""
         return float(self.weight @ (self.forms.values(theta) - self.mean[0]) ** 2)
 
     def derivatives(self, theta: Floats, owner: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return the value (b,), gradient (b, q) and Hessian (b, q, q) at ``theta`` (b, q).
+        """Return the value (b,), gradient (b, q) and Gauss-Newton Hessian (b, q, q) of the penalty at ``theta`` (b, q).
 
-        ``owner`` (b) are the resamples. The Hessian is that of Gauss-Newton. It is exact for a parameter that is itself
-        a component of theta.
+        ``owner`` (b,) is the resample of each point. The Hessian is exact for a parameter that is itself a component of
+        theta.
         """
         gap = self.forms.values(theta) - (self.mean if len(self.mean) == 1 else self.mean[owner])
         slope = self.forms.slopes(theta)

@@ -1,8 +1,8 @@
-"""Counter-based random numbers: word j of stream i under a seed, without a state.
+"""Random numbers that are a function of a counter: word j of stream i for a seed, without a state.
 
-Philox4x32-10 (Salmon et al. 2011, SC '11, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of multiplication
-turn a counter and a key into four words. The key is the seed, and the counter consists of j / 4 and i, so that numpy
-and compiled kernels draw the same digits in any order.
+In Philox4x32-10, ten rounds of multiplication turn a counter and a key into four words (Salmon et al. 2011, SC '11,
+"Parallel random numbers: as easy as 1, 2, 3"). The key is the seed. The counter consists of j / 4 and i. Therefore
+numpy and the compiled kernels draw the same numbers, in any order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOW = 0xFFFFFFFF
 
 
 def philox(counter: Words, key: tuple[int, int]) -> Words:
-    """Return four words of 32 bits (4, ...) for a counter of four words (4, ...) and a key of two."""
+    """Return four random words of 32 bits (4, ...) from a counter of four words (4, ...) and a key of two words."""
     a, b, c, d = counter
     low, half = np.uint64(LOW), np.uint64(32)
     for r in range(ROUNDS):
@@ -32,7 +32,7 @@ def philox(counter: Words, key: tuple[int, int]) -> Words:
 
 
 def words(seed: int, start: int, stop: int, count: int) -> Words:
-    """Return the first ``count`` words of streams ``start`` to ``stop``: shape (stop - start, count)."""
+    """Return the first ``count`` words of each stream from ``start`` to ``stop``: shape (stop - start, count)."""
     stream = np.arange(start, stop, dtype=np.uint64)[:, None]
     block = np.arange(-(-count // 4), dtype=np.uint64)[None]
     counter = np.broadcast_arrays(block, stream & np.uint64(LOW), stream >> np.uint64(32), np.uint64(0))
@@ -41,10 +41,9 @@ def words(seed: int, start: int, stop: int, count: int) -> Words:
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
-    """Return how often each of n runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
+    """Return how often each of n runs is drawn in the resamples ``start`` to ``stop``: shape (stop - start, n).
 
-    Draw j picks one of ``order[first[j] : first[j] + size[j]]``. The numbers of the 2^32 words that select each run
-    differ by at most one.
+    Draw j chooses one of the runs ``order[first[j] : first[j] + size[j]]`` with equal probability, up to 2^-32.
     """
     total, n = stop - start, len(order)
     pick = order[first + ((words(seed, start, stop, len(size)) * size.astype(np.uint64)) >> np.uint64(32)).astype(int)]

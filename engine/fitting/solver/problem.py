@@ -1,9 +1,11 @@
-"""The optimisation problem: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
+"""The optimisation problem of a law: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
 
-z_j is the coordinate of a term (ln X, -ln X or -X), centred and in units of its spread; s_j is the shape of a term
-without exponent. Centring removes most of the correlation between amplitude and exponent (the Hessian of the uncentred
-five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so that its c_j
-is that constant; a fixed value is then a pair of equal bounds.
+z_j is the coordinate of a term with an exponent (ln X, -ln X or -X), after subtraction of its mean and division by its
+spread. s_j is the function of X in a term without an exponent. Subtraction of the mean removes most of the correlation
+of amplitude and exponent; without it, the Hessian of the five-parameter law has a condition number near 1e11.
+
+If the user fixed the amplitude of a term, z_j is zero where c_j equals the fixed value. The fixed value is then a pair
+of equal bounds.
 """
 
 from __future__ import annotations
@@ -23,28 +25,28 @@ from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
-"""Smallest exponent of a term if the floor may be negative. For smaller exponents A X^-e - A approaches a logarithm."""
+"""Smallest exponent of a term if the floor may be negative. For smaller exponents, A X^-e - A is nearly a logarithm."""
 
 RATE_LIMIT = 30.0
-"""Largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
+"""Largest rate of an exponential, per half the range of its axis. The term then changes by e^60 from end to end."""
 FLOAT = 340.0
-"""Largest exponent between the middle of the runs and the origin, so that the amplitude and its square stay finite."""
+"""Largest e z between the mean of the runs and z = 0, so that the amplitude there and its square are finite."""
 
 BLOCK = 32_768
-"""Elements (starts x runs) in a block: small enough for the processor's cache."""
+"""Maximum number of elements (starts x runs) in a block, such that it fits the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """k terms over n runs; theta is (c_1 .. c_k, e_1 .. e_m) for the m terms that have an exponent."""
+    """A problem with k terms and n runs. theta is (c_1 .. c_k, e_1 .. e_m); m terms have an exponent."""
 
     law: Law
-    powers: tuple[int, ...]  # the terms with an exponent, in order
+    powers: tuple[int, ...]  # indices of the terms with an exponent, in order
     centre: Floats  # (m,)
     spread: Floats  # (m,)
     z: Floats  # (m, n)
-    shapes: Floats  # (k - m, n): the terms without exponent, in order
-    y: Floats  # (1, n), or (r, n) if resamples differ in y
+    shapes: Floats  # (k - m, n): functions s_j of the terms without exponent, in order
+    y: Floats  # (1, n), or (r, n) if each resample has its own y
     weight: Floats  # (n,)
     low: Floats  # (k + m,)
     high: Floats  # (k + m,)
@@ -57,7 +59,7 @@ class Problem:
 
     @property
     def plain(self) -> tuple[int, ...]:
-        """The terms without exponent, in order."""
+        """The indices of the terms without an exponent, in order."""
         return tuple(j for j in range(self.k) if j not in self.powers)
 
     @property
@@ -66,35 +68,38 @@ class Problem:
 
     @property
     def n_free(self) -> int:
-        """Number of parameters that are not held at one value."""
+        """Number of parameters whose bounds differ, that is, which are not fixed."""
         return int(np.sum(self.low < self.high))
 
     def of(self, resamples: Ints | slice) -> Problem:
-        """Return the problem of some resamples, if resamples differ in targets or prior means."""
+        """Return the problem with the targets and prior means of the given resamples, if resamples have their own."""
         y = self.y if len(self.y) == 1 else self.y[resamples]
         return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
 
     def rows(self, index: Ints) -> Problem:
-        """Return the problem over some of the runs."""
+        """Return the problem with the runs ``index`` only."""
         z, shapes, y = self.z[:, index], self.shapes[:, index], self.y[:, index]
         return replace(self, z=z, shapes=shapes, y=y, weight=self.weight[index])
 
     def holding(self, term: int, value: float) -> Problem:
-        """Return the problem with the amplitude of a term held at ``value``."""
+        """Return the problem with the amplitude of the term number ``term`` fixed at ``value``."""
         low, high = self.low.copy(), self.high.copy()
         low[term] = high[term] = value
         return replace(self, low=low, high=high)
 
     def target(self, owner: Ints | slice, rows: slice) -> Floats:
-        """Return y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
+        """Return y of the resamples ``owner`` at the runs ``rows``: shape (1 or len(owner), rows)."""
         return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
 
     def residual(self, predicted: Floats, y: Floats) -> Floats:
-        """Return the residual in the objective; on a log scale inf or NaN for a prediction of zero or less."""
+        """Return the residuals as the objective uses them.
+
+        On a log scale, the residual of a prediction of zero or less is infinite or NaN.
+        """
         return np.log(predicted / y) if self.objective.log else predicted - y
 
     def external(self, theta: Floats) -> Floats:
-        """Return parameters of the law (..., p) from theta (..., k + m)."""
+        """Return the parameters of the law (..., p) from the internal parameters theta (..., k + m)."""
         out: dict[str, Floats] = {}
         for j, term in enumerate(self.law.terms):
             c = theta[..., j]
@@ -108,7 +113,7 @@ class Problem:
         return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
 
     def forms(self, names: Iterable[str]) -> Forms:
-        """Return some parameters of the law as functions of theta, as in ``external``."""
+        """Return the parameters ``names`` of the law as functions of theta, as in ``external``."""
         return Forms.of(self._form(name) for name in names)
 
     def _form(self, name: str) -> Form:
@@ -124,9 +129,10 @@ class Problem:
 
 
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
-    """Build the problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over ``columns`` (n,) by axis.
+    """Return the problem of fitting the terms of ``law`` to ``y``, which is (n,) or (r, n).
 
-    The floor may be negative if losses are (``ols`` on a loss with y <= 0, or on a metric with reversed sign).
+    ``columns`` contains an array (n,) for each axis. The floor may be negative if a y is zero or negative and the
+    objective uses no logarithms.
     """
     signed = not spec.log_residuals and bool(np.any(y <= 0))
     n = y.shape[-1]
@@ -165,7 +171,7 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
 
 
 def objective(spec: FitSpec, y: Floats) -> Objective:
-    """Return the objective named by ``spec``, for targets ``y`` of any shape."""
+    """Return the objective that ``spec`` names, for targets ``y`` of any shape."""
     if spec.objective == "huber-log":
         return Objective(Loss(spec.delta), log=True)
     if spec.objective in ("lad", "asymmetric"):
@@ -177,7 +183,7 @@ def objective(spec: FitSpec, y: Floats) -> Objective:
 
 
 def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
-    """Return the coordinate at which a term is centred, and the bounds of its amplitude there."""
+    """Return the coordinate at which z of a term is zero, and the bounds of the amplitude there."""
     given = fixed.get(term.amplitude)
     if given is None:
         return middle, (law.param(term.amplitude).low, np.inf)
@@ -185,16 +191,16 @@ def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float)
 
 
 def rate_limit(spread: float, middle: float) -> float:
-    """Return the largest rate, in units of the spread, for runs around the coordinate ``middle``."""
+    """Return the largest rate, in units of the spread, for runs with mean coordinate ``middle``."""
     return min(RATE_LIMIT, FLOAT * spread / abs(middle)) if middle else RATE_LIMIT
 
 
 def _exponent(
     law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
 ) -> Bounds:
-    """Return the bounds of an exponent in units of the spread, at most ``most`` in size.
+    """Return the bounds of an exponent in units of the spread; their absolute values are at most ``most``.
 
-    The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
+    For a ratio (X_s / X)^e that is about as large as y, the lower bound keeps X_s within the range of floats.
     """
     own, given = law.param(term.exponent), fixed.get(term.exponent)
     low, high = sorted(float(term.rate(end)) for end in ((own.low, own.high) if given is None else (given, given)))
@@ -207,6 +213,6 @@ def _exponent(
 
 
 def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:
-    """Yield slices of at most ``size`` that cover ``first`` to ``total``."""
+    """Yield slices that cover ``first`` to ``total``, each with at most ``size`` elements."""
     for start in range(first, total, max(size, 1)):
         yield slice(start, min(start + max(size, 1), total))

@@ -1,7 +1,7 @@
-"""Execution of blocks of work in one pool of threads, one thread for each core that this process may use.
+"""Computation of blocks of work in one pool of threads, with one thread for each core that this process may use.
 
-All fits share the pool, so that concurrent fits wait for each other instead of overloading the machine. The result of a
-block must not depend on other blocks; then 1, 2 and 16 threads give the same digits.
+All fits share the pool. Fits at the same time therefore wait for each other and do not overload the processor. The
+result of a block must not depend on other blocks; the results are then equal for any number of threads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 Progress = Callable[[float], None]
-"""Function that receives the fraction of the work that is done, 0 to 1."""
+"""Function that receives the completed fraction of the work, 0 to 1."""
 
 
 def cores() -> int:
@@ -22,14 +22,15 @@ def cores() -> int:
 
 @cache
 def pool() -> ThreadPoolExecutor:
-    """Return the pool of threads."""
+    """Return the pool of threads that all fits share."""
     return ThreadPoolExecutor(cores(), thread_name_prefix="isoplan-fit")
 
 
 def over_blocks(work: Callable[[slice], None], parts: Iterable[slice], total: int, progress: Progress | None) -> None:
-    """Call ``work`` on every slice of ``total``; ``progress`` is called in this thread with the completed fraction.
+    """Call ``work`` for each slice in ``parts``, in the pool; ``progress`` is called with the completed fraction.
 
-    If ``progress`` or a block raises, blocks that have not started are cancelled.
+    ``total`` is the end of the last slice. ``progress`` is called in the thread of the caller. If it or a block raises,
+    blocks that have not started are cancelled.
     """
     waiting = [(part, pool().submit(work, part)) for part in parts]
     try:

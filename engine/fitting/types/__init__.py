@@ -1,1 +1,1 @@
-"""Values that fits consist of: specification, parameters, intervals, warnings, result. Nothing is fitted here."""
+"""The parts of a fit: specification, parameters, intervals, warnings and result. Nothing is fitted in this folder."""

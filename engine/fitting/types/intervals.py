@@ -1,24 +1,27 @@
-"""Intervals of the parameters of a fit and of numbers derived from them, and the confidence curve of a floor.
+"""Intervals of fitted parameters and of numbers computed from them, and the confidence curve of a floor.
 
-The bias-corrected percentile interval shifts the percentiles by the distance of the best fit from the median of its
-resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). It is invariant under monotone
-transforms, so an interval of log C gives the interval of C.
+The bias-corrected percentile interval shifts the percentiles, to correct for the distance of the best fit from the
+median of its resamples (Efron 1981, "Nonparametric standard errors and confidence intervals", sec. 4). It does not
+depend on the scale: the interval of log C, converted to C, is the interval of C.
 
 Methods to draw the resamples of a fit:
 
-- ``bc``: each refit draws runs with replacement. Percentiles are bias-corrected and expanded for the n - p degrees of
-  freedom by sqrt(n / (n - p)) and by Student's t over the normal quantile (Hesterberg 2015, Am. Stat. 69, 371, sec. 5).
-  It assumes nothing about the noise, but needs many runs: a draw from few runs repeats some and omits others.
-- ``percentile``: the same draws with plain percentiles; often too wide.
-- ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
-  fitted parameters. Intervals are wider than equal scatter requires, because few runs cannot show that their scatter
-  is unequal. Percentiles are corrected for bias only if there are many runs, because few runs do not show the bias.
-- ``profile``: parameters are drawn from the likelihood around the best fit, so that the percentiles of an exponent are
-  its profile likelihood (F-test) interval. It needs no refits.
+- ``bc``: each refit draws runs with replacement. Percentiles are corrected for bias. They are also widened for the n -
+  p degrees of freedom: by sqrt(n / (n - p)), and by the ratio of Student's t quantile to the normal quantile
+  (Hesterberg 2015, Am. Stat. 69, 371, sec. 5). The method assumes nothing about the noise, but needs many runs, because
+  a draw from few runs repeats some of them and omits others.
+- ``percentile``: the same draws with plain percentiles. These intervals are often too wide.
+- ``residual``: each refit keeps all runs and draws their noise from the residuals, which are scaled up (Student's
+  correction) because the fit has made them smaller. The intervals are wider than they need to be if all runs scatter
+  equally, because a few runs cannot show whether they do. Percentiles are corrected for bias if there are many runs;
+  few runs do not show the bias.
+- ``profile``: parameters are drawn from the likelihood around the best fit. The percentiles of an exponent are then its
+  profile likelihood (F-test) interval. The method needs no refits.
 
-``auto`` uses ``residual`` below ``FEW`` runs per free parameter and ``bc`` from there on. With that many runs ``bc``
-covers without an assumption about the noise, and rather too much than too little. Law isoflop always uses ``residual``,
-around its curves (``curve_noise``). docs/coverage.md gives the coverage of each method.
+``auto`` uses ``residual`` if there are fewer than ``FEW`` runs per free parameter, and ``bc`` otherwise. With that many
+runs, the coverage of ``bc`` is at or above its nominal value, whatever the distribution of the noise. The law isoflop
+always uses ``residual``, with the residuals around its curves (``curve_noise``). docs/coverage.md gives the coverage of
+each method.
 """
 
 from __future__ import annotations
@@ -44,16 +47,16 @@ Percentiles = Literal["bc", "percentile"]
 Method = Literal["bc", "percentile", "residual", "profile"]
 
 FEWEST = 20
-"""Smallest number of resamples that gives an interval."""
+"""Smallest number of resamples from which an interval is computed."""
 FEW = 4
-"""Runs per free parameter below which runs are not resampled."""
+"""Minimum number of runs per free parameter for ``auto`` to resample the runs. With fewer, it draws their noise."""
 
 
 def interval(central: float, draws: ArrayLike, level: float, method: Percentiles = "bc") -> Interval | None:
-    """Return the interval of one number from its best fit and its resamples ``draws`` (r,), at ``level`` in (0, 1).
+    """Return the interval at ``level`` (0 to 1) of a number with best fit ``central`` and resamples ``draws`` (r,).
 
-    An infinite end means unbounded on that side. NaN draws (resamples for which the number does not exist) are left
-    out. None if ``central`` is NaN or fewer than 20 draws are numbers.
+    An infinite end means that the number is not bounded on that side. A draw is NaN if the number does not exist for
+    that resample; such draws are omitted. The result is None if ``central`` is NaN or fewer than 20 draws are left.
     """
     low, high = band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level, method)
     return None if math.isnan(low[0]) else (float(low[0]), float(high[0]))
@@ -62,10 +65,11 @@ def interval(central: float, draws: ArrayLike, level: float, method: Percentiles
 def band(
     central: ArrayLike, draws: ArrayLike, level: float, method: Percentiles = "bc", expand: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Return lower and upper ends for many numbers at once: ``central`` (s), ``draws`` (r, s) -> two arrays (s).
+    """Return the lower and the upper ends (s) of the intervals of many numbers.
 
-    Same rules as ``interval``; both ends are NaN if there is no interval. ``expand`` widens the percentiles by
-    multiplying their normal scores.
+    ``central`` (s) are the best fits and ``draws`` (r, s) the resamples. The rules are those of ``interval``; both ends
+    are NaN if there is no interval. ``expand`` multiplies the normal scores of the percentiles, and so widens the
+    intervals.
     """
     centre = np.asarray(central, float)
     ordered = np.sort(np.asarray(draws, float), axis=0)  # NaN is sorted last
@@ -81,7 +85,7 @@ def band(
 
 
 def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
-    """Return z0, the normal score of the fraction of draws below the best fit; a tie counts half."""
+    """Return z0, the normal score of the fraction of draws below the best fit. A draw equal to it counts half."""
     below = np.sum(ordered < centre, axis=0) + 0.5 * np.sum(ordered == centre, axis=0)
     total = np.maximum(count, 1)
     return ndtri(np.clip(below / total, 0.5 / total, 1 - 0.5 / total))
@@ -90,8 +94,8 @@ def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
 def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats:
     """Return the quantile ``share`` (s) of the first ``count`` (s) sorted draws, by linear interpolation.
 
-    Draw i is the quantile i / (count + 1), the probability that one more draw lies below it. Infinite draws are
-    allowed.
+    The i-th smallest draw is the quantile i / (count + 1), the probability that a further draw is below it. Draws may
+    be infinite.
     """
     if ordered.shape[0] == 0:
         return np.full(share.shape, np.nan)
@@ -107,7 +111,7 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
 
 
 def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
-    """Clip an interval to ``within``; an infinite upper end stays infinite."""
+    """Return the interval ``ends`` clipped to ``within``; an infinite upper end stays infinite."""
     if ends is None or ends[0] == math.inf:
         return ends
     low, high = (min(max(end, within[0]), within[1]) for end in ends)
@@ -115,15 +119,19 @@ def cut(ends: Interval | None, within: tuple[float, float]) -> Interval | None:
 
 
 def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
-    """Return the method for ``asked``, given the numbers of independent ``runs`` and free ``parameters``."""
+    """Return the method of resampling: ``asked``, or the one for these numbers of runs and parameters if it is "auto".
+
+    ``runs`` is the number of independent runs, and ``parameters`` that of free parameters.
+    """
     if asked != "auto":
         return asked
     return "residual" if runs < FEW * parameters else "bc"
 
 
 def pairs_only(asked: IntervalName, who: str) -> Method:
-    """Return the method for ``asked`` if ``who`` can only draw runs. Raises PlannerError for a method that draws
-    noise.
+    """Return the method for the requested one, ``asked``, for an estimator that can only resample runs.
+
+    Raises PlannerError, which names the estimator ``who``, for a method that draws noise.
     """
     if asked in ("residual", "profile"):
         raise PlannerError(f"{who} has no interval {asked}: choose bc or percentile.")
@@ -132,12 +140,11 @@ def pairs_only(asked: IntervalName, who: str) -> Method:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Method of the resamples, with the numbers of independent ``runs`` and free ``parameters``.
+    """Method of the resamples, with the numbers of independent ``runs`` and of free ``parameters``.
 
-    The last ``floorless`` resamples are of the law without its floor.
-
-    If the runs do not resolve the floor, half the resamples have no floor. An interval then extends from the lower end
-    of either half to the upper end of either; percentiles of the mixture would leave out half of each.
+    The last ``floorless`` resamples are fits of the law without its floor. If the runs do not resolve the floor, these
+    are half of all resamples. Each half has its own interval, and the result extends from the lower of the two lower
+    ends to the higher of the two upper ends. Percentiles of all resamples together would exclude half of each half.
     """
 
     method: Method = "bc"
@@ -146,9 +153,10 @@ class Resampling:
     parameters: Annotated[int, Field(ge=0)] = 0
 
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper ends (s) each, for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit.
+        """Return lower and upper ends (s) of the intervals of numbers with best fits ``central`` and ``draws`` (r, s).
 
-        An interval contains its own estimate: a bias beyond one standard error would move the percentiles past it.
+        Each interval is extended, if necessary, to contain its best fit: a bias above one standard error would move
+        both percentiles to one side of it.
         """
         low, high = self._percentiles(central, draws, level)
         centre = np.where(np.isfinite(central), central, np.nan)
@@ -166,9 +174,7 @@ class Resampling:
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
 
     def _expand(self, level: float) -> float:
-        """Return the factor by which intervals of resampled runs are wider than their percentiles; 1 if n is
-        unknown.
-        """
+        """Return the factor by which ``bc`` widens percentiles (see the module); 1 if ``runs`` is unknown."""
         freedom = self.runs - self.parameters
         if freedom <= 0:
             return 1.0
@@ -176,34 +182,34 @@ class Resampling:
         return float(np.sqrt(self.runs / freedom) * stdtrit(freedom, upper) / ndtri(upper))
 
     def interval(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
-        """Return the interval of one number with ``draws`` (r,); None if there is none."""
+        """Return the interval of one number from its best fit and its ``draws`` (r,); None if there is no interval."""
         low, high = self.band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level)
         return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
     def limit(self, central: float, draws: ArrayLike, level: float) -> Interval | None:
-        """Return the one-sided interval of an unresolved floor from ``draws`` (r,): no lower end, an upper limit."""
+        """Return the interval of an unresolved floor from its ``draws`` (r,): from minus infinity to an upper limit."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
         return (-math.inf, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None
 
 
 EXCLUDED = 0.025
-"""Largest confidence in a floor of zero for which the floor is resolved: its 95 % interval excludes zero."""
+"""Largest confidence in a floor of zero at which the floor counts as resolved (its 95 % interval excludes zero)."""
 OUTSIDE = 0.16
-"""Confidence in each tail of a 68 % interval."""
+"""Probability outside a 68 % interval on each of its two sides."""
 LARGEST = 8.0
-"""Largest absolute normal score: beyond it a probability is 0 or 1 in floating point."""
+"""Largest absolute normal score that is stored. A larger one is a probability of 0 or 1 in floating point."""
 SURE = 0.95
-"""Confidence from which a statement about the floor is made without a probability."""
+"""Confidence above which a statement about the floor is shown without its probability."""
 POINTS = Field(min_length=2, max_length=2_000)
-"""Number of points of a confidence curve."""
+"""Allowed number of points of a confidence curve."""
 
 
 @dataclass(frozen=True)
 class FloorConfidence:
-    """Confidence that the floor ``name`` lies below a value, as normal scores.
+    """Confidence curve of the parameter ``name``, the floor of a law.
 
-    ``score`` (k,) increases with the floors ``at`` (k,), which start at zero, the smallest possible floor of a loss. A
-    score is the standard normal quantile of the confidence.
+    ``at`` (k,) are values of the floor, from zero (the smallest possible floor of a loss) on. ``score`` (k,) are the
+    standard normal quantiles of the confidence that the floor is below these values; they increase.
     """
 
     name: str
@@ -211,36 +217,35 @@ class FloorConfidence:
     score: Annotated[tuple[float, ...], POINTS]
 
     def below(self, floor: ArrayLike) -> Floats:
-        """Return the confidence, 0 to 1, that the floor is below each of ``floor`` (any shape); 0 for negative
-        values.
-        """
+        """Return the confidence (0 to 1) that the floor is below each value of ``floor``; 0 for negative values."""
         x = np.asarray(floor, float)
         found = ndtr(np.interp(x, self.at, self.score))
         return np.where(x < self.at[0], 0.0, np.where(np.isnan(x), np.nan, found))
 
     def upper(self, level: float) -> float:
-        """Return the value below which the floor lies with confidence ``level``; infinite if the runs give no limit."""
+        """Return the upper limit of the floor with confidence ``level``; infinite if the runs give no limit."""
         wanted = float(ndtri(level))
         if wanted > self.score[-1]:
             return math.inf
         return float(np.interp(wanted, self.score, self.at))
 
     def agrees(self, floor: float) -> bool:
-        """Whether ``floor``, from another objective, lies within the 68 % interval of the curve."""
+        """Whether ``floor``, as fitted with another objective, is within the 68 % interval of this curve."""
         return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
 
     @property
     def resolved(self) -> bool:
-        """Whether the runs exclude a floor of zero and limit the floor from above."""
+        """Whether the 95 % interval of the floor has a finite upper end and excludes zero."""
         return bool(ndtr(self.score[0]) <= EXCLUDED and math.isfinite(self.upper(1 - EXCLUDED)))
 
 
 def floor_interval(
     how: Resampling, confidence: FloorConfidence | None, value: float, draws: Floats, level: float
 ) -> Interval | None:
-    """Return the one-sided interval at ``level`` of an unresolved floor: its upper limit, at least its ``value``.
+    """Return the one-sided interval at ``level`` of an unresolved floor. It contains the best fit ``value``.
 
-    The lower end is minus infinity, that is, not determined. Fits without a confidence curve use the ``draws`` (r,).
+    The lower end is minus infinity, because the runs do not determine it. The upper end is computed from the confidence
+    curve, or from the ``draws`` (r,) if the fit has no curve.
     """
     if confidence is None:
         return how.limit(value, draws, level)
@@ -248,9 +253,9 @@ def floor_interval(
 
 
 def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
-    """Return the axis of the largest term at the end of the runs, ``most`` of each axis.
+    """Return the axis whose term in the law is largest at the largest runs.
 
-    Larger runs along this axis decrease the loss most.
+    ``most`` is the largest value of the runs on each axis. Larger runs along the returned axis decrease the loss most.
     """
     found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
     parts = {axis: float(part) for axis, part in found}

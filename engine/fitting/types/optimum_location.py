@@ -1,4 +1,4 @@
-"""Location of an optimum relative to the sweep from which it was read, with the share of resamples for each place."""
+"""Location of a fitted optimum relative to the range of the sweep, with the fraction of resamples at each location."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ SAID: dict[Place, str] = {
     "not located": "not located by",
 }
 FLAT = "flat"
-"""Code of the warning that a curve does not differ from a constant."""
+"""Code of the warning that the runs do not differ from a constant by more than their scatter."""
 EDGE = "edge"
-"""Code of the warning that the loss still decreases at an end of the sweep."""
+"""Code of the warning that the loss still decreases at one end of the sweep."""
 MONOTONE = 0.9
-"""Smallest absolute rank correlation with the axis for which runs count as monotone."""
+"""Smallest absolute rank correlation with the axis at which the loss counts as monotone."""
 LEVEL = 0.05
-"""Probability below which noise alone does not explain differences of the runs."""
+"""Largest p-value at which the runs count as different from a constant (an F test)."""
 SURE = 0.9
-"""Fraction of resamples inside the sweep from which an optimum counts as inside."""
+"""Smallest fraction of resamples with the optimum inside the sweep at which the optimum counts as inside."""
 
 
 @dataclass(frozen=True)
 class OptimumLocation:
-    """``place`` of an optimum relative to the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
+    """Location of an optimum relative to a sweep from ``low`` to ``high``.
 
-    Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs differ from a constant by
-    no more than their scatter, so no optimum is located, independently of the resamples. ``edge``: the runs improve up
-    to an end of the sweep, so an optimum inside it follows from the law and not from the runs.
+    ``place`` is the location. ``shares`` are the fractions of the resamples at each location, in the order of PLACES;
+    it is empty if there are no resamples, and ``place`` then follows from the best fit alone. ``flat`` is True if the
+    runs differ from a constant by no more than their scatter; the optimum then counts as not located, independently of
+    the resamples. ``edge`` is True if the runs improve up to an end of the sweep; an optimum inside the sweep then
+    follows from the form of the law and not from the runs.
     """
 
     place: Place
@@ -48,19 +50,19 @@ class OptimumLocation:
     edge: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the location for JSON; ``shares`` is empty without resamples."""
+        """Return the fields for JSON; ``shares`` is by location, and empty if there are no resamples."""
         named = dict(zip(PLACES, self.shares, strict=False))
         doubts = {"flat": self.flat, "edge": self.edge}
         return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
 
     @property
     def short(self) -> str:
-        """Short text, such as ``inside the sweep`` or ``left of the sweep``."""
+        """The location as a short text, such as ``inside the sweep`` or ``left of the sweep``."""
         return f"{SAID[self.place]} the sweep"
 
     @property
     def text(self) -> str:
-        """Text such as ``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
+        """The location as text: ``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
         votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
         why += "the runs get better all the way to an end; " if self.edge and self.place == "not located" else ""
@@ -75,9 +77,10 @@ def _percent(share: float) -> str:
 def locate_optimum(
     best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False
 ) -> OptimumLocation:
-    """Return the location of an optimum at ``best`` with resamples ``draws`` (r,), NaN without an optimum.
+    """Return the location of an optimum with best fit ``best`` and resamples ``draws`` (r,); NaN is no optimum.
 
-    It is inside if at least 90 % of the resamples are, and outside on the side that has more than half of them.
+    The optimum is inside the sweep if at least 90 % of the resamples are inside, and outside on one side if at least
+    half of them are on that side.
     """
     at = np.atleast_1d(np.asarray(draws, float)) if np.size(draws) else np.array([best])
     inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
@@ -93,10 +96,11 @@ def locate_optimum(
 
 
 def monotone_edge(x: Floats, y: Floats) -> float | None:
-    """Return the end of the sweep ``x`` (n,) toward which the losses ``y`` (n,) decrease; None if they turn.
+    """Return the end of the sweep ``x`` (n,) towards which the losses ``y`` (n,) decrease; None if not monotone.
 
-    The means at the different x are used, at least four. The best mean must be at an end, and the absolute rank
-    correlation of the means with x at least 0.9, so that noise in one of them does not count as a turn.
+    The losses are averaged at each distinct x, of which there must be at least four. The lowest mean must be at an end
+    of the sweep. The absolute rank correlation of the means with x must be at least 0.9: noise in one mean then does
+    not count as a turn.
     """
     levels, of = np.unique(x, return_inverse=True)
     mean = np.bincount(of, y) / np.bincount(of)
@@ -106,9 +110,10 @@ def monotone_edge(x: Floats, y: Floats) -> float | None:
 
 
 def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:
-    """Return the probability that a curve with ``parameters`` free parameters fits constant runs as well: an F test.
+    """Return the p-value of an F test of a curve with ``parameters`` free parameters against a constant.
 
-    ``y`` (n,) is on the scale of the residuals (n,). Near one, the runs are consistent with a constant plus scatter.
+    ``y`` (n,) are the runs, ``residual`` (n,) their residuals from the curve on the same scale, and ``weight`` (n,)
+    their weights. Near one, the runs are consistent with a constant plus scatter.
     """
     left = float(weight @ residual**2)
     total = float(weight @ (y - np.average(y, weights=weight)) ** 2)
@@ -119,9 +124,10 @@ def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> flo
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:
-    """Return Spearman's correlation of ``x`` (n,) and ``y`` (n,), without ties; zero if one of them is constant.
+    """Return Spearman's rank correlation of ``x`` (n,) and ``y`` (n,); zero if one of them is constant.
 
-    scipy's spearmanr gives the same result, with a p-value and ties, in ten times the time and after 0.5 s of imports.
+    Equal values are ranked in their order, not averaged. ``scipy.stats.spearmanr`` averages them and returns a p-value,
+    but takes ten times as long, and its import takes 0.5 s.
     """
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Parameters of a fit with standard errors and intervals, from the best fit and its resamples."""
+"""Fitted parameters with standard errors and intervals, computed from the best fit and its resamples."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
 Reading = Callable[[float, Floats, float], Interval | None]
-"""Function that returns the interval of a number from its value, its draws (r,) and the level."""
+"""Function (value, draws (r,), level) -> interval of a number."""
 ANYTHING: Interval = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One fitted parameter. ``se`` and intervals are None without resamples or published intervals."""
+    """A fitted or published parameter. ``se`` and the intervals are None if they are neither fitted nor published."""
 
     name: str
     value: float
@@ -35,9 +35,9 @@ class Parameter:
 
     @property
     def error(self) -> float | None:
-        """The number after ±: half the 68 % interval, ``se`` if there is no interval, None if an end is open.
+        """The number after ±: half the 68 % interval; ``se`` if there is no interval; None if an end is infinite.
 
-        ``se`` of a fit is the spread of its refits, which a few distant ones can dominate.
+        Half the interval is preferred, because a few distant refits can dominate ``se``, their standard deviation.
         """
         if self.ci68 is None:
             return self.se
@@ -53,10 +53,10 @@ def parameters(
     how: Resampling,
     confidence: FloorConfidence | None = None,
 ) -> tuple[Parameter, ...]:
-    """Return value, standard error and intervals of every parameter, from (p,) and (r, p) values.
+    """Return all parameters, from the best fit ``theta`` (p,) and the ``resamples`` (r, p).
 
-    Parameters in ``held`` are marked as fixed and have neither. An unresolved floor has one-sided intervals: an upper
-    limit and no lower end.
+    A parameter in ``held`` is marked as fixed and has no standard error and no interval. An unresolved floor has
+    one-sided intervals, with an upper limit and no lower end. ``confidence`` is the confidence curve of the floor.
     """
     law = spec.find_law()
     ours, read_floor = floors(law), partial(floor_interval, how, confidence)
@@ -72,17 +72,17 @@ def parameters(
 
 
 def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
-    """Return a number with its standard error and intervals from its ``draws`` (r,), by a ``Resampling`` method.
+    """Return a number with its standard error and intervals, which ``read`` computes from its ``draws`` (r,).
 
-    Intervals are clipped to ``within``. If more draws lie at an end of ``within`` than the interval leaves out there,
-    the runs do not determine that end, and the interval is open on that side.
+    Intervals are clipped to the bounds ``within``. An end at a bound is replaced by infinity if more draws lie at this
+    bound than the interval leaves out on that side: the runs then do not determine this end.
     """
     ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)
 
 
 def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
-    """Return an interval that is open at each end of ``within`` where draws accumulate."""
+    """Return the interval ``ends``; an end is infinite if too many draws lie at that end of ``within``."""
     if ends is None or ends[0] == ends[1]:
         return ends
     sound, tail = draws[np.isfinite(draws)], (1 - level) / 2
@@ -94,8 +94,8 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
 def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
     """Return the row of one parameter in the table of a fit.
 
-    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None if unknown, inf if unbounded);
-    ``text`` is the value rounded to match its error.
+    ``value``, ``error`` (half the 68 % interval) and the ends of the intervals are plain floats: None if unknown,
+    infinite if unbounded. ``text`` is the value, rounded to the digits of its error.
     """
     low68, high68 = p.ci68 or (None, None)
     low95, high95 = p.ci95 or (None, None)
@@ -114,12 +114,12 @@ def parameter_row(p: Parameter, unit: str, meaning: str) -> text.Row:
 
 
 def floors(law: Law) -> list[str]:
-    """Return the parameters that may be negative if y is negative, independently of their bounds."""
+    """Return the names of the floors of ``law``. A floor may be negative if y is, although its lower bound is zero."""
     return [t.amplitude for t in law.terms if isinstance(t, Const)]
 
 
 def spread(draws: Floats) -> float | None:
-    """Return the standard deviation of the finite draws; None if it is not finite."""
+    """Return the standard deviation of the finite draws; None if there are fewer than two or it overflows."""
     sound = draws[np.isfinite(draws)]
     if sound.size < 2:
         return None

@@ -1,5 +1,6 @@
-"""Range of values that a fitted number can take, derived from its column name, whether smaller is better, and its
-runs.
+"""Range of values that a fitted number can have.
+
+It follows from the name of the column, from its direction (smaller or larger is better), and from its runs.
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.warnings import FitWarning
 
 SAMPLES = ("tokens", "jets", "events", "points", "samples")
-"""Names of the unit of samples."""
+"""Units of samples that are recognised in the name of the column of D."""
 POSITIVE: Interval = (0.0, float("inf"))
 FROM_ONE: Interval = (1.0, float("inf"))
 SIGNED = frozenset({"log", "ln", "log10", "logit", "delta", "diff", "change", "z", "score", "reward", "likelihood"})
-"""Words in the name of a number that may be negative even if all its runs are positive."""
+"""If the name of a column contains one of these words, its values may be negative even if all runs are positive."""
 SHARES = frozenset(
     {"acc", "accuracy", "auc", "auroc", "coverage", "efficiency", "f1", "hit", "hitrate", "hr"}
     | {"map", "mrr", "ndcg", "precision", "recall", "share"}
 )
-"""Words in the name of a fraction: 0 to 1, or 0 to 100 if the runs are in percent."""
+"""If the name of a column contains one of these words, it is a fraction: 0 to 1, or 0 to 100 in percent."""
 
 
 def possible(fit: Fit) -> Interval:
-    """Return the smallest and the largest possible value of ``y`` of ``fit``; infinite if unknown.
+    """Return the smallest and the largest possible value of the fitted quantity ``y``; infinite if unknown.
 
-    A loss or an error (smaller is better) whose runs are all positive is never negative, such as a cross-entropy or a
-    squared error. A fraction is at most 1. All other numbers are unbounded.
+    If smaller values are better and all runs are positive, ``y`` is never negative; examples are a cross-entropy and a
+    squared error. A perplexity is at least 1. If larger values are better, a fraction such as a recall is 0 to 1 (or 0
+    to 100 in percent), and a rejection is at least 1. All other quantities are unbounded.
     """
     seen, words = fit.data.ranges.get(fit.spec.y), set(re.split(r"[^a-z0-9]+|(?<=[a-z])(?=\d)", fit.spec.y.lower()))
     if words & SIGNED or (seen is not None and seen[0] < 0):
@@ -43,9 +45,11 @@ def possible(fit: Fit) -> Interval:
 
 
 def least_of(fit: Fit, unit: str) -> Interval:
-    """Return the range of a number in ``unit``: at least one parameter, sample or sequence, else unbounded.
+    """Return the possible range of a number in ``unit``.
 
-    If runs have less than one parameter or sample, they count in another unit; then the range is above zero.
+    A number of parameters, samples or sequences is at least one; a number in another unit is unbounded. If the table
+    has runs below one parameter or sample, it counts in another unit, such as millions; the range is then all positive
+    numbers.
     """
     axis = {"parameters": "N", "sequences": ""}.get(unit, "D" if unit in SAMPLES else None)
     if axis is None:
@@ -55,16 +59,16 @@ def least_of(fit: Fit, unit: str) -> Interval:
 
 
 def sample_unit(fit: Fit) -> str:
-    """Return the name of the samples, from the column of D: jets, tokens, events; else samples."""
+    """Return the unit of the samples, such as "jets", from the name of the column of D; "samples" if unknown."""
     column = fit.data.roles.get("D", "").lower()
     return next((word for word in SAMPLES if word[:-1] in column), "samples")
 
 
 def levelled(fit: Fit) -> Fit:
-    """Limit the interval of the level of a metric map to the possible values of its metric.
+    """Return the fit with the interval of the level C of a metric map limited to the possible values of the metric.
 
-    A rejection, for example, is at least 1. If the best fit lies outside, the interval is kept and the fit gets a
-    warning.
+    For example, a rejection is at least 1. If the best-fit level is not a possible value, the interval stays as it is
+    and the fit gets a warning.
     """
     name = fit.law.level
     if not name or name in fit.spec.fixed:
@@ -77,11 +81,11 @@ def levelled(fit: Fit) -> Fit:
 
 
 def _beyond(fit: Fit, name: str, level: float, within: Interval) -> FitWarning:
-    """Return the warning that the level of the best fit is outside ``within``, the possible values of the metric."""
+    """Return the warning that the best-fit ``level`` is outside ``within``, the possible values of the metric."""
     end = within[0] if level < within[0] else within[1]
     ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
     return FitWarning(
         "level",
-        f"The level {name} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
-        f"it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
+        f"The level {name} = {level:.3g} of the map is not a possible value of {fit.spec.y} ({ends}): the runs do not "
+        f"determine it. Use the map within the range of the runs only, or fix {name}, for example at {end:g}.",
     )

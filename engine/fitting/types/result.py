@@ -1,4 +1,4 @@
-"""The result of an estimator, and that of a fit: one frozen object that pages, the terminal and the planner use."""
+"""The result of an estimator, and the fit: one immutable object that the pages, the terminal and the planner use."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from isoplan.engine.laws.terms import Const
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Arrays follow the order of ``law.params``; a resample that failed is a row of NaN."""
+    """The result of an estimator. Arrays are in the order of ``law.params``; a failed resample is a row of NaN."""
 
     theta: Floats  # (p,)
     objective: float
     resamples: Floats  # (r, p)
     warnings: tuple[FitWarning, ...] = ()
-    held: tuple[str, ...] = ()  # parameters that the estimator could not determine and held fixed
+    held: tuple[str, ...] = ()  # parameters that the estimator fixed because it could not determine them
     resampling: Resampling = field(default_factory=Resampling)
-    floorless: Floats | None = None  # (p,) best fit without the floor, if the floor is not resolved
-    confidence: FloorConfidence | None = None  # confidence curve of the floor, if known
+    floorless: Floats | None = None  # (p,) best fit without a floor; None if it is resolved
+    confidence: FloorConfidence | None = None  # None if it is not computed
 
 
 WAYS = {
@@ -46,18 +46,18 @@ WAYS = {
     "residual": "the same runs with noise drawn from their residuals",
     "profile": "the likelihood around the best fit",
 }
-"""Source of the intervals, by method of resampling."""
+"""Source of the intervals in words, for each method of resampling."""
 MOST_RUNS = 10_000
-"""Largest number of runs that a fit stores; more would make its file larger than its table."""
+"""Maximum number of runs that are stored with a fit, so that its file is not larger than the table of runs."""
 
 
 @dataclass(frozen=True)
 class FitData:
-    """Data of a fit: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
+    """The data of a fit: source with its SHA-256, columns by role, ranges [low, high] by role, and the filter.
 
-    ``group`` is the group of the runs, if several groups were fitted together. ``curves`` is the snapshot (or the
-    SHA-256) of the training curves of the fit; empty without. ``runtime`` is the runtime of the runs; None if no column
-    has it.
+    ``snapshot`` identifies the rows of a table in the workspace. ``where`` is the filter. ``group`` is the group of
+    these runs if several groups were fitted together. ``curves`` is the snapshot or the SHA-256 of the training curves
+    that the fit used; empty if it used none. ``runtime`` is the runtime of the runs; None if no column contains it.
     """
 
     source: str
@@ -74,10 +74,10 @@ class FitData:
 
 @dataclass(frozen=True, eq=False)
 class FittedRuns:
-    """The runs of a fit in the form of its objective, for a joint fit with another table.
+    """The runs of a fit, as the objective uses them. A joint fit with another table needs them.
 
-    ``columns`` are arrays (n,) by axis of the law, ``y`` (n,) is the loss, and ``weight`` (n,) includes given errors.
-    Runs with the same number in ``cluster`` (n,) are resampled together.
+    ``columns`` contains an array (n,) for each axis of the law. ``y`` (n,) is the loss. ``weight`` (n,) includes the
+    errors of the runs. Runs with the same number in ``cluster`` (n,) are resampled together.
     """
 
     columns: Mapping[str, Floats]
@@ -88,13 +88,13 @@ class FittedRuns:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted (or published) law. Arrays follow the order of ``law.params``.
+    """A fitted or published law. Arrays are in the order of ``law.params``.
 
-    ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit (r = 0 for a published law), from
-    which ``resampling`` computes intervals. ``objective`` is the plain sum of the objective over the rows, without
-    priors (None for a published law). ``confidence`` is the confidence curve of the floor (None if unknown). ``runs``
-    are the fitted runs: None for a published law, a law whose terms are not fitted to every run, a fit of groups, and
-    more than ``MOST_RUNS`` runs.
+    ``theta`` (p,) is the best fit. Each row of ``resamples`` (r, p) is one refit; r = 0 for a published law.
+    ``resampling`` computes intervals from them. ``objective`` is the minimum of the objective, summed over the runs and
+    without priors; None for a published law. ``confidence`` is the confidence curve of the floor; None if unknown.
+    ``runs`` are the fitted runs. They are None for a published law, for a law that is not fitted to every single run,
+    for a fit of groups, and if there are more than ``MOST_RUNS``.
     """
 
     spec: FitSpec
@@ -116,50 +116,50 @@ class Fit:
 
     @property
     def values(self) -> dict[str, Floats]:
-        """Best-fit values by name, each of shape ()."""
+        """Best-fit parameters by name; each value has the shape ()."""
         return self.law.values(self.theta)
 
     @property
     def draws(self) -> dict[str, Floats]:
-        """Resampled values by name, each of shape (r,)."""
+        """Parameters of all resamples by name; each value has the shape (r,)."""
         return self.law.values(self.resamples)
 
     @property
     def sign(self) -> float:
-        """-1 if a larger ``y`` is better and the law describes sign * y, else 1."""
+        """-1 if larger ``y`` is better and the law therefore describes -y; otherwise 1."""
         return -1.0 if self.data.direction == "max" and self.law.minimised else 1.0
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether a larger ``y`` is better, also if the law describes y itself (``sign`` is then 1)."""
+        """Whether larger ``y`` is better. ``sign`` is nevertheless 1 for a law that describes y itself."""
         return self.data.direction == "max"
 
     @property
     def best_run(self) -> float | None:
-        """The best ``y`` of the runs; None if their range is unknown."""
+        """The best ``y`` among the runs; None if the range of ``y`` is unknown."""
         span = self.data.ranges.get(self.spec.y)
         return None if span is None else span[1 if self.larger_is_better else 0]
 
     @property
     def worst_run(self) -> float | None:
-        """The worst ``y`` of the runs; None if their range is unknown."""
+        """The worst ``y`` among the runs; None if the range of ``y`` is unknown."""
         span = self.data.ranges.get(self.spec.y)
         return None if span is None else span[0 if self.larger_is_better else 1]
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None.
+        """Chi squared and its degrees of freedom; None unless errors are given and the objective sums squares.
 
-        A single group of several that share parameters has no chi squared.
+        It is also None for one of several groups that share parameters.
         """
         alone = self.law.is_pointwise and not (self.data.group and self.spec.share)
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
 
     @property
     def hash(self) -> str:
-        """Short hash of specification and data: the identity of the fit in links and in the store.
+        """Short hash of the specification and the data. It identifies the fit in links and in the store.
 
-        A published law has no data; its source and its printed numbers are hashed instead.
+        A published law has no data; the hash then includes its source and its printed numbers.
         """
         if self.data.snapshot or self.data.sha256:
             data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
@@ -170,14 +170,14 @@ class Fit:
 
     @property
     def derived(self) -> tuple[Parameter, ...]:
-        """Numbers derived from the parameters, with intervals from the same resamples (none without resamples)."""
+        """Numbers that are computed from the parameters, with intervals from the same resamples, if there are any."""
         with np.errstate(all="ignore"):
             numbers = [(d.name, d.value(self.values), np.asarray(d.value(self.draws), float)) for d in self.law.derived]
         return tuple(parameter(name, float(value), draws, self.resampling.interval) for name, value, draws in numbers)
 
     @property
     def optimum_location(self) -> OptimumLocation | None:
-        """Location of the optimum of the law relative to the runs; None without an optimum or known ranges."""
+        """Location of the optimum relative to the runs; None if there is no optimum or the range is unknown."""
         law, ends = self.law, self.data.ranges.get(self.law.axis or "")
         if law.optimum is None or ends is None:
             return None
@@ -186,7 +186,7 @@ class Fit:
 
     @property
     def heading(self) -> str:
-        """One line with the law, the data, the objective and its value."""
+        """The law, the data, the objective and its value, as one line of text."""
         spec = self.spec
         if self.objective is None:
             return f"{self.law.title}: published, {self.data.source}"
@@ -198,9 +198,7 @@ class Fit:
 
     @property
     def rows(self) -> list[text.Row]:
-        """Return one dict per parameter, then one per derived number, all with the same keys (see
-        ``parameter_row``).
-        """
+        """Rows of the table of the fit, for each parameter and then for each derived number (see ``parameter_row``)."""
         rows = [parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
         for d, p in zip(self.law.derived, self.derived, strict=True):
             row = parameter_row(p, "", d.meaning)
@@ -208,8 +206,9 @@ class Fit:
         return rows
 
     def _unit_and_meaning(self, name: str) -> tuple[str, str]:
-        """Return unit and meaning of a parameter. If larger is better, the law describes -y and its floor is
-        -ceiling.
+        """Return the unit and the meaning of a parameter.
+
+        If larger ``y`` is better, the law describes -y, and its floor is minus the ceiling of y.
         """
         p, y = self.law.param(name), self.spec.y
         if self.sign > 0:
@@ -220,18 +219,18 @@ class Fit:
 
     @property
     def interval_source(self) -> str:
-        """Source of the intervals in a few words; empty without resamples."""
+        """Source of the intervals in a few words; empty if there are no resamples."""
         if not len(self.resamples) or self.objective is None:
             return ""
         half = ", half of the refits without a floor" if self.resampling.floorless else ""
         return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Predict y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
+        """Return the predicted y in its own unit and direction; ``columns`` has an array of one shape for each axis."""
         return self.sign * self.law.predict(self.theta, columns)
 
     def predict_draws(self, columns: Mapping[str, ArrayLike]) -> Floats:
-        """Predict y of every resample at ``columns``: shape (r, *s)."""
+        """Return y of each resample: shape (r, *s) for ``columns`` with an array of shape s for each axis."""
         return self.sign * self.law.predict(self.resamples, columns)
 
     def __repr__(self) -> str:
@@ -245,17 +244,17 @@ class Fit:
 
 
 def data_key(runs: str, curves: str = "") -> str:
-    """Return the identity of the data in the hash of a fit: its runs, and its training curves if it used any."""
+    """Return the text that identifies the data in the hash of a fit: that of the runs and of any training curves."""
     return f"{runs}|{curves}" if curves else runs
 
 
 def chi2(spec: FitSpec, objective: float | None, n: int, parameters: tuple[Parameter, ...]) -> tuple[float, int] | None:
-    """Chi squared and its degrees of freedom, if errors are given and squares are summed; else None."""
+    """Return chi squared and its degrees of freedom; None unless errors are given and the objective sums squares."""
     if objective is None or spec.relative_error is None or spec.objective not in ("ols", "ols-log"):
         return None
     return objective, n - sum(not p.fixed for p in parameters)
 
 
 def empty_resamples(p: int) -> Floats:
-    """Return an empty array (0, p) for the resamples of a law with ``p`` parameters."""
+    """Return an array of shape (0, p): the resamples of a published law with ``p`` parameters."""
     return np.empty((0, p))

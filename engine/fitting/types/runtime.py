@@ -1,11 +1,11 @@
-"""Runtime of runs as a function of N and D, for models too small for a fixed fraction of a device's peak.
+"""Runtime of runs as a function of N and D, for models too small to reach a fixed fraction of the peak of a device.
 
     seconds = start + sample * D + product * N * D
 
-``start`` is the time to start, ``sample`` the time of a sample for any model, and ``product`` that of the arithmetic,
-which is proportional to N D under every compute rule. All three are zero or larger; they are fitted to relative errors
-(``scipy.optimize.nnls``) and scaled so that half of the runs took longer. docs/time.md shows the accuracy of the
-predictions.
+``start`` is the time to start a run. ``sample`` is the time per sample that does not depend on the size of the model.
+``product`` is the time of the arithmetic, which is proportional to N D in the simplest compute rules. The three
+coefficients are not negative. They minimise the relative errors (``scipy.optimize.nnls``), and are then scaled such
+that half of the runs took longer. docs/time.md shows the accuracy of the predictions.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from isoplan.engine.arrays import Floats
 
 NotNegative = Annotated[float, Field(ge=0)]
 FEWEST = 4
-"""Smallest number of runs with a time for which the three coefficients are fitted."""
+"""Minimum number of runs with a measured time to fit the three coefficients."""
 NORMAL = 1.4826
-"""Ratio of the standard deviation of a normal distribution to its median absolute deviation."""
+"""Standard deviation of a normal distribution divided by its median absolute deviation."""
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Seconds of a run: ``start`` [s], ``sample`` [s] for each of D, ``product`` [s] for each of N D.
+    """Runtime of runs: ``start`` in seconds, ``sample`` in seconds per sample, ``product`` in seconds per unit of N D.
 
-    ``scatter`` is the standard deviation of log seconds around the fit, ``runs`` the number of runs, and ``column`` the
-    column of their seconds.
+    ``scatter`` is the standard deviation of ln(seconds) about the fit, ``runs`` the number of fitted runs, and
+    ``column`` the name of the column with their times.
     """
 
     start: NotNegative
@@ -43,21 +43,20 @@ class Runtime:
     column: str = ""
 
     def seconds(self, N: ArrayLike, D: ArrayLike) -> Floats:
-        """Return the seconds of runs with ``N`` parameters and ``D`` samples, arrays of one shape; NaN without
-        either.
-        """
+        """Return the seconds of runs with ``N`` parameters and ``D`` samples; NaN where N or D is NaN."""
         N, D = np.asarray(N, float), np.asarray(D, float)
         with np.errstate(all="ignore"):
             return np.asarray(self.start + self.sample * D + self.product * N * D, float)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
+        """Return the fields as a dict for JSON."""
         return asdict(self)
 
 
 def fit_runtime(N: Floats, D: Floats, seconds: Floats, column: str = "") -> Runtime | None:
-    """Fit the runtime of runs with ``N``, ``D`` and ``seconds``, (n,) each; None with fewer than ``FEWEST`` such
-    runs.
+    """Return the runtime fitted to runs with ``N``, ``D`` and ``seconds``, each (n,).
+
+    The result is None if fewer than ``FEWEST`` runs have positive values of all three.
     """
     from scipy.optimize import nnls
 

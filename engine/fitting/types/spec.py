@@ -15,25 +15,36 @@ from isoplan.engine.schema import Runs
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
 KEPT = ("y", "objective", "delta", "skew", "relative_error", "seed")
-"""Fields that have the same meaning for every law. The others are parameters of one law, or concern intervals."""
+"""Fields that mean the same for every law. Other fields belong to one law, or concern intervals."""
 
 
 class FitSpec(BaseModel):
     """Specification of a fit.
 
-    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss. ``skew`` is the
-    weight of a run below the law relative to one above it (only for ``asymmetric``). ``axis`` is the column of a law on
-    one axis. On an axis that is swept through zero, ``realised`` is the value at which cells at 0 are fitted; without
-    it they are left out. ``formula`` is the expression of the law "formula". ``bounds`` are the lower and upper bounds
-    of its parameters (None: open). ``columns`` are the names in it that are columns of the runs other than N, D, C, U
-    and epochs. ``turned`` states that larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
-    ``relative_error`` is the error of y over y, as a number or as the column that contains it for each run. The weight
-    of a run is the inverse square of its error. ``smoothing`` (0: none) is the weight in the mean of a curve of a point
-    at 5 % fewer training steps (critical-batch), or of the previous point (envelope). ``target`` is the value of ``y``
-    to which training steps are counted (None: the hardest value that every run reaches). ``fixed`` contains parameters
-    at given values. ``prior`` gives parameters a Gaussian (mean, sd) each. ``share`` names the parameters that are the
-    same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from ``seed`` by
-    the method ``interval`` (engine/fitting/types/intervals.py).
+    What is fitted:
+
+    - ``y`` is "loss" or the column of a metric.
+    - ``axis`` is the column of a one-axis law. If the axis is swept through zero, runs at 0 are fitted at the value
+      ``realised``; they are left out if it is None.
+    - ``formula`` is the expression of the law "formula". ``bounds`` are the lower and the upper bound of its parameters
+      (None: no bound). ``columns`` are the names in it that are columns of the runs, in addition to N, D, C, U and
+      epochs. ``turned`` is True if larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
+    - ``fixed`` contains parameters with a fixed value. ``prior`` contains a Gaussian prior (mean, sd) for parameters.
+      ``share`` names the parameters that all groups of runs have in common (``fit_groups``).
+
+    How the runs count:
+
+    - ``delta`` is the Huber threshold in units of ln(loss). ``skew`` is the weight of a run below the law, relative to
+      a run above it (objective ``asymmetric``).
+    - ``relative_error`` is the error of y divided by y: a number, or the column that contains it. The weight of a run
+      is the inverse square of its error.
+    - ``smoothing`` (0: none) is the weight of an earlier point in the moving average of a training curve: of the point
+      at 5 % fewer training steps (critical-batch), or of the previous point (envelope).
+    - ``target`` is the value of ``y`` to which training steps are counted; None for the most demanding value that every
+      run reaches.
+
+    Intervals: ``bootstrap`` is the number of refits (0: none), ``seed`` the seed of their random numbers, and
+    ``interval`` the method (engine/fitting/types/intervals.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,11 +71,11 @@ class FitSpec(BaseModel):
 
     @property
     def log_residuals(self) -> bool:
-        """Whether the objective uses residuals of log y; else residuals in the unit of y."""
+        """Whether residuals are differences of log y; otherwise they are differences of y."""
         return self.objective not in ("ols", "asymmetric")
 
     def find_law(self) -> Law:
-        """Return the law. Raises PlannerError if its name or axis is unknown, or the formula is not a valid law."""
+        """Return the law. Raises PlannerError if its name or axis is unknown, or if the formula is not a valid law."""
         if self.law == "formula":
             if self.axis is not None:
                 raise PlannerError(f"Law formula takes no axis: leave {self.axis} out.")
@@ -76,19 +87,22 @@ class FitSpec(BaseModel):
         return get_law(self.law, self.axis)
 
     def read_from(self, runs: Runs) -> FitSpec:
-        """Return a copy in which names of a typed formula are columns if ``runs`` have them."""
+        """Return a copy for a typed formula in which each name that is a column of ``runs`` counts as a column.
+
+        For other laws, the specification itself is returned.
+        """
         if self.law != "formula" or not self.formula.strip():
             return self
         names = parse_formula(self.formula).names
         if self.y in names:
-            raise PlannerError(f"The formula reads {self.y!r}, the number that it describes: leave it out.")
+            raise PlannerError(f"The formula contains {self.y!r}, the quantity that it predicts: remove it.")
         columns = tuple(sorted(name for name in names if name in runs))
         return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
 
     def for_law(self, law: Law) -> FitSpec:
-        """Return the specification for ``law``, with every parameter free and without refits.
+        """Return the specification for ``law``, without refits and with all parameters free.
 
-        If ``law`` is the law of this specification, fixed parameters, priors and all other options are kept.
+        If ``law`` is the law of this specification, its fixed parameters, priors and other options are kept.
         """
         if (self.law, self.axis) == (law.name, law.axis):
             return self.without_refits()
@@ -96,9 +110,9 @@ class FitSpec(BaseModel):
         return FitSpec.model_validate({"law": law.name, "axis": law.axis, "bootstrap": 0, **kept})
 
     def without_refits(self) -> FitSpec:
-        """Return the specification without refits and shared parameters, for a separate fit of one group of runs."""
+        """Return a copy without refits and shared parameters, to fit one group of runs by itself."""
         return self.model_copy(update={"bootstrap": 0, "share": ()})
 
     def hash(self, data: str) -> str:
-        """Return a short hash of the specification and of the data (a snapshot's or file's hash)."""
+        """Return a short hash of the specification and of ``data``, the hash of a snapshot or of a file."""
         return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Numbers, intervals and the table of a fit as text and HTML. Every function takes plain values."""
+"""Formatting of numbers, of intervals and of the table of a fit, as text and HTML. All arguments are plain values."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 Row = dict[str, Any]
 Interval = tuple[float, float]
 LOPSIDED = 1.5
-"""Ratio of upper to lower error above which both are shown."""
+"""Ratio of the upper to the lower error above which both errors are shown."""
 LONG_TAIL = 10.0
-"""Ratio of upper to lower error above which neither is shown with the value; the interval is more informative."""
+"""Ratio of the upper to the lower error above which the value is shown without errors; its interval says more."""
 
 
 def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
-    """Format a value with its 68 % interval: ``0.347 ± 0.015``, or ``2140 +880 -240`` if it is asymmetric.
+    """Return a value with its error as text: ``0.347 ± 0.015``, or ``2140 +880 -240`` if the interval is asymmetric.
 
-    ± is half the interval, or ``error``, the standard error, if there is no interval. Errors have two digits and the
-    value ends at the same digit; without an error it has five digits.
+    The error is half the 68 % interval, or the standard error ``error`` if there is no interval. It has two significant
+    digits, and the value ends at the same digit. A value without an error has five significant digits.
     """
     down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error or 0.0, error or 0.0)
     if not math.isfinite(value) or math.isnan(up + down):
@@ -40,7 +40,10 @@ def plus_minus(value: float, error: float | None, ci68: Interval | None = None) 
 
 
 def _scaled(numbers: list[float], error: float) -> str:
-    """Format value and errors with two digits of ``error``, with a power of ten outside 1e-4 to 1e6."""
+    """Return a value and its errors as text, all rounded to the second digit of ``error``.
+
+    Values outside 1e-4 to 1e6 are shown with a power of ten.
+    """
     place = math.floor(math.log10(error)) - 1
     size = max(abs(x) for x in numbers)
     power = 0 if 1e-4 <= size < 1e6 else math.floor(math.log10(size))
@@ -55,17 +58,17 @@ def _scaled(numbers: list[float], error: float) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """Format a number with ``digits`` significant digits."""
+    """Return a number as text with ``digits`` significant digits; "not defined" for NaN."""
     return "not defined" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def span(interval: Interval | None, digits: int = 4) -> str:
-    """Format an interval as ``0.331 to 0.363``, or with an infinite end as ``at most 0.363`` or ``at least 0.331``."""
+    """Return an interval as text: ``0.331 to 0.363``; ``at most 0.363`` or ``at least 0.331`` with an infinite end."""
     return "no interval" if interval is None else ends_in_words(interval, lambda x: number(x, digits))
 
 
 def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
-    """Format an interval with ``show`` for its ends; an infinite end is left out."""
+    """Return an interval as text; ``show`` formats a finite end, and an infinite end is left out."""
     low, high = interval
     if math.isinf(low):
         return "unbounded" if math.isinf(high) else f"at most {show(high)}"
@@ -76,7 +79,7 @@ HEAD = ("parameter", "value", "68 %", "95 %", "meaning")
 
 
 def page(heading: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
-    """Return the heading, the aligned table of ``rows`` and one paragraph for each note, for a terminal."""
+    """Return the text of a fit for a terminal: heading, aligned table of ``rows``, and a paragraph for each note."""
     lines = [HEAD, *map(_cells, rows)]
     width = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
     table = ("  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines)
@@ -84,7 +87,7 @@ def page(heading: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
 
 
 def html_page(heading: str, latex: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
-    """Return the heading, the formula, the table of ``rows`` and a list of notes, for a notebook."""
+    """Return the HTML of a fit for a notebook: the heading, the formula, a table of ``rows``, and a list of notes."""
     head = "".join(f"<th>{h}</th>" for h in HEAD)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(r)) + "</tr>" for r in rows)
     items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
@@ -99,7 +102,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def chi2_per_dof(chi2: tuple[float, int] | None) -> str:
-    """Return ``, chi2/dof = 61.2/57``; empty without chi squared."""
+    """Return ``, chi2/dof = 61.2/57``; an empty text if there is no chi squared."""
     return f", chi2/dof = {chi2[0]:.4g}/{chi2[1]}" if chi2 else ""
 
 

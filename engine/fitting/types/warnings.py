@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """Level of a warning, lowest first.
+    """Levels of a warning, lowest first.
 
     ``NOTE``: information. ``CAUTION``: the answer is wider or extrapolated. ``STOP``: the answer should not be used.
     """
@@ -34,38 +34,36 @@ NOTES = frozenset(
         "unmeasured",
     }
 )
-"""Codes of warnings that are only information."""
+"""Codes of warnings that only inform."""
 STOPS = frozenset({"below-floor", "flat", "impossible", "run-is-better", "unsupported"})
-"""Codes of warnings for which the answer should not be used."""
+"""Codes of warnings that mean that the answer should not be used."""
 
 
 @dataclass(frozen=True)
 class FitWarning:
-    """A warning of a fit or an answer: a code for programs and a sentence for people."""
+    """A warning of a fit or an answer: ``code`` for programs, ``text`` (a sentence) for people."""
 
     code: str
     text: str
 
     @property
     def level(self) -> Level:
-        """The level of the code; a caution if it is in neither list."""
+        """The level of the warning, from its code; CAUTION for a code that is in neither NOTES nor STOPS."""
         if self.code in STOPS:
             return Level.STOP
         return Level.NOTE if self.code in NOTES else Level.CAUTION
 
     @property
     def line(self) -> str:
-        """The warning as a terminal prints it: ``Caution: <sentence>``."""
+        """The warning as the terminal prints it: ``Caution: <sentence>``."""
         return f"{self.level.capitalize()}: {self.text}"
 
     def to_json(self) -> dict[str, str]:
-        """Return the warning for JSON. The level is derived from the code, so older files without a level read the
-        same.
-        """
+        """Return the warning for JSON. A reader needs only the code, from which the level follows."""
         return {"code": self.code, "level": self.level.value, "text": self.text}
 
 
 def by_level(warnings: Iterable[FitWarning]) -> tuple[FitWarning, ...]:
-    """Return the warnings sorted by level, highest first, in their order within a level."""
+    """Return the warnings sorted by level, highest first. Warnings of one level keep their order."""
     order = list(Level)
     return tuple(sorted(warnings, key=lambda warning: -order.index(warning.level)))

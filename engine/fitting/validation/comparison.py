@@ -1,12 +1,16 @@
-"""Comparison of laws on one table, first by extrapolation error and then by information criteria.
+"""Comparison of laws on one table, by extrapolation error and then by information criteria.
 
-Every objective is the sum over runs of weight times rho(residual), so it is the negative log of the density
-p(r) = exp(-w rho(r) / s) / Z(s / w), Z(s) = integral of exp(-rho(r) / s) dr, up to the scale s of the noise; s is set
-by maximum likelihood and counts as a parameter. For ``ols`` that is the Gaussian, for ``huber-log`` a Gaussian core
-with exponential tails that begin at delta (delta is not scaled with the noise, so the best fit of the objective is the
-most likely one). Residuals of logs are densities of log y: criteria compare laws under one objective on the same runs.
+An objective is the sum over runs of weight times rho(residual). Up to the scale s of the noise, it is the negative
+logarithm of the density p(r) = exp(-w rho(r) / s) / Z(s / w), with Z(s) the integral of exp(-rho(r) / s) over r. s has
+its maximum-likelihood value and counts as a parameter. For ``ols``, the density is Gaussian. For ``huber-log``, it is
+Gaussian with exponential tails that begin at delta. Since delta does not change with s, the best fit of the objective
+is also the most likely one.
 
-AIC = 2 k - 2 ln p, BIC = k ln n - 2 ln p with k free parameters and s (Akaike 1974; Schwarz 1978).
+For residuals of logs, p is the density of log y. Information criteria therefore compare laws only with the same
+objective and the same runs.
+
+AIC = 2 k - 2 ln p and BIC = k ln n - 2 ln p, where k is the number of free parameters plus one for s (Akaike 1974;
+Schwarz 1978).
 """
 
 from __future__ import annotations
@@ -33,9 +37,9 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True)
 class Criteria:
-    """Likelihood and information criteria; smaller AIC and BIC are better.
+    """Likelihood and information criteria of a fit. Smaller AIC and BIC are better.
 
-    ``parameters`` counts the free parameters and the scale of the noise.
+    ``parameters`` is the number of free parameters plus one for the scale of the noise.
     """
 
     log_likelihood: float
@@ -45,9 +49,9 @@ class Criteria:
 
 
 def criteria(found: Fit, runs: Runs) -> Criteria:
-    """Compute AIC and BIC of ``found`` on the ``runs`` that it was fitted to.
+    """Return the criteria of the fit ``found`` on ``runs``, the runs to which it was fitted.
 
-    Raises PlannerError if the law describes minima instead of runs, or if all residuals are zero.
+    Raises PlannerError if the law describes minima instead of single runs, or if all residuals are zero.
     """
     if not found.law.is_pointwise:
         raise PlannerError(f"Law {found.law.name} describes minima, not single runs, so it has no likelihood of them.")
@@ -61,7 +65,7 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
 
 
 def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
-    """Return ln p of ``residual`` (n,) with ``weight`` (n,) at the most likely scale of the noise."""
+    """Return ln p of the residuals (n,) with the given weights (n,), at the most likely scale of the noise."""
     from scipy.optimize import minimize_scalar
 
     rho = loss.value(residual)
@@ -80,9 +84,10 @@ def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A fitted law: its mean relative error on the runs left out, and its criteria, NaN if undefined.
+    """A fitted law in a comparison, with its mean relative error on the runs left out and its AIC and BIC.
 
-    ``parameters`` counts the free ones; ``note`` states why an error or a criterion is missing.
+    An error or criterion that is not defined is NaN, and ``note`` states why. ``parameters`` is the number of free
+    parameters.
     """
 
     fit: Fit
@@ -94,16 +99,16 @@ class Contender:
 
     @property
     def key(self) -> str:
-        """The law and its axis."""
+        """The law and its axis, such as "power-N"."""
         return self.fit.law.key
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The fitted laws, best first; ``refused`` lists the others, each with a sentence on what is missing.
+    """The fitted laws, the best first. ``refused`` contains the laws that could not be fitted, each with the reason.
 
-    ``targets`` are the runs over which errors are averaged: every run left out, or, if one of the laws describes
-    minima, the best run of each budget. If no run could be left out, ``validation`` is None and ``note`` states why.
+    ``targets`` are the runs over which errors are averaged: all runs left out or, if one of the laws describes minima,
+    the best run of each budget. If no runs can be left out, ``validation`` is None and ``note`` states why.
     """
 
     ranked: tuple[Contender, ...]
@@ -114,7 +119,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The runs over which the errors are averaged, or why there are no errors."""
+        """Text that states over which runs the errors are averaged, or why there are no errors."""
         v = self.validation
         if v is None:
             return f"No error: {self.note}"
@@ -129,9 +134,10 @@ class Comparison:
 def compare(
     spec: FitSpec, runs: Runs, specs: Sequence[FitSpec] | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Compare all laws of the catalogue, or only ``specs`` if given, on ``runs`` under the options of ``spec``.
+    """Fit several laws to ``runs`` and compare them. They are ``specs`` or, if None, all laws of the catalogue.
 
-    A law that describes minima has no likelihood of the runs, so it has no AIC; ties in error are broken by AIC.
+    Laws of the catalogue have the options of ``spec``. The laws are ordered by their error and, if errors are equal, by
+    AIC. A law that describes minima has no likelihood of single runs and therefore no AIC.
     """
     asked = [one.read_from(runs) for one in (_all(spec) if specs is None else specs)]
     fits: list[Fit] = []
@@ -155,7 +161,10 @@ def compare(
 
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
-    """Return the specification itself, then every other law of the catalogue, and for a sweep those over its axis."""
+    """Return the specification itself and those of all other laws of the catalogue.
+
+    If it is a law with an optimum over one axis, the other laws of this kind over the same axis are included.
+    """
     sweep = spec.axis is not None and spec.find_law().optimum is not None
     swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]
     return (spec, *(spec.for_law(law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
@@ -178,7 +187,7 @@ def _order(one: Contender) -> tuple[float, float, str]:
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
-    """Return one dict for each law, best first, for tables on a page, in a terminal and in JSON; None if unknown."""
+    """Return a table with a row for each law, the best first, for pages, terminal and JSON; unknown values are None."""
     return [
         {
             "rank": rank,

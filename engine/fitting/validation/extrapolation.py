@@ -1,14 +1,16 @@
-"""Validation by extrapolation, compared with baselines without a law.
+"""Validation of a law by extrapolation, compared with baselines that use no law.
 
-The 1, 2 and 3 largest budgets are left out in turn (a rolling origin), never more than half of them; the rest is fitted
-and predicts them. If a table has no budgets, the runs in the top 15, 30 and 45 % of the range of log C are left out.
-The error of a prediction is |prediction - y| / |y|, which does not depend on the direction that is better. If y has
-both signs, the error is relative to the range of y. The error of a method is the mean over the runs of a cut, then over
-the cuts.
+A cut leaves out the largest runs. The law is fitted to the rest and predicts the runs left out. The first cut leaves
+out the largest budget, the second the two largest and the third the three largest, but never more than half of the
+budgets. If a table has no budgets, the cuts leave out the runs in the top 15, 30 and 45 % of the range of log C.
 
-Laws that are read off training curves are validated as follows. An envelope is made from the parts of all curves up to
-some compute. It predicts the least loss beyond it, at the points of the envelope of the whole curves. Training steps to
-a target are predicted for the largest batches. A threshold predicts no number, so it cannot be validated.
+The error of a prediction is |prediction - y| / |y|, which does not depend on whether larger or smaller y is better. If
+y has both signs, the error is relative to the range of y. The error of a method is the mean over the runs of each cut,
+then the mean over the cuts.
+
+Laws of training curves are validated in three ways. For the envelope, the points of all curves up to a compute are
+used; they predict the envelope of the whole curves beyond it. For the critical batch size, the training steps to the
+target are predicted for the largest batches. A threshold predicts no number and cannot be validated.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from isoplan.engine.schema import Runs
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """n runs: the size of each (n,), the logs of its axes (n, k), and y (n,)."""
+    """n runs: the size (n,) of each, the logarithms of their axes (n, k), and y (n,)."""
 
     size: Floats
     x: Floats
@@ -43,14 +45,14 @@ class Points:
 
 
 def last_point(known: Points, new: Points) -> Floats:
-    """Predict y of the largest known run, or the mean of all of its size: no further improvement."""
+    """Predict y of the largest known run, that is, no further improvement; runs of equal size are averaged."""
     return np.full(len(new.size), np.mean(known.y[known.size == np.max(known.size)]))
 
 
 def log_linear(known: Points, new: Points) -> Floats:
-    """Predict by a straight line in logs of y and of every axis, by least squares: a power law without a floor.
+    """Predict y by a power law without a floor: log y is linear in the logs of all axes, by least squares.
 
-    If a known y is zero or less, the line is in y itself.
+    If a known y is zero or negative, y itself is linear in these logs.
     """
     log = bool(np.all(known.y > 0))
     centre = known.x.mean(axis=0)
@@ -60,10 +62,10 @@ def log_linear(known: Points, new: Points) -> Floats:
 
 
 def nearest_cell(known: Points, new: Points) -> Floats:
-    """Predict y of the nearest known setting in the logs of the axes; runs with equal settings are averaged."""
+    """Predict y of the known run that is nearest in the logs of the axes. Known runs with equal axes are averaged."""
     cells, of = np.unique(known.x, axis=0, return_inverse=True)
     mean = np.bincount(of.ravel(), known.y) / np.bincount(of.ravel())
-    from scipy.spatial import cKDTree  # takes 0.1 s to import, and a fit does not need it
+    from scipy.spatial import cKDTree  # This import takes 0.1 s, and a fit does not need it.
 
     return np.asarray(mean[cKDTree(cells).query(new.x)[1]], float)
 
@@ -81,28 +83,29 @@ BASELINES: dict[str, Callable[[Points, Points], Floats]] = {
 
 MOST_CUTS = 3
 SHARES = (0.15, 0.3, 0.45)
-"""Fractions of the range of log C that are left out if a table has no budgets."""
+"""Fractions of the range of log C that the three cuts leave out if a table has no budgets."""
 RIVALS = ("isoflop", "chinchilla")
-"""The two approaches to an optimum, compared with each other if the table allows both."""
+"""Laws of approaches 2 and 3, which are compared with each other if the table allows both."""
 
 MOST_POINTS = 2000
-"""Largest number of points of the curves to which the surface law, compared with the envelope, is fitted."""
+"""Maximum number of points of the curves to which a law of single runs is fitted."""
 NOT_OF_CELLS = (
     "A threshold separates cells and predicts no loss, so its extrapolation cannot be tested. See how many cells are "
     "on its wrong side."
 )
 
 Targets = Literal["runs", "best"]
-"""Runs over which errors are averaged: every run left out, or the best run of every budget left out."""
+"""Runs over which errors are averaged: "runs" are all runs left out, "best" is the best run of each budget left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """One cut: the ``held`` runs (positions) that were left out, all larger than ``limit``, and their predictions.
+    """One cut of a validation: the runs that were left out, and their predictions.
 
-    ``predicted`` contains (h,) values by method, NaN if a method does not predict a run (a law of minima predicts only
-    the best run of a budget). ``beyond`` (h,) is the distance from ``limit`` in decades; ``best`` (h,) marks the best
-    run of a budget.
+    ``held`` (h,) are the positions of these runs; all are larger than ``limit``. ``beyond`` (h,) is their distance from
+    the largest fitted run in decades. ``best`` (h,) marks the best run of each budget. ``predicted`` contains
+    predictions (h,) by method; they are NaN if a method does not predict a run. A law of minima predicts only the best
+    run of each budget.
     """
 
     limit: float
@@ -114,9 +117,10 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Predictions by ``laws`` and baselines of the runs left out. ``size`` is the role by which runs are large.
+    """Predictions of the runs that were left out, by several laws and by the baselines.
 
-    ``relative_to`` (n,) is the divisor of an error; ``missing`` states why a method could not predict a cut.
+    ``size`` is the role of the column that orders runs by size. ``relative_to`` (n,) is the divisor of the error of
+    each run. ``missing`` contains the reason why a method could not predict a cut.
     """
 
     y: str
@@ -129,36 +133,38 @@ class Validation:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The laws in order, then the baselines."""
+        """Names of the laws, then of the baselines."""
         return (*self.laws, *BASELINES)
 
     def errors(self, cut: Cut, method: str) -> Floats:
-        """Return relative errors (h,) of a method on the runs of a cut; NaN without a prediction."""
+        """Return the relative errors (h,) of a method for the runs of a cut; NaN where there is no prediction."""
         if method not in cut.predicted:
             return np.full(len(cut.held), np.nan)
         return np.abs(cut.predicted[method] - self.runs[self.y][cut.held]) / self.relative_to[cut.held]
 
     def cut_error(self, cut: Cut, method: str, targets: Targets = "runs") -> float:
-        """Return the mean relative error on one cut; NaN unless the method predicts every target, inf if a prediction
-        is.
+        """Return the mean relative error of a method for one cut.
+
+        It is NaN unless the method predicts all targets, and infinite if one of the predictions is infinite.
         """
         found = self.errors(cut, method)[cut.best if targets == "best" else slice(None)]
         return float(np.mean(found)) if found.size else float("nan")
 
     def error(self, method: str, targets: Targets = "runs") -> float:
-        """Return the mean relative error over all cuts with equal weight; NaN unless the method predicts every
-        target.
+        """Return the mean relative error of a method, averaged over the cuts with equal weight.
+
+        It is NaN unless the method predicts all targets.
         """
         return float(np.mean([self.cut_error(cut, method, targets) for cut in self.cuts]))
 
     @property
     def furthest(self) -> float:
-        """Decades from the fitted runs to the largest run left out, in the deepest cut."""
+        """Largest distance in decades from the fitted runs to a run left out, over all cuts."""
         return max(float(np.max(cut.beyond)) for cut in self.cuts)
 
     @property
     def sentence(self) -> str:
-        """Error of the first law, compared with the best baseline, on the targets that it describes."""
+        """Text with the error of the first law and of the best baseline, over the runs that this law predicts."""
         law, targets = self.laws[0], self.targets((self.laws[0],))
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
@@ -170,8 +176,9 @@ class Validation:
         )
 
     def targets(self, methods: Sequence[str]) -> Targets:
-        """Return the targets that all of ``methods`` with predictions describe: every run, or the best run of each
-        budget.
+        """Return the targets that all ``methods`` predict: all runs left out, or the best run of each budget.
+
+        Methods without any prediction do not count.
         """
         for cut in self.cuts:
             for method in methods:
@@ -182,10 +189,10 @@ class Validation:
 
 
 def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
-    """Validate the law of ``spec`` on ``runs``, compared with baselines and, with budgets, with approaches 2 and 3.
+    """Return the validation of the law of ``spec`` on ``runs``, with baselines.
 
-    Cuts that leave too few runs for the law are skipped. Raises PlannerError if too few runs can be left out, or if no
-    cut leaves enough runs.
+    If the table has budgets, the laws isoflop and chinchilla (approaches 2 and 3) are included. Cuts that leave too few
+    runs for the law are skipped. Raises PlannerError if too few runs can be left out, or if no cut leaves enough runs.
     """
     spec = spec.read_from(runs)
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
@@ -199,10 +206,10 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
 
 
 def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = None) -> Validation:
-    """Predict the largest runs by every law of ``specs`` (one y for all) and by the baselines.
+    """Return predictions of the largest runs by each law of ``specs`` (with the same y) and by the baselines.
 
-    Laws are fitted without refits; the same table gives the same digits. Raises PlannerError if too few runs can be
-    left out.
+    The laws are fitted without resamples, and equal tables give equal results to the last digit. Raises PlannerError if
+    too few runs can be left out.
     """
     y, weight = specs[0].y, runs.values.get("weight")
     if y not in runs:
@@ -228,9 +235,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
             key = spec.find_law().key
             try:
                 if not (spec.find_law().is_pointwise or best[held].any()):
-                    raise PlannerError(
-                        f"{key} predicts the best run of a budget alone, and these runs have no budgets."
-                    )
+                    raise PlannerError(f"{key} predicts only the best run of a budget, and these runs have no budgets.")
                 predicted[key] = _predict(fit(spec.without_refits(), train), test, best[held])
             except PlannerError as error:
                 missing.setdefault(key, str(error))
@@ -243,13 +248,20 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
 
 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
-    """Predict y by the law at ``runs``; a law of minima predicts only the best run of a budget."""
+    """Return y as the fit predicts it at ``runs``; NaN for runs that the law does not predict.
+
+    A law of minima predicts only the runs in ``best``, the best run of each budget.
+    """
     out = made.predict(placed(made.spec, runs))
     return out if made.law.is_pointwise else np.where(best, out, np.nan)
 
 
 def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
-    """Return role and values of the size of runs: the budget (C for a run without one), else C, else the first axis."""
+    """Return the role of the column that orders runs by size, and the size (n,) of each run.
+
+    The size is the budget (C for a run without one) if the table has budgets. Otherwise it is C, or the first axis if
+    there is no C.
+    """
     budget = runs.values.get("budget")
     if budget is not None and "C" in runs:
         some = budget[~np.isnan(budget)]
@@ -262,7 +274,7 @@ def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
 
 
 def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
-    """Return the largest size that is still fitted for each cut, starting with the cut that leaves out least."""
+    """Return for each cut the largest size that is fitted. The first cut leaves out the fewest runs."""
     sound = np.isfinite(size) & (size > 0)
     if not sound.all():
         raise PlannerError(f"{column(runs, role)} is not positive in {np.sum(~sound)} runs: leave them out.")
@@ -281,7 +293,7 @@ def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
 
 
 def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
-    """Return which runs are the best of their budget, ties included."""
+    """Return a mask (n,) of the best run of each budget; several runs of a budget if their y is equal."""
     out = np.zeros(len(runs), bool)
     budget = runs.values.get("budget")
     if budget is None:
@@ -294,15 +306,16 @@ def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
 
 
 def relative_to(y: Floats) -> Floats:
-    """Return the divisor of errors of ``y`` (n,): |y|, or its range if y has both signs or is zero somewhere."""
+    """Return the divisor of errors of ``y`` (n,): |y|, or the range of y if y has both signs or is zero somewhere."""
     one_sign = bool(np.all(y > 0) or np.all(y < 0))
     return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)
 
 
 def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
-    """Validate the law of ``spec`` on ``runs``, points of training curves; raises PlannerError as ``validate``.
+    """Return the validation of the law of ``spec`` on ``runs``, which are points of training curves.
 
-    An envelope of runs that have budgets, and every law of single runs, is validated like any other law.
+    A law of single runs, and an envelope of runs with budgets, is validated as by ``validate``. Raises PlannerError as
+    ``validate`` does.
     """
     law = spec.find_law()
     if law.estimator == "threshold":
@@ -337,7 +350,10 @@ def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = Non
 
 
 def _predict_read_off(spec: FitSpec, train: Runs, new: Runs) -> Floats:
-    """Predict ``new`` with a law fitted to ``train``; a pointwise law is fitted to at most ``MOST_POINTS`` points."""
+    """Return y at ``new`` as predicted by the law of ``spec`` after a fit to ``train``.
+
+    A law of single runs is fitted to at most ``MOST_POINTS`` points.
+    """
     every = spec.find_law().is_pointwise
     part = (
         train.take(np.arange(0, len(train), -(-len(train) // MOST_POINTS)))

@@ -1,9 +1,9 @@
-"""Minima of the parabolas of approach 2: their location within the sweeps of N, and the bias of the optimum.
+"""Minima of the parabolas of approach 2: their location in the sweeps of N, and their bias.
 
-The loss along a budget is not a parabola in log N, so its vertex is biased even without noise. The bias is zero if
-alpha = beta and the sweep is centred, and otherwise an increasing fraction of N*. It is estimated at the design of the
-runs: their losses are replaced by those of the chinchilla law through them, parabolas are fitted again, and the result
-is compared with the law's own frontier.
+The loss along a budget is not exactly a parabola in log N. Its vertex is therefore biased, even without noise. If alpha
+= beta and the sweep is centred, the bias is zero. Otherwise it is a fraction of N* that increases with compute. The
+bias is estimated for the N and C of the runs: a chinchilla law is fitted to the runs, its predictions replace their
+losses, parabolas are fitted to these, and the minima are compared with the frontier of the law.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from isoplan.engine.schema import Runs
 
 
 def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
-    """Return the location of N* for every budget, lowest first as in ``parabolas``; raises PlannerError as ``fit``.
+    """Return the location of N* in the sweep of each budget, in the order of ``parabolas`` (lowest budget first).
 
-    Each refit of ``spec`` draws runs within their budgets. A resample has no minimum if its parabola opens the wrong
-    way or it has fewer than three model sizes.
+    The refits of ``spec`` draw runs within each budget. A resample has no minimum if its parabola has none or if it has
+    fewer than three model sizes. Raises PlannerError as ``fit`` does.
     """
     s = sample(spec, runs)
     groups, how = budgets(s), objective(spec, s.y)
@@ -48,12 +48,15 @@ def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
 
 
 BEYOND = (0.0, 1.0, 2.0, 3.0)
-"""Decades of compute beyond the largest budget at which N* and D* are compared."""
+"""Compute at which N* and D* are compared, in decades beyond the largest budget."""
 
 
 @dataclass(frozen=True)
 class OptimumBias:
-    """Bias at ``C`` FLOPs: N* and D* of the parabolas over those of the surface, minus one."""
+    """Relative bias of N* and D* at ``C`` FLOPs: the value of the parabolas divided by that of the surface, minus one.
+
+    ``beyond`` is the distance of C from the largest budget in decades.
+    """
 
     C: float
     beyond: float
@@ -63,7 +66,7 @@ class OptimumBias:
 
 @dataclass(frozen=True, eq=False)
 class ParabolaBias:
-    """Bias of the exponent a in N* = k C^a: ``exponent`` from the parabolas, ``truth`` that of the surface."""
+    """Bias of the exponent a in N* = k C^a: ``exponent`` is that of the parabolas, ``truth`` that of the surface."""
 
     surface: Fit
     exponent: float
@@ -72,12 +75,12 @@ class ParabolaBias:
 
     @property
     def bias(self) -> float:
-        """The bias of a."""
+        """The bias of the exponent a: that of the parabolas minus that of the surface."""
         return self.exponent - self.truth
 
     @property
     def sentence(self) -> str:
-        """The bias in words."""
+        """The biases of a and of N* as a sentence."""
         first, last = self.at[0], self.at[-1]
         return (
             f"Parabolas of this design on the chinchilla surface through the same runs find a = {self.exponent:.4f} "
@@ -87,10 +90,10 @@ class ParabolaBias:
 
 
 def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) -> ParabolaBias:
-    """Compute the bias of ``found``, a fit of iso-FLOP minima, at the N and C of its ``runs``.
+    """Return the bias of ``found``, a fit of iso-FLOP minima, for the N and C of its ``runs``.
 
-    D follows from C and N by the compute rule. Raises PlannerError if no surface can be fitted to the runs, if one of
-    its terms vanished, or if its parabolas have no minimum near their sweeps.
+    D follows from C and N by the compute rule. Raises PlannerError if no surface can be fitted to the runs, if a term
+    of the surface vanished, or if its parabolas have no minimum near their sweeps.
     """
     spec = found.spec.without_refits()
     surface = fit(spec.for_law(get_law("chinchilla")), runs)
@@ -111,7 +114,7 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
 
 
 def _on(surface: Fit, runs: Runs) -> Runs:
-    """Return the runs at their N and C, with D by the compute rule and the loss of ``surface``."""
+    """Return the runs with the loss of ``surface`` at their N and C, and with D from the compute rule."""
     D = runs.roles.compute.samples(runs["C"], runs["N"])
     y = surface.predict({"N": runs["N"], "D": D})
     measured = runs.roles.model_copy(update={"C": "C", "D": "D"})

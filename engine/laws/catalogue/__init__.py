@@ -1,1 +1,1 @@
-"""The laws that come with Isoplan, one module for each family of forms."""
+"""The laws that are included in Isoplan; each module contains one family of formulas."""

@@ -1,4 +1,4 @@
-"""L(N, D) = E + A N^-alpha + B D^-beta and its compute-optimal frontier in closed form."""
+"""The law L(N, D) = E + A N^-alpha + B D^-beta, with its compute-optimal frontier in closed form."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isoplan.engine.laws.terms import Const, Power
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Compute the least loss at ``C`` FLOPs for C = k N D.
+    """Return the point with the lowest loss at ``C`` FLOPs, for C = k N D.
 
-    alpha A N^-alpha = beta B D^-beta at the minimum, hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G with a =
+    At the minimum alpha A N^-alpha = beta B D^-beta. Hence N* = G (C/k)^a and D* = (C/k)^(1-a) / G, with a =
     beta/(alpha+beta) and G = (alpha A / (beta B))^(1/(alpha+beta)) (Hoffmann et al. 2022, eq. 4; jets, eq. 3).
     """
     alpha, beta = v["alpha"], v["beta"]
@@ -27,7 +27,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Compute the least C that reaches ``loss``; every entry is inf if ``loss`` is at or below E.
+    """Return the point with the lowest C that reaches ``loss``; N, D and C are infinite if ``loss`` is at or below E.
 
     On the frontier A N^-alpha = (L-E) beta/(alpha+beta) and B D^-beta = (L-E) alpha/(alpha+beta).
     """
@@ -42,7 +42,10 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """Return D for a model of ``N`` to reach ``loss``: (B / (L - E - A N^-alpha))^(1/beta), inf if no D does."""
+    """Return the D with which a model of ``N`` parameters reaches ``loss``; infinite if no D does.
+
+    D = (B / (L - E - A N^-alpha))^(1/beta).
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         left = loss - v["E"] - v["A"] * N ** -v["alpha"]
         return np.where(left > 0, np.exp(np.log(v["B"] / left) / v["beta"]), np.inf)

@@ -1,8 +1,8 @@
-"""Laws of one hyperparameter: a parabola in its log, two opposite costs, and the critical batch size.
+"""Laws of one hyperparameter: a parabola in its logarithm, a sum of two opposite costs, and the critical batch size.
 
 y = c + b ln x + a (ln x)^2       the simplest curve with an optimum (behavioural, Table 10)
 y = E + a x^alpha + b x^-beta     an optimum between the costs of too large and too small x (behavioural, eqs. 2, 6)
-S = S_min (1 + B_crit / B)        training steps to a target against batch size (McCandlish et al. 2018,
+S = S_min (1 + B_crit / B)        training steps to a target as a function of batch size (McCandlish et al. 2018,
                                   arXiv:1812.06162)
 """
 
@@ -20,20 +20,20 @@ from isoplan.engine.laws.terms import Const, Log, LogSquared, Offset, Power, Rec
 
 
 def parabola_optimum(v: Values) -> Floats:
-    """Return x* = exp(-b / (2 a)); NaN if the parabola opens downward and has no minimum."""
+    """Return the minimum x* = exp(-b / (2 a)); NaN if a <= 0, because the parabola then has no minimum."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["a"] > 0, np.exp(-v["b"] / (2 * v["a"])), np.nan)
 
 
 @lru_cache
 def log_parabola(axis: str) -> Law:
-    """Return the law over the column ``axis``."""
+    """Return the law y = c + b ln x + a (ln x)^2, with x the column ``axis``."""
     x = symbol(axis)
     return Law(
         name="log-parabola",
         title=f"Parabola in log {axis}",
         summary=f"A parabola in ln {axis}, by linear least squares: finds the best {axis} of a narrow sweep. "
-        "Says nothing beyond the sweep.",
+        "Not valid beyond the sweep.",
         terms=(Offset("c", axis), Log("b", axis), LogSquared("a", axis)),
         params=(
             Param("c", -np.inf, np.inf, "loss", f"value at {axis} = 1", "c"),
@@ -51,9 +51,9 @@ def log_parabola(axis: str) -> Law:
 
 
 def starvation_optimum(v: Values) -> Floats:
-    """Return x* = (b beta / (a alpha))^(1/(alpha+beta)), where both slopes cancel.
+    """Return the minimum x* = (b beta / (a alpha))^(1/(alpha+beta)), where the slopes of both terms cancel.
 
-    0 if only the rising term is left, inf if only the falling one is, NaN if neither is.
+    0 if b = 0 (only the increasing term remains), infinite if a = 0, NaN if a = b = 0.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log(v["b"]) + np.log(v["beta"]) - np.log(v["a"]) - np.log(v["alpha"])
@@ -62,16 +62,17 @@ def starvation_optimum(v: Values) -> Floats:
 
 @lru_cache
 def starvation(axis: str) -> Law:
-    """Return the law over the column ``axis``.
+    """Return the law y = E + a x^alpha + b x^-beta, with x the column ``axis``.
 
-    The axis is a setting between two costs, for example an embedder share s or a number of negatives K.
+    Too small and too large values of x both increase the loss. Examples are the embedder share s and the number of
+    negatives K.
     """
     x = symbol(axis)
     star = r"\left(\frac{b \beta}{a \alpha}\right)^{1/(\alpha + \beta)}"
     return Law(
         name="starvation",
         title=f"Two costs against {axis}",
-        summary=f"A floor, a power that rises with {axis} and one that falls: says which {axis} is best, "
+        summary=f"A floor, a power that rises with {axis} and one that falls: shows which {axis} is best, "
         "and whether that lies inside the sweep.",
         terms=(Const("E"), Rising("a", axis, "alpha"), Power("b", axis, "beta")),
         params=(
@@ -92,15 +93,16 @@ def starvation(axis: str) -> Law:
 
 
 def critical(v: Values) -> Floats:
-    """Return B_crit = E_min / S_min; inf if S_min is not above zero, since the steps then decrease without a
-    plateau.
-    """
+    """Return B_crit = E_min / S_min; infinite if S_min <= 0, because the number of steps then has no plateau."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(v["S_min"] > 0, v["E_min"] / v["S_min"], np.inf)
 
 
 def _batch(v: Values, updates: Floats) -> Floats:
-    """Return B that needs ``updates`` training steps to the target: E_min / (S - S_min), inf at or below S_min."""
+    """Return the batch size B that needs ``updates`` training steps (S) to reach the target.
+
+    B = E_min / (S - S_min); infinite if S is at or below S_min.
+    """
     excess = np.asarray(updates, float) - v["S_min"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(excess > 0, v["E_min"] / excess, np.inf)
@@ -108,16 +110,16 @@ def _batch(v: Values, updates: Floats) -> Floats:
 
 @lru_cache
 def critical_batch(axis: str) -> Law:
-    """Return the law over the column ``axis`` of the batch size; y is the number of training steps to a target.
+    """Return the law S = S_min + E_min / B, with B the column ``axis``; S is the number of training steps to a target.
 
-    In the form S = S_min + E_min / B it is linear in both parameters; E_min = S_min B_crit is the least number of
-    samples that reaches the target.
+    In this form the law is linear in both parameters. E_min = S_min B_crit is the smallest number of samples that
+    reaches the target.
     """
     return Law(
         name="critical-batch",
         title=f"Critical batch size, {axis}",
         summary=f"Training steps to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves steps, "
-        "above it it only costs samples. Least squares (ols) is the published fit.",
+        "above it, only more samples are needed. Least squares (ols) is the published fit.",
         terms=(Const("S_min"), Reciprocal("E_min", axis)),
         params=(
             Param(

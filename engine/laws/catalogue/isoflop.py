@@ -1,7 +1,7 @@
-"""Approaches 1 and 2: the least loss at each compute, and N* = k C^a, D* = k_D C^b through these minima.
+"""Approaches 1 and 2 of Hoffmann et al.: N* = k C^a and D* = k_D C^b, fitted to the lowest loss at each compute.
 
-The loss along the minima is L*(C) = E + (C_L / C)^gamma. Approach 2 fits a parabola in log N for each budget; approach
-1 takes the lower envelope of training curves over compute.
+The loss at these minima is L*(C) = E + (C_L / C)^gamma. Approach 2 fits a parabola in log N for each budget. Approach 1
+uses the lower envelope of the training curves over compute.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from isoplan.engine.laws.terms import Const, Ratio
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Return N*, D* and L* at ``C`` FLOPs by the fitted power laws (behavioural, eqs. 4, 5).
+    """Return N*, D* and L* at ``C`` FLOPs from the fitted power laws (behavioural, eqs. 4, 5).
 
-    The exponents are those of the fitted minima; ``rule`` is not used because D was measured there.
+    ``rule`` is not used, because D* has its own fitted power law.
     """
     C = np.asarray(C, float)
     log_c = np.log(C)
@@ -32,7 +32,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Return the budget whose minimum reaches ``loss``; inf at or below the floor E."""
+    """Return the point at the budget C whose minimum equals ``loss``; C is infinite at or below the floor E."""
     excess = np.asarray(loss, float) - v["E"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         C = np.where(excess <= 0, np.inf, v["C_L"] * np.exp(-np.log(excess) / v["gamma"]))
@@ -69,8 +69,8 @@ ENVELOPE = replace(
     name="envelope",
     title="Lower envelope of training curves",
     summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
-    "Reads training curves, or the end of each run where there are none. The luckiest run wins at each compute: with "
-    "whole curves that is simulated and taken off, else intervals are too narrow.",
+    "Uses training curves, or only the end of each run if there are none. At each compute, noise favours the run that "
+    "is selected: with whole curves this bias is simulated and subtracted; otherwise the intervals are too narrow.",
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
     needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
     estimator="envelope",

@@ -1,4 +1,4 @@
-"""L(N, D) = [(N_c/N)^(alpha_N/alpha_D) + D_c/D]^alpha_D (Kaplan et al. 2020, eq. 1.5) and its frontier."""
+"""The law L(N, D) = [(N_c/N)^(alpha_N/alpha_D) + D_c/D]^alpha_D (Kaplan et al. 2020, eq. 1.5) and its frontier."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FORMULA = parse_formula("((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D")
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Compute the least loss at ``C`` FLOPs.
+    """Return the point with the lowest loss at ``C`` FLOPs.
 
-    For C = k N D, with p = alpha_N / alpha_D, the bracket (N_c/N)^p + k D_c N / C is least at N* = (p N_c^p C / (k
-    D_c))^(1/(1+p)). For other compute rules it is found by search.
+    For C = k N D, with p = alpha_N / alpha_D, the bracket (N_c/N)^p + k D_c N / C is minimal at N* = (p N_c^p C / (k
+    D_c))^(1/(1+p)). For other compute rules the minimum is searched numerically.
     """
     if not rule.proportional:
         return numeric.frontier(_loss, v, C, rule)
@@ -34,7 +34,10 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Compute the least C for ``loss``: on the frontier (N_c/N)^p is 1/(1+p) and D_c/D is p/(1+p) of the bracket."""
+    """Return the point with the lowest C that reaches ``loss``.
+
+    For C = k N D, the terms (N_c/N)^p and D_c/D are the fractions 1/(1+p) and p/(1+p) of the bracket on the frontier.
+    """
     if not rule.proportional:
         return numeric.least_compute(_loss, v, loss, rule)
     p = v["alpha_N"] / v["alpha_D"]
@@ -48,7 +51,10 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """Return D for a model of ``N`` to reach ``loss``: D_c / (L^(1/alpha_D) - (N_c/N)^p), inf if no D does."""
+    """Return the D with which a model of ``N`` parameters reaches ``loss``; infinite if no D does.
+
+    D = D_c / (L^(1/alpha_D) - (N_c/N)^p), with p = alpha_N / alpha_D.
+    """
     with np.errstate(all="ignore"):
         left = np.asarray(loss, float) ** (1 / v["alpha_D"]) - (v["N_c"] / N) ** (v["alpha_N"] / v["alpha_D"])
         return np.where(left > 0, v["D_c"] / left, np.inf)
@@ -61,8 +67,8 @@ def _loss(v: Values, N: Floats, D: Floats) -> Floats:
 KAPLAN = FormulaLaw(
     name="kaplan",
     title="Kaplan's loss surface over N and D",
-    summary="Model size and data share one bracket, and the loss falls to zero with both: no floor. "
-    "For comparison with the surface that has one.",
+    summary="The terms of model size and data are in one bracket. Without a floor, the loss falls to zero as both "
+    "increase. For comparison with the surface that has one.",
     terms=(),
     params=(
         Param("N_c", 0.0, np.inf, "parameters", "N at which the loss of infinite data equals one", "N_c"),

@@ -1,13 +1,13 @@
-"""Laws of one axis X: a power, a power with breaks, and an exponential map from a loss to another metric.
+"""Laws of one column X: a power, a power with breaks, and an exponential map from the loss to another metric.
 
 ``power`` is L(X) = K + (X_c / X)^alpha (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3).
 
-In ``broken`` the slope changes smoothly at one or two breaks (Caballero et al. 2022, eq. 1):
-y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i): the slope is -c0 before the first break d_1 and -(c0 + c1)
-after it, and f_i is the width of the bend in ln x. A second break is given by its distance from the first, so that the
-two cannot exchange places between resamples.
+``broken`` is y = a + b x^-c0 prod_i (1 + (x/d_i)^(1/f_i))^(-c_i f_i) with one or two breaks (Caballero et al. 2022, eq.
+1). In a log-log plot, the slope of y - a is -c0 before the first break d_1, and changes smoothly to -(c0 + c1) after
+it; f_i is the width of the change in ln x. The parameter of a second break is r2 = d_2 / d_1 >= 1, so that the two
+breaks cannot exchange places between resamples.
 
-``metric-map`` is R(L) = A e^(B L) + C: a loss converted to another metric (jets, sec. 4 and Fig. 5).
+``metric-map`` is R(L) = A e^(B L) + C, which converts a loss to another metric (jets, sec. 4 and Fig. 5).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from isoplan.engine.laws.numeric import inverse, one_axis
 from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio
 
 SMALLEST = 0.01
-"""Smallest exponent; below it the scale X_c = a^(1/alpha) of the term overflows."""
+"""Smallest exponent alpha. Below it, the scale X_c = a^(1/alpha) of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 
 
 def _inverse(v: Values, loss: Floats) -> Floats:
-    """Return X that reaches ``loss``: X_c (L-K)^(-1/alpha), inf at or below the floor."""
+    """Return the X at which the law reaches ``loss``: X_c (L-K)^(-1/alpha); infinite at or below the floor K."""
     excess = np.asarray(loss, float) - v["K"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = v["X_c"] * np.exp(-np.log(excess) / v["alpha"])
@@ -39,7 +39,7 @@ def _inverse(v: Values, loss: Floats) -> Floats:
 
 
 def _repetition(v: Values) -> Values:
-    """Return L_inf, B_rep and beta_rep of the equivalent law repetition, with B_rep = X_c^alpha."""
+    """Return the parameters L_inf, B_rep and beta_rep with which the law "repetition" is the same curve."""
     return {"L_inf": v["K"], "B_rep": v["X_c"] ** v["alpha"], "beta_rep": v["alpha"]}
 
 
@@ -50,7 +50,7 @@ def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
-    """Return the point at ``x`` of an axis N, D or C; NaN for the other two."""
+    """Return the point at which N, D or C (named by ``axis``) is ``x``; the other two are NaN."""
     unknown = np.full_like(x, np.nan)
     at = {name: x if name == axis else unknown for name in ("N", "D", "C")}
     return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
@@ -58,7 +58,10 @@ def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
 
 @lru_cache
 def power_law(axis: str) -> Law:
-    """Return the one-axis law on the column ``axis``; on N, D or C it can also compute the cost of a target."""
+    """Return the law L = K + (X_c / X)^alpha, with X the column ``axis``.
+
+    If ``axis`` is N, D or C, the law can also compute what a target loss costs.
+    """
     x = symbol(axis)
     return Law(
         name="power",
@@ -90,13 +93,14 @@ def power_law(axis: str) -> Law:
 
 
 SHARPEST = 0.05
-"""Smallest f. Below it the bend is a corner, and the power 1/f overflows."""
+"""Smallest width f. Below it, the change of slope is a sharp corner, and the power 1/f overflows."""
 
 
 @lru_cache
 def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
-    """Return the law with one or two breaks over the column ``axis``; on N, D or C it can also compute the cost of a
-    target.
+    """Return the power law with one or two ``breaks`` over the column ``axis``.
+
+    If ``axis`` is N, D or C, the law can also compute what a target loss costs.
     """
     x, tex = (axis if axis.isidentifier() and axis.isascii() else f'"{axis}"'), symbol(axis)
     bends = f"(1 + ({x}/d1)^(1/f1))^(-c1*f1)"
@@ -106,7 +110,7 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
         Param("c0", 0.0, 2.0, "", "exponent before the first break", "c_0"),
         Param("c1", -2.0, 2.0, "", "change of the exponent at the first break", "c_1"),
         Param("d1", 0.0, np.inf, AXIS_UNITS.get(axis, axis), "where the first break is", "d_1"),
-        Param("f1", SHARPEST, 5.0, "", "width of the first break in powers of e", "f_1"),
+        Param("f1", SHARPEST, 5.0, "", f"width of the first break in ln {axis}", "f_1"),
     ]
     derived: tuple[Derived, ...] = ()
     shown = rf"\left(1 + \left(\frac{{{tex}}}{{d_1}}\right)^{{1/f_1}}\right)^{{-c_1 f_1}}"
@@ -115,8 +119,8 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
         shown += rf"\left(1 + \left(\frac{{{tex}}}{{r_2 d_1}}\right)^{{1/f_2}}\right)^{{-c_2 f_2}}"
         params += [
             Param("c2", -2.0, 2.0, "", "change of the exponent at the second break", "c_2"),
-            Param("r2", 1.0, 1e9, "", "the second break over the first", "r_2"),
-            Param("f2", SHARPEST, 5.0, "", "width of the second break in powers of e", "f_2"),
+            Param("r2", 1.0, 1e9, "", "ratio of the second break to the first", "r_2"),
+            Param("f2", SHARPEST, 5.0, "", f"width of the second break in ln {axis}", "f_2"),
         ]
         derived = (Derived("d2", "where the second break is", "d_2 = r_2 d_1", lambda v: v["r2"] * v["d1"]),)
     if '"' in axis or any(axis == p.name for p in params):
@@ -148,14 +152,14 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
 
 
 def loss_for(v: Values, metric: Floats) -> Floats:
-    """Return L at which the map gives ``metric``: ln((R - C) / A) / B; NaN on the other side of its limit C."""
+    """Return the L at which the map gives ``metric``: ln((R - C) / A) / B; NaN if ``metric`` is beyond the limit C."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log((np.asarray(metric, float) - v["C"]) / v["A"]) / v["B"]
 
 
 @lru_cache
 def metric_map(axis: str) -> Law:
-    """Return the map from the column ``axis``, the loss or a metric, to y. It is monotone for every A and B."""
+    """Return the law y = A e^(B x) + C, with x the column ``axis`` (the loss or a metric). It is always monotone."""
     return Law(
         name="metric-map",
         title=f"A metric from {axis}",

@@ -1,12 +1,14 @@
 """Laws of repeated data: the one-axis law, the overfitting threshold, and the surface over N, D and unique samples U.
 
-``repetition`` is L = L_inf + B_rep / D^beta_rep, the best loss from repeating D unique samples (jets, eqs. 4, 5,
-Table 2). ``threshold`` is N = c D^lambda, the model size above which training on D unique samples overfits (jets,
-Fig. 3). In ``data-constrained`` each repetition of a sample and each excess parameter has less effect:
+``repetition`` is L = L_inf + B_rep / D^beta_rep, the lowest loss that training on D unique samples reaches if it
+repeats them (jets, eqs. 4, 5, Table 2). ``threshold`` is N = c D^lambda, the model size above which training on D
+unique samples overfits (jets, Fig. 3).
 
-L = E + A / N'^alpha + B / D'^beta with effective sizes D' = U_D + U_D R_D (1 - exp(-(D/U_D - 1)/R_D)), U_D = min(D, U)
-unique samples, and N' likewise from U_N = min(N, N_opt(U)), the model for which U samples in one pass are enough
-(Muennighoff et al. 2023, eqs. 5, 6 and sec. 3.1).
+In ``data-constrained``, each further repetition of a sample has a smaller effect, and so has each parameter that the
+unique samples do not need: L = E + A / N'^alpha + B / D'^beta. The effective number of samples is D' = U_D + U_D R_D (1
+- exp(-(D/U_D - 1)/R_D)), with U_D = min(D, U) unique samples. N' follows in the same way from R_N and U_N = min(N,
+N_opt(U)). N_opt(U) is the compute-optimal model size for U samples that are each seen once (Muennighoff et al. 2023,
+eqs. 5, 6 and sec. 3.1).
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ from isoplan.engine.laws.terms import Const, Power, Rising
 
 
 def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
-    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
+    """Return omega(D): ``D`` unique samples that are repeated are worth omega D samples that are seen once.
 
-    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
-    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
-    valid for models above the overfitting threshold.
+    The repetition ends when the loss stops decreasing. ``repeated`` contains B_rep and beta_rep, and ``one_pass`` the B
+    and beta of the law chinchilla; both laws have the same floor. omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1)
+    (jets, eq. 5) makes both losses equal at infinite N. It is therefore valid for models above the overfitting
+    threshold.
     """
     beta = one_pass["beta"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -39,7 +42,7 @@ def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
 
 
 def _samples(v: Values, loss: Floats) -> Floats:
-    """Return D that reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep), inf at or below the floor."""
+    """Return the D at which the law reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep); infinite if L <= L_inf."""
     excess = np.asarray(loss, float) - v["L_inf"]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         D = np.exp((np.log(v["B_rep"]) - np.log(excess)) / v["beta_rep"])
@@ -54,12 +57,12 @@ def _least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 @lru_cache
 def repetition(axis: str) -> Law:
-    """Return the law over unique samples: the column ``axis`` is D or U, or another column that counts them."""
+    """Return the law L = L_inf + B_rep / D^beta_rep; the column ``axis`` is D, U or another count of unique samples."""
     return Law(
         name="repetition",
         title=f"Repeated data: loss against unique samples {axis}",
         summary=f"A floor plus one power of the unique samples {axis}, for runs trained until the loss stops falling. "
-        "Against the one-pass law it says what repeating data is worth.",
+        "Compared with the one-pass law, it shows what repeating data is worth.",
         terms=(Const("L_inf"), Power("B_rep", axis, "beta_rep")),
         params=(
             Param("L_inf", 0.0, np.inf, "loss", "floor: the loss with unlimited data", r"L_\infty"),
@@ -79,7 +82,7 @@ def repetition(axis: str) -> Law:
 
 
 def _threshold_samples(v: Values, N: Floats) -> Floats:
-    """Return D whose threshold is ``N``: (N / c)^(1/lambda)."""
+    """Return the D at which the overfitting threshold is ``N`` parameters: (N / c)^(1/lambda)."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.exp((np.log(np.asarray(N, float)) - np.log(v["c"])) / v["lambda"])
 
@@ -110,7 +113,7 @@ UNIQUE = "min(D, U)"
 
 
 def _worth(x: str, unique: str, scale: str) -> str:
-    """Return the formula of the effective size of ``x``, of which ``unique`` are new."""
+    """Return the formula of N' or D', the effective size of ``x``; ``unique`` is U_N or U_D, ``scale`` R_N or R_D."""
     return f"{unique}*(1 + {scale}*(1 - exp((1 - {x}/{unique})/{scale})))"
 
 
@@ -118,12 +121,13 @@ FORMULA = parse_formula(f"E + A/({_worth('N', ENOUGH, 'R_N')})^alpha + B/({_wort
 
 
 ENDLESS = np.asarray(np.inf)
-"""Infinite unique samples: all of D is new, and no model is too large for them."""
+"""U for unlimited unique samples: no sample of D is repeated, and no model is too large for them."""
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Compute the least loss at ``C`` FLOPs with ``v["U"]`` unique samples, by search; without U every sample is
-    new.
+    """Return the point with the lowest loss at ``C`` FLOPs with ``v["U"]`` unique samples, by numerical search.
+
+    If ``v`` has no U, no sample is repeated.
     """
     if "U" not in v and rule.proportional:
         return chinchilla.frontier(v, C, rule)
@@ -131,17 +135,17 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Compute the least C that reaches ``loss`` with ``v["U"]`` unique samples; inf if no C does."""
+    """Return the point with the lowest C that reaches ``loss`` with ``v["U"]`` unique samples; inf if no C does."""
     if "U" not in v and rule.proportional:
         return chinchilla.least_compute(v, loss, rule)
     return numeric.least_compute(_loss, v, loss, rule)
 
 
 def samples(v: Values, N: Floats, loss: Floats) -> Floats:
-    """Return D for a model of ``N`` to reach ``loss`` with ``v["U"]`` unique samples; inf if no D does.
+    """Return the D with which a model of ``N`` parameters reaches ``loss`` with ``v["U"]`` unique samples.
 
-    Without U every sample is new. Otherwise D' of one pass is inverted: D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) beyond
-    U.
+    D is infinite if the model cannot reach ``loss``. If ``v`` has no U, no sample is repeated. Otherwise, D' is the
+    number of samples that are needed if none is repeated, and D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) if D' exceeds U.
     """
     if "U" not in v:
         return chinchilla.samples(v, N, loss)
@@ -164,12 +168,21 @@ DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
     title="Loss surface with repeated data",
     summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
-    "lose value exponentially. Says what more epochs are worth.",
+    "lose value exponentially. Shows what more epochs are worth.",
     terms=(),
     params=(
         *chinchilla.CHINCHILLA.params,
-        Param("R_D", 1e-3, 1e6, "", "repetitions after which another one is worth 1/e of a new sample", "R_D"),
-        Param("R_N", 1e-3, 1e6, "", "the same for parameters beyond those that the unique samples need", "R_N"),
+        Param(
+            "R_D", 1e-3, 1e6, "", "number of repetitions after which a further one is worth 1/e of a new sample", "R_D"
+        ),
+        Param(
+            "R_N",
+            1e-3,
+            1e6,
+            "",
+            "relative excess over the parameters that the unique samples need, after which a further one is worth 1/e",
+            "R_N",
+        ),
     ),
     reference="Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6",
     needs="N, D, U (unique samples) and loss, with runs of one epoch and of many: at least eight runs. "

@@ -57,7 +57,9 @@ def test_what_is_wrong_with_curves_is_one_sentence(files: tuple[Path, Path], run
     runs, curves = files
     asked = ("fit", runs, "--curves", curves)
     one_sentence(run(*asked, *ASK, "--map-curves", "run=name", "--metric", "q:min"), "measures the training progress")
-    one_sentence(run(*asked, "--law", "power", "--axis", "N", *MAPPED), "reads one row a run and no training curves")
+    one_sentence(
+        run(*asked, "--law", "power", "--axis", "N", *MAPPED), "uses one row for each run and no training curves"
+    )
     one_sentence(run(*asked, "--law", "envelope", *MAPPED), "Law envelope needs D, which is not known along the curves")
     one_sentence(run("fit", runs, "--curves", runs.parent, *ASK), "is a folder: name a table file in it")
     one_sentence(run(*asked, *ASK, *MAPPED, "--target", -99), "No run reaches q = -99")

@@ -164,7 +164,7 @@ def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, op
 
 def test_stage_2_carries_its_mark(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, budget="1e15", rule="stage 2", rule_K="1e5")
-    assert "(counted in our trainer, not published)" in "\n".join(
+    assert "(counted in Isoplan's trainer, not published)" in "\n".join(
         escape_markdown(str(c.value)) for c in at.caption
     ).replace("\\", "")
 

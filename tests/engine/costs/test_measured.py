@@ -76,9 +76,9 @@ def test_a_table_that_gives_no_zeta_is_refused(N: list[float], D: list[float], C
 
 def test_a_table_that_gives_no_powers_is_refused() -> None:
     x = np.logspace(5, 9, 9)
-    with pytest.raises(PlannerError, match="do not vary apart"):
+    with pytest.raises(PlannerError, match="do not vary independently"):
         fit_powers(x, 20 * x, 120 * x**2)
-    with pytest.raises(PlannerError, match="do not vary apart"):
+    with pytest.raises(PlannerError, match="do not vary independently"):
         fit_powers(x, np.full(9, 1e8), 6e8 * x)
     N, D = grid()
     with pytest.raises(PlannerError, match=r"falls with N \(as N\^-0.5\)"):

@@ -139,7 +139,7 @@ def test_rules_say_themselves() -> None:
         "C = 3 N^1.1 D^0.9",
         "C = 6 D (t p_e + p + 3 B L h) with p_e = 2 % of N, t = 24, B = 256, L = 256, h = 100",
         "C = D (6 p + 4 (B L + K) h) with p_e = 2 % of N, B = 256, L = 256, h = 100, K = 500000 "
-        "(counted in our trainer, not published)",
+        "(counted in Isoplan's trainer, not published)",
     ]
     once = ComputeRule(rule="per-epoch", epochs=3).text
     assert once == "C = 6 N U x epochs with epochs = 3, D counting unique samples U"
@@ -157,10 +157,10 @@ def test_epochs_multiply_the_cost_of_one_pass() -> None:
         ({"rule": "zetaND", "zeta": float("nan")}, "zeta = nan"),
         ({"rule": "per-epoch", "epochs": 0.0}, r"cannot have epochs = 0 \(passes\): give a positive number"),
         ({"rule": "powers", "a": -1.0}, r"cannot have a = -1 \(exponent of N\)"),
-        ({"rule": "6ND", "zeta": 12.0}, "6ND takes no zeta: name the rule 'zetaND' or leave it out"),
-        ({"rule": "6ND", "parts": PARTS}, "6ND takes no parts: name the rule 'step'"),
+        ({"rule": "6ND", "zeta": 12.0}, "6ND takes no zeta: use the rule 'zetaND' or leave zeta out"),
+        ({"rule": "6ND", "parts": PARTS}, "6ND takes no parts: use the rule 'step'"),
         ({"rule": "step"}, "step needs the two parts of the model: give s, h, B, L and t"),
-        ({"rule": "step", "parts": {**PARTS.model_dump(), "K": 10}}, "K = 10 extra negatives are of stage 2"),
+        ({"rule": "step", "parts": {**PARTS.model_dump(), "K": 10}}, "K = 10 extra negatives belong to stage 2"),
     ],
 )
 def test_fields_that_do_not_fit_a_rule_are_named(fields: dict[str, Any], why: str) -> None:

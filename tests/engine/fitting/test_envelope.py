@@ -154,11 +154,11 @@ def test_the_envelope_is_the_record_of_least_loss() -> None:
 
 def test_what_makes_no_envelope_is_said() -> None:
     one_size = surface_curves(1, 30)
-    with pytest.raises(PlannerError, match="of 1 model size: it needs 3 and two sizes"):
+    with pytest.raises(PlannerError, match=r"of 1 model size are on the envelope\. It needs 3 points"):
         fit(SPEC, NOBODY, curves=one_size)
     with pytest.raises(PlannerError, match="has two points with compute above zero"):
         fit(SPEC, NOBODY, curves=surface_curves(5, 1))
-    with pytest.raises(PlannerError, match="Law chinchilla reads one row a run and no training curves"):
+    with pytest.raises(PlannerError, match="Law chinchilla uses one row for each run and no training curves"):
         fit(FitSpec(bootstrap=0), NOBODY, curves=one_size)
     with pytest.raises(PlannerError, match="The curves have no column for recall: they hold loss"):
         fit(SPEC.model_copy(update={"y": "recall"}), NOBODY, curves=replace(one_size, values=dict(one_size.values)))

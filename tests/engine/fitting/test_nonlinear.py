@@ -165,7 +165,7 @@ def test_a_formula_in_a_card_is_as_safe_as_a_typed_one(text: str) -> None:
         ("E + A/(N - N)", "divides by zero in row 0"),
         ("E + A*log(0 - D)", "no finite number in row 0"),
         ("-exp(A + N*0) ", "no finite prediction above zero"),
-        ("loss*E + A/N", "reads 'loss', the number that it describes"),
+        ("loss*E + A/N", "contains 'loss', the quantity that it predicts"),
         ("a + b/N + c/D + d/N^2 + e/D^2 + f*N + g*D", "7 free parameters .* but only 6 runs are selected"),
     ],
 )

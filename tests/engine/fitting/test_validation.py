@@ -208,7 +208,7 @@ def test_a_typed_formula_is_validated_and_ranked_like_any_law() -> None:
 
 def test_a_law_of_minima_needs_budgets_to_be_judged() -> None:
     runs = make_runs(surface(60, noise=0.01))
-    with pytest.raises(PlannerError, match="envelope predicts the best run of a budget alone"):
+    with pytest.raises(PlannerError, match="envelope predicts only the best run of a budget"):
         validate(FitSpec(law="envelope", bootstrap=0), runs)
     found = compare(OLS, runs, [OLS, FitSpec(law="envelope", bootstrap=0)])
     assert found.targets == "runs"

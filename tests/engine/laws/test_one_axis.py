@@ -129,7 +129,7 @@ def test_a_level_outside_the_values_of_the_metric_is_a_warning() -> None:
     level = float(made.values["C"])
     assert not 0 <= level <= 1
     (said,) = (w.text for w in made.warnings if w.code == "level")
-    assert said.startswith(f"The level C = {level:.3g} of the map is no value of accuracy (0 to 1)")
+    assert said.startswith(f"The level C = {level:.3g} of the map is not a possible value of accuracy (0 to 1)")
 
 
 def test_a_straight_line_is_no_exponential_and_says_so() -> None:
@@ -315,8 +315,8 @@ def test_runs_that_rise_where_the_law_falls_are_said(name: str) -> None:
     least = values[axis][values["score"].argmin()]
     ends = f"{values['score'].min():.4g} at {least:.4g} to {values['score'][-1]:.4g} at the largest"
     assert said == [
-        f"The fitted values rise with {axis}, from {ends}, where the law falls: read no plateau off it, and look at "
-        f"the runs beyond {least:.4g}."
+        f"The fitted values rise with {axis}, from {ends} {axis}, but the law falls there: do not use a plateau of the "
+        f"law. Check the runs beyond {least:.4g}."
     ]
 
 

@@ -1,9 +1,9 @@
-"""The slow steps of a fit, in numpy or as compiled kernels that are about twenty times as fast.
+"""The slow steps of a fit, in numpy and as compiled kernels that are about twenty times as fast.
 
-Both give the same optima. Kernels are compiled for terms, not for laws. They support any number of amplitudes and
-exponents and every objective of ``objectives``. No fit waits for the compiler. The server calls ``warm_up``, which
-compiles the kernels into the cache in a separate process and then loads them. Until then, or if ``warm_up`` is not
-called, fits run the same algorithm in numpy.
+Both find the same optima. The kernels are compiled for terms and not for laws: they support any number of amplitudes
+and exponents, and every objective of ``objectives``. No fit waits for the compiler. The server calls ``warm_up``, which
+compiles the kernels in a separate process, stores them in the cache, and then loads them. Until they are loaded, fits
+use numpy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from isoplan.engine.fitting.solver.philox import draw
 from isoplan.engine.fitting.solver.problem import Problem
 
 READING_PAYS = 150_000
-"""Runs x resamples above which loading the kernels from the cache (half a second) is faster than numpy."""
+"""Runs x resamples above which a fit is faster with the kernels than with numpy, including the 0.5 s to load them."""
 
 
 class Refine(Protocol):
@@ -44,9 +44,9 @@ class Refine(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """Implementations of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine`` with the same signatures."""
+    """One implementation (numpy or compiled) of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
 
-    at_once: int  # resamples in a block; independent of the number of threads, on which no digit may depend
+    at_once: int  # resamples in a block; a constant, so that results do not depend on the number of threads
     draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]
     starts: Callable[[Grid, Floats, int], Floats]
     refine: Refine
@@ -61,8 +61,9 @@ _engine: Engine | None = None
 
 
 def compiled(work: int) -> Engine | None:
-    """Return the kernels if they are loaded, or if ``work`` (runs x resamples) justifies loading them from a warm
-    cache.
+    """Return the compiled kernels, or None if a fit of size ``work`` (runs x resamples) should use numpy.
+
+    If they are not loaded yet, they are loaded from the cache if the fit is large enough.
     """
     if _engine is None and work >= READING_PAYS and storage.is_complete():
         load()
@@ -70,7 +71,7 @@ def compiled(work: int) -> Engine | None:
 
 
 def load() -> None:
-    """Load the kernels: from the cache in half a second, or else by compiling for 10 to 20 s."""
+    """Load the kernels from the cache (0.5 s), or compile them if the cache does not contain them (10 to 20 s)."""
     global _engine
     with _lock:
         if _engine is None:
@@ -82,7 +83,7 @@ def load() -> None:
 
 @cache
 def warm_up() -> threading.Thread:
-    """Start, once, a thread that prepares the kernels."""
+    """Start a thread that compiles and loads the kernels, and return it; later calls return the same thread."""
     thread = threading.Thread(target=_warm_up, name="isoplan-kernels", daemon=True)
     thread.start()
     return thread
@@ -97,8 +98,9 @@ def _warm_up() -> None:
 
 
 def _compile_elsewhere() -> None:
-    """Fill the cache from a child process: a compiler in this process would hold the interpreter lock and freeze all
-    pages.
+    """Compile the kernels into the cache in a child process, and wait for it.
+
+    A compiler in this process would hold Python's global interpreter lock and stop all pages.
     """
     spec = find_spec("isoplan")
     root = str(Path(spec.origin).parents[1]) if spec and spec.origin else ""

@@ -1,4 +1,4 @@
-"""``python -m isoplan.engine.fitting.solver.kernels``: compile the kernels into the user's cache."""
+"""``python -m isoplan.engine.fitting.solver.kernels``: compile the kernels into the user's cache folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small linear systems as in ``isoplan.engine.fitting.solver.linear``, one at a time."""
+"""The small linear systems of ``isoplan.engine.fitting.solver.linear``, compiled; one system at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from isoplan.engine.fitting.solver.linear import SINGULAR
 
 @inner
 def solve_definite(m: Floats, b: Floats, hold: Bools, x: Floats, lower: Floats) -> bool:
-    """Solve m x = b for the unknowns not in ``hold`` (those get zero); return False if m is not positive definite.
+    """Solve m x = b for the unknowns that are not in ``hold``; return False if m is not positive definite.
 
-    Only the lower triangle of ``m`` (q, q) is used; ``lower`` (q + 2, q) is working space. See
-    ``linear.solve_definite``.
+    Unknowns in ``hold`` are zero. Only the lower triangle of ``m`` (q, q) is read. ``x`` receives the solution, and
+    ``lower`` (q + 2, q) is working space. See ``linear.solve_definite``.
     """
     q = len(b)
     scale, pivot = lower[q], lower[q + 1]
@@ -62,10 +62,10 @@ def solve_definite(m: Floats, b: Floats, hold: Bools, x: Floats, lower: Floats) 
 def nonnegative(
     gram: Floats, right: Floats, free: Bools, fixed: Bools, c: Floats, part: Floats, hold: Bools, lower: Floats
 ) -> None:
-    """Minimise c' gram c / 2 - right' c; coefficients not marked by ``free`` must not be negative.
+    """Write to ``c`` the minimum of c' gram c / 2 - right' c with c >= 0 for all coefficients that are not ``free``.
 
-    Coefficients that are ``fixed`` keep their value in ``c``; subtract their contribution from ``right`` before. See
-    ``linear.nonnegative_least_squares``.
+    Coefficients that are ``fixed`` keep their value in ``c``; the caller has subtracted their contribution from
+    ``right``. See ``linear.nonnegative_least_squares``.
     """
     k = len(right)
     least, first = 0.0, True

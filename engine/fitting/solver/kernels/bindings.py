@@ -1,4 +1,4 @@
-"""Compiled kernels with the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
+"""The compiled kernels, with the signatures of ``philox.draw``, ``exponent_grid.starts`` and ``newton.refine``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _REFINE = void(
 
 @cache
 def compile_kernels(where: Path | None) -> None:
-    """Compile the kernels, or read them from the cache in ``where``. Later calls with other types raise TypeError."""
+    """Compile the kernels, or read them from the cache folder ``where``.
+
+    Each kernel has one signature; a later call with other types raises TypeError.
+    """
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
@@ -48,14 +51,14 @@ def compile_kernels(where: Path | None) -> None:
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
-    """Run the compiled ``philox.draw``."""
+    """Return the result of ``philox.draw``, computed by the compiled kernel."""
     out = np.zeros((stop - start, len(order)))
     draws.draw(np.uint64(seed), start, *_plain(size, first, order), out)
     return out
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """Compute the starts of a fit as ``exponent_grid.starts`` does, with the compiled kernel."""
+    """Return the result of ``exponent_grid.starts``, computed by the compiled kernel."""
     p = g.problem
     first, second, place = g.pairs
     term = np.repeat(np.arange(len(g.basis_exponent)), [len(e) for e in g.basis_exponent])
@@ -76,7 +79,7 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
 def refine(
     p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
 ) -> tuple[Floats, Floats]:
-    """Run the compiled ``newton.refine``."""
+    """Return the result of ``newton.refine``, computed by the compiled kernel."""
     theta, value = np.array(theta, order="C"), np.empty(len(theta))
     there = known or Known(np.empty((0, len(p.low))), np.empty(0))
     powers, plain = np.array(p.powers, np.int64), np.array(p.plain, np.int64)
@@ -98,9 +101,7 @@ def refine(
 
 
 def _priors(p: Problem) -> tuple[Ints, Floats, Floats]:
-    """Return forms (k, 3), constants (k, 3) and means (1 or r, k) of the priors, in the layout of
-    ``kernels.penalty``.
-    """
+    """Return the priors as arrays for ``kernels.penalty``: forms (k, 3), constants (k, 3) and means (1 or r, k)."""
     if p.penalty is None:
         return np.empty((0, 3), np.int64), np.empty((0, 3)), np.empty((1, 0))
     f = p.penalty.forms
@@ -108,5 +109,5 @@ def _priors(p: Problem) -> tuple[Ints, Floats, Floats]:
 
 
 def _plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the arrays in the layout of the compiled signature: contiguous rows, writable."""
+    """Return the arrays in C order and writable, as the compiled signature requires."""
     return [np.require(a, requirements=["C", "W"]) for a in arrays]

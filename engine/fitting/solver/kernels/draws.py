@@ -1,4 +1,4 @@
-"""Compiled version of ``isoplan.engine.fitting.solver.philox``: the same words and draws."""
+"""Compiled version of ``isoplan.engine.fitting.solver.philox``, with the same random numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _BUMP_ONE, _BUMP_OTHER = np.uint64(BUMP[0]), np.uint64(BUMP[1])
 
 @kernel
 def draw(seed: np.uint64, start: int, size: Ints, first: Ints, order: Ints, out: Floats) -> None:
-    """Add the counts (r, n) of r resamples to ``out``; the first has the index ``start``. See ``philox.draw``."""
+    """Add to ``out`` (r, n) how often each run is drawn in the resamples ``start`` to ``start`` + r.
+
+    See ``philox.draw``.
+    """
     draws = len(size)
     word = np.empty((4, -(-draws // 4)), np.uint64)
     for r in range(len(out)):

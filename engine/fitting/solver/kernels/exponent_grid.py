@@ -1,4 +1,4 @@
-"""Compiled version of ``isoplan.engine.fitting.solver.exponent_grid``: cold starts, one resample at a time."""
+"""Compiled version of ``isoplan.engine.fitting.solver.exponent_grid``; it treats one resample at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from isoplan.engine.fitting.solver.kernels.jit import LANES, inner, kernel
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, exponent: Floats, term: Ints, phi: Floats, at: Floats
 ) -> int:
-    """Copy the drawn runs: weights to ``at[0]``, y to ``at[1]``, basis functions to ``phi``; return the padded
-    length.
+    """Copy the runs of a resample to contiguous rows, and return their number after padding.
+
+    Weights go to ``at[0]``, y to ``at[1]``, z to the following rows, and the basis functions to ``phi``. Runs that the
+    resample did not draw are omitted.
     """
     n, used = len(weight), 0
     for i in range(n):
@@ -43,7 +45,7 @@ def gather(
 
 @inner
 def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: Ints, out: Floats, right: Floats) -> None:
-    """Compute weighted sums of products of basis functions in ``out`` (pairs), and with y in ``right`` (P)."""
+    """Write the weighted moments of the basis functions: ``out`` (pairs) of their products, ``right`` (P) with y."""
     w, y, u = at[0, :n], at[1, :n], at[-1, :n]
     for i in range(n):
         u[i] = w[i] / y[i] if logs else w[i] * y[i]
@@ -67,7 +69,7 @@ def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: In
 
 @inner
 def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delta: float, skew: float) -> float:
-    """Return the objective at a point of the exponent grid with amplitudes ``c`` (k), without its constant factor."""
+    """Return the approximate objective of a cell with the amplitudes ``c`` (k), without its constant factor."""
     k, last = len(c), len(at) - 1
     a, c0 = row[0], c[0]
     for i in range(n):
@@ -93,8 +95,9 @@ def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delt
 
 @inner
 def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
-    """Return the sum of squares of a cell with amplitudes ``c`` (k), without the sum of y^2, which is equal in all
-    cells.
+    """Return the sum of squared residuals of a cell with the amplitudes ``c`` (k), minus the sum of y^2.
+
+    The sum of y^2 is equal in all cells.
     """
     total = 0.0
     for a in range(len(c)):
@@ -106,7 +109,7 @@ def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
 
 @inner
 def apart(value: Floats, place: Floats, lead: int) -> int:
-    """Return the best cell more than a quarter of the grid away from ``lead``; -1 if there is none."""
+    """Return the best cell that is more than a quarter of the grid away from the cell ``lead``; -1 if there is none."""
     best, least = -1, np.inf
     for cell in range(len(value)):
         away = 0.0
@@ -138,7 +141,7 @@ def starts(
     skew: float,
     out: Floats,
 ) -> None:
-    """Write the best cells of every resample to ``out`` (r, best, q). See ``cold.starts``."""
+    """Write the starting points of each resample to ``out`` (r, best, q). See ``exponent_grid.starts``."""
     cells, k = row.shape
     m, n, total = len(z), weight.shape[1], len(shapes) + len(exponent)
     phi, at = np.empty((total, n + LANES)), np.empty((m + 3, n + LANES))
@@ -146,7 +149,7 @@ def starts(
     gram, toward, part, work = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k + 2, k))
     c, value, hold = np.empty((cells, k)), np.empty(cells), np.empty(k, np.bool_)
     fixed, free = low[:k] == high[:k], np.isinf(low[:k])
-    squares = not logs and delta == np.inf and skew == 1.0  # the moments then contain the objective itself
+    squares = not logs and delta == np.inf and skew == 1.0  # the moments then give the objective itself
     for r in range(len(weight)):
         used = gather(weight[r], shapes, z, y[r if len(y) > 1 else 0], exponent, term, phi, at)
         moments(phi, at, used, logs, first, second, sums, right)

@@ -1,8 +1,8 @@
-"""Compilation of kernels: without the interpreter lock and without Python's check of every division.
+"""Compilation of kernels with numba, without the interpreter lock and without Python's check for division by zero.
 
-``kernel`` decorates functions that Python calls and that are cached, ``inner`` those that kernels call, and ``exact``
-the same if sums must not be reordered. Reordering allows a sum over runs to use vector registers. Infinities and NaN
-keep their meaning everywhere.
+``kernel`` is the decorator of functions that Python calls; their machine code is cached. ``inner`` is that of functions
+that kernels call. ``exact`` is like ``inner``, but the compiler must not reorder sums. In the others it may, so that a
+sum over runs can use vector registers. Infinity and NaN are respected everywhere.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ jit: Any = numba.njit
 intrinsic: Any = extending.intrinsic
 REORDER = {"reassoc", "contract", "arcp", "nsz"}
 LANES = 16
-"""Runs are padded to a multiple of this, so that every loop over them fills vector registers."""
+"""The number of runs is padded to a multiple of this, so that loops over runs fill vector registers completely."""
 
 
 def kernel(function: Source) -> Any:
-    """Compile an entry point, for the one signature that ``bindings`` gives."""
+    """Compile a function that Python calls, for the single signature in ``bindings``."""
     return jit(nogil=True, error_model="numpy", fastmath=REORDER)(function)
 
 
 def inner(function: Source) -> Any:
-    """Compile a part of a kernel."""
+    """Compile a function that kernels call."""
     return jit(nogil=True, error_model="numpy", fastmath=REORDER)(function)
 
 
 def exact(function: Source) -> Any:
-    """Compile a part of a kernel whose operations keep the order in which they are written."""
+    """Compile a function that kernels call, with its operations in the written order."""
     return jit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
 
 
@@ -48,7 +48,7 @@ def to_bits(_context: Any, _x: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def to_float(_context: Any, _bits: Any) -> Any:
-    """Return the float that has these 64 bits."""
+    """Return the float with the given 64 bits."""
 
     def generate(target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], target.get_value_type(numba.float64))

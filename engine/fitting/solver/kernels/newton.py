@@ -1,7 +1,7 @@
-"""Compiled version of ``isoplan.engine.fitting.solver.newton``: damped Newton, one start at a time.
+"""Compiled version of ``isoplan.engine.fitting.solver.newton``: damped Newton method, one start at a time.
 
-Runs that a resample did not draw are left out. The others are copied to contiguous rows and padded with runs of weight
-zero to a multiple of ``LANES``, so that every loop over runs fills vector registers and has no remainder.
+Runs that a resample did not draw are omitted. The others are copied to contiguous rows. Runs of weight zero are added
+up to a multiple of ``LANES``, so that every loop over runs fills vector registers and has no remainder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from isoplan.engine.fitting.solver.kernels.penalty import add, penalty
 def gather(
     weight: Floats, shapes: Floats, z: Floats, y: Floats, logs: bool, plain: Ints, basis: Floats, at: Floats
 ) -> int:
-    """Copy the drawn runs: weights, y and z to ``at``, shapes to ``basis``; return the padded length."""
+    """Copy the runs of a resample to contiguous rows, and return their number after padding.
+
+    Weights, y (1/y if ``logs``) and z go to ``at``, and the terms without exponent to ``basis``.
+    """
     n, used = len(weight), 0
     for i in range(n):
         if weight[i] > 0.0:
@@ -41,15 +44,15 @@ def gather(
     return full
 
 
-# Rows of ``rows``, with one value for each drawn run. They are indexed in place, since a view of a row costs as much as
-# a short sum.
+# Rows of the array ``rows``, which has one column for each drawn run. The code indexes the array directly, because a
+# view of a row costs as much as a short sum.
 F, R, SLOPE, CURVE, IRLS, PER = range(6)
-WEIGHT, Y, Z = range(3)  # rows of ``at``: y is inverted if logs are fitted; z fills the remaining rows
+WEIGHT, Y, Z = range(3)  # rows of ``at``: weight, y (1/y if ``logs``), and z in all further rows
 
 
 @inner
 def combine(f: Floats, c: Floats, basis: Floats, k: int, n: int) -> None:
-    """Compute predictions: the amplitudes ``c[:k]`` times the terms, two at once."""
+    """Write the predictions to ``f``: the sum of amplitude times term, two terms in one loop over the runs."""
     if k % 2:
         for i in range(n):
             f[F, i] = c[0] * basis[0, i]
@@ -74,7 +77,7 @@ def objective(
     scale: float,
     skew: float,
 ) -> float:
-    """Return the objective at ``theta``; write the terms to ``basis``, predictions and residuals to ``rows``."""
+    """Return the objective at ``theta``. Write the terms to ``basis``, and predictions and residuals to ``rows``."""
     m = len(powers)
     k = len(theta) - m
     for j in range(m):
@@ -101,7 +104,7 @@ def objective(
 
 @inner
 def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> None:
-    """Compute the gradient by the first ``k`` basis functions, two at once."""
+    """Write the gradient with respect to the first ``k`` basis functions, two of them in one loop over the runs."""
     for a in range(0, k - 1, 2):
         one, other = 0.0, 0.0
         for i in range(n):
@@ -117,7 +120,10 @@ def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> Non
 
 @inner
 def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> None:
-    """Compute row ``a`` of both matrices up to the diagonal: three columns at once share what they load."""
+    """Write row ``a`` of the Hessian ``h`` and the Gauss-Newton matrix ``g``, up to the diagonal.
+
+    Three columns are computed in one loop over the runs, so that data are loaded once for all three.
+    """
     b = 0
     while b + 2 <= a:
         h0, h1, h2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -166,9 +172,9 @@ def derivatives(
     gauss: Floats,
     bend: Floats,
 ) -> None:
-    """Compute the gradient (q), and below the diagonal the Hessian and reweighted Gauss-Newton matrix (q, q).
+    """Write the gradient (q), and the lower triangles of the Hessian and the reweighted Gauss-Newton matrix (q, q).
 
-    Uses what ``objective`` wrote at the same ``theta``; ``bend`` (m) is working space.
+    ``objective`` must have been called at the same ``theta``; ``bend`` (m) is working space.
     """
     m, q = len(powers), len(theta)
     k = q - m
@@ -181,7 +187,7 @@ def derivatives(
         slope = pull if r > 0.0 else -pull
         rows[SLOPE, i] = slope
         rows[CURVE, i] = ((side if size <= delta else 0.0) - (slope if logs else 0.0)) * per
-    for i in range(n):  # A separate loop: with more arrays in one loop the compiler does not use vector registers.
+    for i in range(n):  # Two loops: with more arrays in one loop, the compiler uses no vector registers.
         size, per = abs(rows[R, i]), rows[PER, i]
         side = at[WEIGHT, i] * scale * (skew if rows[R, i] > 0.0 else 1.0)
         rows[IRLS, i] = per * per * side * (1.0 if size <= delta else delta / size)
@@ -196,7 +202,7 @@ def derivatives(
         gradient[k + j], bend[j] = one, other
     for a in range(q):
         sums(basis, a, rows, n, hessian, gauss)
-    # From the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z).
+    # Chain rule from the basis functions to theta: d/de = -c z exp(-e z); the mixed second derivative is -z exp(-e z).
     for j in range(m):
         a, c = k + j, -theta[powers[j]]
         for b in range(a):
@@ -215,8 +221,9 @@ def derivatives(
 def damped_step(
     hessian: Floats, gauss: Floats, damping: float, g: Floats, hold: Bools, step: Floats, work: Floats
 ) -> None:
-    """Return the damped Newton step, or the reweighted Gauss-Newton step, which always descends, if that is not
-    definite.
+    """Write the damped Newton step to ``step``, or the Gauss-Newton step if the matrix is not positive definite.
+
+    The reweighted Gauss-Newton step always decreases the objective if it is short enough.
     """
     q = len(g)
     down, matrix, lower = work[0], work[1 : q + 1], work[q + 1 :]
@@ -250,7 +257,7 @@ def bounded_step(
     step: Floats,
     work: Floats,
 ) -> float:
-    """Compute the damped step within bounds, and return the decrease that it promises to first order (>= 0)."""
+    """Write the damped step within bounds to ``step``; return the decrease (>= 0) that is expected to first order."""
     q = len(g)
     for a in range(q):
         hold[a] = low[a] == high[a] or not (gauss[a, a] > 0.0 and gauss[a, a] < np.inf)
@@ -271,7 +278,7 @@ def bounded_step(
 
 @inner
 def close(here: Floats, known: Floats, gauss: Floats, best: float) -> bool:
-    """Whether ``here`` is in the basin of the optimum ``known``. See ``descent.Known``."""
+    """Whether the point ``here`` is in the basin of the optimum ``known``. See ``descent.Known``."""
     apart = 0.0
     for a in range(len(here)):
         away = here[a] - known[a]
@@ -309,10 +316,10 @@ def refine(
     steps: int,
     tolerance: float,
 ) -> None:
-    """Find local minima from starts ``theta`` (b, q), in place; write objectives to ``value`` (b).
+    """Replace the starts ``theta`` (b, q) by their local minima, and write the objectives to ``value`` (b).
 
-    See ``newton.refine``. ``known`` (r, q) and ``lowest`` (r) are known optima; without them r is zero. ``form`` (k,
-    3), ``constant`` (k, 3) and ``mean`` (1 or r, k) are priors.
+    ``known`` (r, q) and ``lowest`` (r) are known optima and their objectives; r is zero if there are none. ``form`` (k,
+    3), ``constant`` (k, 3) and ``mean`` (1 or r, k) are priors. See ``newton.refine``.
     """
     q, n = theta.shape[1], weight.shape[1]
     room = n + LANES

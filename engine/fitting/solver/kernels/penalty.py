@@ -1,4 +1,4 @@
-"""Compiled version of ``isoplan.engine.fitting.solver.penalty``: Gaussian priors, one start at a time."""
+"""Compiled version of ``isoplan.engine.fitting.solver.penalty``: Gaussian priors, for one start at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A, B, WEIGHT = range(3)  # columns of ``constant`` (k, 3)
 
 @inner
 def parameter(kind: int, c: float, e: float, a: float, b: float) -> float:
-    """Return a parameter of the law. See ``penalty.Forms``."""
+    """Return the value of a parameter of the law, from c and e of theta. See ``penalty.Forms``."""
     if kind == DIRECT:
         return a * e
     if kind == INVERSE:
@@ -26,7 +26,7 @@ def parameter(kind: int, c: float, e: float, a: float, b: float) -> float:
 
 @inner
 def slopes(kind: int, c: float, e: float, a: float, b: float) -> tuple[float, float]:
-    """Return the derivatives of a parameter by c and e; zero if they are not finite."""
+    """Return the derivatives of a parameter with respect to c and e; zero where they are not finite."""
     x = parameter(kind, c, e, a, b)
     if kind == DIRECT:
         by_c, by_e = 0.0, a
@@ -41,7 +41,7 @@ def slopes(kind: int, c: float, e: float, a: float, b: float) -> tuple[float, fl
 
 @inner
 def penalty(theta: Floats, form: Ints, constant: Floats, mean: Floats) -> float:
-    """Return the contribution of the priors with ``mean`` (k) to the objective at ``theta``."""
+    """Return the contribution of the priors, with means ``mean`` (k), to the objective at ``theta``."""
     total = 0.0
     for i in range(len(form)):
         c, e = theta[form[i, FIRST]], theta[form[i, SECOND]]
@@ -54,7 +54,7 @@ def penalty(theta: Floats, form: Ints, constant: Floats, mean: Floats) -> float:
 def add(
     theta: Floats, form: Ints, constant: Floats, mean: Floats, gradient: Floats, hessian: Floats, gauss: Floats
 ) -> None:
-    """Add the derivatives of the priors, to the matrices below the diagonal."""
+    """Add the derivatives of the priors to the gradient and to the lower triangles of both matrices."""
     for i in range(len(form)):
         first, second, twice = form[i, FIRST], form[i, SECOND], 2.0 * constant[i, WEIGHT]
         c, e, a, b = theta[first], theta[second], constant[i, A], constant[i, B]
@@ -65,5 +65,5 @@ def add(
         for matrix in (hessian, gauss):
             matrix[first, first] += twice * by_c * by_c
             matrix[second, second] += twice * by_e * by_e
-            if second != first:  # amplitudes come before exponents
+            if second != first:  # amplitudes precede exponents in theta
                 matrix[second, first] += twice * by_c * by_e

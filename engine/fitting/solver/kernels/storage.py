@@ -1,7 +1,8 @@
-"""Storage of compiled kernels: the user's cache folder, never the package.
+"""Storage of compiled kernels, in the user's cache folder and never in the package.
 
-The folder's name is a hash of our sources, of the compiler's version and of the processor. A new version, or another
-machine with the same home, therefore compiles again, and no stale kernel is loaded.
+The name of the folder is a hash of the source code of the kernels, of the version of the compiler, and of the
+processor. A new version of the code, or another computer with the same home folder, therefore compiles again, and an
+outdated kernel is never loaded.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from pathlib import Path
 
 DONE = "complete"
 CONSTANTS = ("descent", "linear", "penalty", "philox")
-"""Modules of the numpy path whose constants are compiled into the kernels."""
+"""Modules outside this folder whose constants are compiled into the kernels."""
 
 
 @cache
 def folder() -> Path | None:
-    """Return the folder for this user, version and machine; None if no folder is writable."""
+    """Return the cache folder for this user, version and processor; None if no folder can be written."""
     for home in _homes():
         found = home / f"kernels-{_version()}"
         if _writable(found):
@@ -32,13 +33,13 @@ def folder() -> Path | None:
 
 
 def is_complete() -> bool:
-    """Whether the folder contains every compiled kernel."""
+    """Whether the cache folder contains all compiled kernels."""
     found = folder()
     return found is not None and (found / DONE).exists()
 
 
 def complete(where: Path) -> None:
-    """Mark ``where`` as containing every compiled kernel."""
+    """Create a file in the folder ``where`` that marks it as containing all compiled kernels."""
     (where / DONE).touch()
 
 
@@ -57,7 +58,10 @@ def _homes() -> Iterator[Path]:
 
 
 def _ours(own: Path) -> bool:
-    """Whether a folder in a shared place belongs to this user alone; its contents will be executed."""
+    """Whether the folder ``own`` in a shared place can be written by this user only.
+
+    This is a condition of its use, because its contents will be executed.
+    """
     try:
         own.mkdir(mode=0o700, exist_ok=True)
         state = own.lstat()

@@ -301,7 +301,7 @@ def why(one: Fit, rep: Fit) -> str:
 def test_every_reason_for_no_joint_fit_is_one_clause() -> None:
     one, rep = tables(0, (0.3, 0.3), (0.01, 0.01))
     stated_errors = replace(rep, spec=rep.spec.model_copy(update={"relative_error": 0.01}))
-    assert "the errors of the runs are stated in one fit only" in why(one, stated_errors)
+    assert "only one fit uses errors of the runs" in why(one, stated_errors)
     below = make_runs({"D": UNIQUE, "loss": 5 / UNIQUE**0.23 - 1})
     negative = fit(FitSpec(law="repetition", axis="D", objective="ols", bootstrap=0), below)
     assert "the objective huber-log needs losses above zero; fit both tables with ols" in why(one, negative)
@@ -309,7 +309,7 @@ def test_every_reason_for_no_joint_fit_is_one_clause() -> None:
         replace(f, spec=f.spec.model_copy(update={"fixed": {n: v}}))
         for f, n, v in ((one, "E", 0.2), (rep, "L_inf", 0.3))
     ]
-    assert "both floors are fixed; fix them at one value" in why(*at)
+    assert "the floors are fixed at different values; fix both at the same value" in why(*at)
     card = read_fit(json.loads(path("cards/jets_table1.json").read_text("utf-8")))
     assert "the published fit of chinchilla contains no runs; fit your own runs" in why(card, rep)
     many = replace(rep, runs=None, n=20_000)
