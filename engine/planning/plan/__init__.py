@@ -1,1 +1,3 @@
-"""Plans for a budget or a target: the allocation, its feasibility, its metric, its shadow prices, its text."""
+"""Plans for a budget or a target: allocation, feasibility, metrics, costs, shadow prices, and plans as text and
+JSON.
+"""
