@@ -52,8 +52,7 @@ class Plan:
 
     The following parts are empty or None if the caller did not request them. ``bill`` lists the costs by ``prices``.
     ``worth`` has the value of each limit. ``restated`` is the cost by a second compute rule. ``maps`` are the hashes of
-    the
-    fits that predict metrics from ``y``, in the order of the metrics.
+    the fits that predict metrics from ``y``, in the order of the metrics.
 
     ``support`` is None if the runs support the plan. Otherwise it describes which plans they support.
     """

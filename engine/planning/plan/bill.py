@@ -36,14 +36,11 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool
     """Return the bill of an answer by ``prices``; it is empty without prices.
 
     ``best`` () is the answer of the best fit, ``draws`` (r,) are those of the resamples. A resample that cannot reach
-    the
-    target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of training then has
-    no
-    uncertainty. Each unique sample is simulated once; samples beyond them are repeats and cost no simulation.
+    the target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of training then
+    has no uncertainty. Each unique sample is simulated once; samples beyond them are repeats and cost no simulation.
 
     An amount is None, with a note that states why, in two cases: the law does not determine N or D, or the time of a
-    model
-    is not known because it is too small for the machine's assumed share of its peak.
+    model is not known because it is too small for the machine's assumed share of its peak.
     """
     if prices is None:
         return ()
@@ -92,8 +89,7 @@ def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> 
     """Return the ``lines`` of the bill, with empty amounts where the time of a model of ``N`` parameters is unknown.
 
     The time is unknown if the model is too small for the assumed share of the machine's peak. The amounts that follow
-    from
-    it, and the total money, are emptied as well. ``lines`` are unchanged if N is None or NaN.
+    from it, and the total money, are emptied as well. ``lines`` are unchanged if N is None or NaN.
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}

@@ -48,8 +48,7 @@ def plan_budget(
     The compute rule is ``rule``, by default that of the fit. ``prices`` add the bill, and ``other`` adds the cost by a
     second compute rule. ``maps`` add the metrics that they predict; each was made from this fit by ``through``. Raises
     PlannerError if the budget is not a positive number, if the law has no compute-optimal frontier, and if a limit
-    cannot be
-    applied.
+    cannot be applied.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
@@ -115,8 +114,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
     """Raise PlannerError if the answer ``at`` of the best fit has less than one parameter or less than one sample.
 
     The message names the limits that cause this. If no limit does, it names the budget or target in ``asked``. Nothing
-    is
-    raised for a size whose smallest run is below one, because the runs then use another unit.
+    is raised for a size whose smallest run is below one, because the runs then use another unit.
     """
     if _whole(fit, at):
         return
@@ -213,8 +211,7 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
 
     If the law uses U, the passes are D divided by the U of the plan; U is included if it is smaller than the limit.
     Otherwise the key "epochs" has D divided by the largest U of the runs. The training time is for the machine of the
-    runs
-    and is left out if their times are not known.
+    runs and is left out if their times are not known.
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}

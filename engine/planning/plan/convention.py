@@ -32,8 +32,7 @@ class Recost:
     """Costs of N parameters and D samples by two compute rules, in FLOPs; all arrays have one shape.
 
     ``C`` is the cost by ``rule``, and ``other_C`` the cost by ``other``. ``other_D`` is the number of samples that
-    ``C``
-    FLOPs pay for by ``other`` at the same N; it is NaN if they pay for none.
+    ``C`` FLOPs pay for by ``other`` at the same N; it is NaN if they pay for none.
     """
 
     rule: ComputeRule
@@ -61,8 +60,7 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
     """Return the cost of an answer by the rule ``other``, with intervals; None if ``other`` is None.
 
     ``best`` () is the answer of the best fit by ``rule``, ``draws`` (r,) are those of its resamples. Raises
-    PlannerError if
-    the law does not determine N or D, or if the best fit has no answer.
+    PlannerError if the law does not determine N or D, or if the best fit has no answer.
     """
     if other is None:
         return None

@@ -157,8 +157,7 @@ def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...
     """Return ``plan`` as a document. Its script reads the file ``fit``, which ``isoplan fit --json`` wrote.
 
     ``group`` is the name of the group in that file that the plan is about. ``maps`` are the files of the fits that
-    predict
-    metrics, in the order of the metrics. By default the files are named ``fit-HASH.json``.
+    predict metrics, in the order of the metrics. By default the files are named ``fit-HASH.json``.
     """
     fit, maps = fit or f"fit-{plan.fit}.json", maps or tuple(f"fit-{one}.json" for one in plan.maps)
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
@@ -209,8 +208,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON object of a plan, as ``plan --json`` prints it.
 
     Parts that were not requested are left out, so that the hashes of older plans stay the same. The object has no
-    numbers
-    if the runs do not support the plan.
+    numbers if the runs do not support the plan.
     """
     plan = plan.shown
     asked = {

@@ -150,12 +150,9 @@ def reachability(
     """Return whether ``fit`` reaches the target ``asked`` (a text such as "loss 0.1"); None without resamples.
 
     ``goals`` are the values that the law must reach (lower is better), () for all resamples or (r,) for each.
-    ``reached``
-    (r,) states which resamples reach their goal. ``limited`` states that the plan has limits; ``reached`` takes them
-    into
-    account. ``best_run`` is the result of the best run of the table, such as "a loss of 0.09"; it is empty unless this
-    run
-    reaches the target.
+    ``reached`` (r,) states which resamples reach their goal. ``limited`` states that the plan has limits; ``reached``
+    takes them into account. ``best_run`` is the result of the best run of the table, such as "a loss of 0.09"; it is
+    empty unless this run reaches the target.
     """
     if not len(fit.resamples):
         return None
@@ -189,8 +186,7 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
     """Return whether the target can be reached, from the share of resamples that reach it.
 
     If the floor is not resolved, resamples with a floor and those without one are counted separately. A verdict is
-    stated
-    only if both groups agree.
+    stated only if both groups agree.
     """
     within = " within the limits" if limited else ""
     if fit.confidence is None:

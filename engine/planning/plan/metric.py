@@ -1,9 +1,8 @@
 """Targets in a metric: a map predicts the metric from the quantity that the law predicts, such as the loss.
 
 Each resample of the law is paired with one of the map. If both were fitted to the same runs with the same seed,
-resample
-i of both consists of the same runs, so the two rows i are paired. Otherwise both are independent, and the rows of the
-map are shuffled so that equal seeds do not correlate them.
+resample i of both consists of the same runs, so the two rows i are paired. Otherwise both are independent, and the rows
+of the map are shuffled so that equal seeds do not correlate them.
 """
 
 from __future__ import annotations
@@ -94,8 +93,7 @@ def through(law: Fit, map: Fit, name: str = "") -> Through:
 
     ``name`` is the metric that the user requested; "" accepts any. Raises PlannerError in these cases: the map predicts
     another metric or from another column, it has no runs, it is not monotone within the range of its runs, or the
-    metric
-    gets worse as the law improves.
+    metric gets worse as the law improves.
     """
     metric, axes = map.spec.y, map.law.axes
     if name and name != metric:

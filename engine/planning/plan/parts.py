@@ -23,10 +23,8 @@ class Flat:
     """Range around the optimum at constant compute in which the loss is within ``tolerance`` (relative) of the best.
 
     ``N`` has its two ends, and ``D`` the D at each of them: ``D[0]`` belongs to ``N[0]``. An end is 0 or infinite if
-    the
-    loss stays within the tolerance. ``low`` and ``high`` are the 68 % intervals of the two ends of N. They are None
-    without
-    resamples, and if such an interval is unbounded.
+    the loss stays within the tolerance. ``low`` and ``high`` are the 68 % intervals of the two ends of N. They are None
+    without resamples, and if such an interval is unbounded.
     """
 
     tolerance: float
@@ -59,11 +57,9 @@ class Worth:
     """A limit and its worth for the plan: the limit ``most``, the amount ``used``, and the gain from a larger limit.
 
     ``binds`` states that the limit is reached. ``slope`` is the gain per additional unit of the limit, ``ten`` the gain
-    from
-    ten per cent more. For a budget the gain is the improvement of y (positive is better). For a target it is the money
-    saved, or the FLOPs saved if there are no prices. ``one_sided`` states that a decrease of the limit costs at another
-    rate
-    than an increase gains, because another limit is reached at the same point.
+    from ten per cent more. For a budget the gain is the improvement of y (positive is better). For a target it is the
+    money saved, or the FLOPs saved if there are no prices. ``one_sided`` states that a decrease of the limit costs at
+    another rate than an increase gains, because another limit is reached at the same point.
     """
 
     limit: LimitName

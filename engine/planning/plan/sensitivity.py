@@ -54,8 +54,7 @@ def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
     surface.
 
     ``best`` () is the answer of the best fit, ``draws`` (r,) are those of the resamples. At each N, D is the largest
-    that
-    the budget and the limits of ``task`` allow.
+    that the budget and the limits of ``task`` allow.
     """
     if not fit.law.is_surface or not np.isfinite(best.N):
         return None
@@ -106,8 +105,7 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
     """Return the worth of each limit of ``task`` at the answer ``at`` of ``fit``.
 
     It is empty if there are no limits or no answer. Intervals use at most 200 of the resamples that have an answer.
-    Limits
-    on hours and money are left out if the model is too small for the machine's assumed share of its peak.
+    Limits on hours and money are left out if the model is too small for the machine's assumed share of its peak.
     """
     if not set(task.limits) - {"budget"} or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()

@@ -44,8 +44,7 @@ class Goal:
     """Value that the law must reach, with the sign in which lower is better.
 
     ``best`` () is the goal of the best fit. ``draws`` has the goals of the resamples: shape () if all have the same
-    goal,
-    (r,) if each has its own.
+    goal, (r,) if each has its own.
     """
 
     best: Floats
@@ -57,8 +56,7 @@ class Task:
     """What to minimise within ``limits``: the loss for a budget, or the cost of reaching a ``goal``.
 
     Without a goal the task is a budget, and ``limits["budget"]`` is its FLOPs. ``aim`` is the cost that a goal
-    minimises:
-    compute, or money if more than training has a price (``Prices.aim``).
+    minimises: compute, or money if more than training has a price (``Prices.aim``).
     """
 
     rule: ComputeRule
@@ -71,8 +69,7 @@ class Task:
         """Return the cost of the answers ``at``, in their shape; infinite for an answer that does not reach the goal.
 
         It is the total money if ``aim`` includes more than compute, else the money for training. If an hour of the
-        machine has
-        no price, it is the compute in FLOPs.
+        machine has no price, it is the compute in FLOPs.
         """
         if self.prices is None or self.prices.machine.price is None:
             return at.C
@@ -121,8 +118,7 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
     """Solve ``task`` for the parameter values ``v`` under ``limits`` and return the optimal points.
 
     ``limits`` are arrays of one shape, which broadcasts with ``v``. Raises PlannerError for a limit that cannot be
-    applied
-    to the law or the prices.
+    applied to the law or the prices.
     """
     bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
     if bare or not law.is_surface:
@@ -215,10 +211,9 @@ def clash(
     one.
 
     ``works`` returns whether given limits allow an answer; it is false for all of ``limits``. Limits that do not
-    contribute
-    are removed one by one. Limits on spending are tried first, so that a limit on size remains if no spending can
-    offset it.
-    A budget is part of every budget question, so it is made very large instead of being removed.
+    contribute are removed one by one. Limits on spending are tried first, so that a limit on size remains if no
+    spending can offset it. A budget is part of every budget question, so it is made very large instead of being
+    removed.
     """
     left = dict(limits)
     found = dict(limits)

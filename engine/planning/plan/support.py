@@ -43,10 +43,8 @@ class Support:
     """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the only axis of the law).
 
     ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of cells to
-    train: runs
-    there would be within ``ANSWERED`` decades of the requested plan. It is empty if the cells themselves would lie more
-    than
-    ``FARTHER`` decades beyond the range.
+    train: runs there would be within ``ANSWERED`` decades of the requested plan. It is empty if the cells themselves
+    would lie more than ``FARTHER`` decades beyond the range.
     """
 
     axis: str
@@ -88,8 +86,7 @@ def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
     """Return the text that is shown instead of an answer.
 
     It has the range of supported plans, the sentences ``away`` (such as the distance of the plan from the runs), and
-    the
-    cells to train first. ``units`` are the units of N, D and C.
+    the cells to train first. ``units`` are the units of N, D and C.
     """
     parts = [_range_text(support, units), *away, _cells_text(support, units)]
     return " ".join(part for part in parts if part)
@@ -226,8 +223,7 @@ def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | No
     """Return N, D and C of a cell whose compute agrees with its N and D by ``rule``.
 
     If the C in ``found`` lies outside ``span``, N and D are scaled by one factor to spend it. The factor is at least 1
-    for a
-    C above ``span`` and at most 1 for a C below it.
+    for a C above ``span`` and at most 1 for a C below it.
     """
     N, D = found["N"], found["D"]
     times = 1.0

@@ -49,18 +49,14 @@ def plan_target(
     """Plan the least cost at which ``target`` is reached, within ``limits``.
 
     The compute rule is ``rule``, by default that of the fit. The cost is the compute, or the total money if ``prices``
-    pay
-    for more than training (``Prices.aim``). ``aim`` replaces this choice of cost.
+    pay for more than training (``Prices.aim``). ``aim`` replaces this choice of cost.
 
     With a ``map`` (made from this fit by ``through``), ``target`` is a value of the metric of the map, and the plan has
-    as
-    many resamples as the map. A resample that cannot reach the target within ``limits`` counts as infinite cost.
-    ``prices``
-    add the bill, and ``other`` adds the cost by a second compute rule.
+    as many resamples as the map. A resample that cannot reach the target within ``limits`` counts as infinite cost.
+    ``prices`` add the bill, and ``other`` adds the cost by a second compute rule.
 
     Raises PlannerError if the target is not a finite number, is a value that the quantity cannot have, is reached by
-    every
-    loss, or is reached neither by the best fit nor by any resample.
+    every loss, or is reached neither by the best fit nor by any resample.
     """
     _check(fit, target, map)
     known, rule = fit.hash, rule or fit.compute
@@ -196,8 +192,7 @@ def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, fa
     """Return a warning if some resamples do not reach the target: how they affect the intervals; empty if all reach it.
 
     ``many`` (r,) states which resamples reach it, ``reached`` whether the best fit does. ``far`` states that the runs
-    do not
-    support the plan, so that it has no intervals.
+    do not support the plan, so that it has no intervals.
     """
     if many.all():
         return ()
