@@ -27,7 +27,9 @@ from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 WIDTH = 40.0
-"""Half-width of the search for N, in ln N, around the N at which budget compute gives N = D."""
+"""Half-width, in ln N, of the search for the best N. Its centre is the N for which N parameters on D = N samples
+spend C.
+"""
 SECTIONS = 58
 """Number of golden-section steps. They reduce a bracket of width 80 to below 1e-10."""
 NEAR = 1e-7
