@@ -95,7 +95,7 @@ class IsoLoss:
             return np.where(self.allows(at), self.total(at), FAR * (1 + np.abs(x - np.log(size))))
 
         found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
-        known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search can end at a limit, where the answer may be cheaper
+        known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search can end at a limit
         N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
         return Point(N, D, C, answer.loss, answer.U)
 
@@ -114,7 +114,7 @@ def iso_loss(
     """
     _check(fit, question)
     prices = replace(prices, inference=served) if prices is not None else None
-    task = replace(task_of(fit, question, rule or fit.compute, prices), aim=COMPUTE)  # the answer is the best model for training alone
+    task = replace(task_of(fit, question, rule or fit.compute, prices), aim=COMPUTE)  # best for training alone
     left = room(fit.law, question.limits.given, prices)
     found = IsoLoss(fit, task, left, *_rates(prices, served))
     _known(fit, question, found)
@@ -125,7 +125,7 @@ def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]
     """Return the cost of a FLOP, a sample and a parameter, and its unit: the currency or "FLOPs"."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
-            served.machine.money(1.0)  # raises an error if the machine has no price; otherwise its inference would count as free
+            served.machine.money(1.0)  # raises an error if it has no price
         return prices.rates, prices.currency
     if served is None:
         return Rates(1.0), "FLOPs"
