@@ -97,9 +97,9 @@ class Saved:
 
 @dataclass(frozen=True)
 class Risk:
-    """Risk of a plan: the probability ``p_reach`` of reaching its target, and its distance ``beyond`` the runs in
-    decades.
+    """Risk of a plan.
 
+    ``p_reach`` is the probability of reaching its target, and ``beyond`` its distance from the runs in decades.
     ``p_reach`` is None for a budget and without resamples. ``spread`` is the upper end of the 68 % interval of C
     divided by the lower end. It is None without an interval, and infinite if some resamples cannot reach the target.
     ``warnings`` are the texts of the plan's warnings.
@@ -173,8 +173,9 @@ def scenario(
 
 
 def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
-    """Return the comparison as a table of texts: headings with the plan names, then rows on allocation, bill and
-    risk.
+    """Return the comparison as a table of texts.
+
+    The headings are the names of the plans. The rows are allocation, bill and risk.
     """
     sides = found.sides
     lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
@@ -252,8 +253,9 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return the amount of each line of the bill, by its label; an amount has no value if it needs an unknown N, D
-    or C.
+    """Return the amount of each line of the bill, by its label.
+
+    An amount has no value if it needs an unknown N, D or C.
     """
     if one.answer is None:
         return _scaled(one, prices)
@@ -268,8 +270,9 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return the bill of a saved plan without its fit: each line follows from C, N or the unique samples of the
-    plan.
+    """Return the bill of a saved plan without its fit.
+
+    Each line follows from the C, N or unique samples of the plan.
     """
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
@@ -310,8 +313,9 @@ def _capped(one: Saved) -> Quantity:
     most = one.plan.unique
 
     def capped(x: float) -> float:
-        """Return ``x``, at most the number of unique samples. Infinity stays, because it means that the target is not
-        reached.
+        """Return ``x``, at most the number of unique samples.
+
+        Infinity stays, because it means that the target is not reached.
         """
         return x if math.isinf(x) else min(x, most)
 
@@ -339,8 +343,9 @@ def _chance(risk: Risk) -> str:
 
 
 def _cell(q: Quantity) -> str:
-    """Return a value with its 68 % interval as text. The interval is left out if both ends have the text of the
-    value.
+    """Return a value with its 68 % interval as text.
+
+    The interval is left out if both ends have the text of the value.
     """
     row = as_row("", q)
     wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)

@@ -96,8 +96,9 @@ class Outcome:
     predicted: Quantity
 
     def inside(self, level: float) -> bool | None:
-        """Return whether the result lies in its prediction interval at ``level``, 0.68 or 0.95; None without an
-        interval.
+        """Return whether the result lies in its prediction interval at ``level``, 0.68 or 0.95.
+
+        It is None if there is no such interval.
         """
         ends = self.predicted.ci68 if level == LEVELS[0] else self.predicted.ci95
         return None if ends is None else ends[0] <= self.actual.value <= ends[1]
@@ -127,12 +128,11 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 
 
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
-    """Compare the result ``actual`` with the prediction of ``fit`` for a run of its sizes. ``fit`` must have made
-    ``plan``.
+    """Compare the result ``actual`` with the prediction of ``fit`` for a run of its sizes.
 
-    A result in a metric needs ``map``, made from this fit by ``through``. If the result has C but no D, D follows from
-    C and N by the plan's compute rule. Raises PlannerError if another fit made the plan, if the map of a metric is
-    missing, and if a size that the law needs is in neither plan nor result.
+    ``fit`` must have made ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
+    result has C but no D, D follows from C and N by the plan's compute rule. Raises PlannerError if another fit made
+    the plan, if the map of a metric is missing, and if a size that the law needs is in neither plan nor result.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")

@@ -44,8 +44,9 @@ def verdict(found: Outcome) -> str:
 
 
 def sentences(found: Sequence[Result]) -> tuple[str, ...]:
-    """Return sentences with the numbers of results inside their 68 % and 95 % intervals, and what these numbers
-    mean.
+    """Return sentences with the numbers of results inside their 68 % and 95 % intervals.
+
+    They also state what these numbers mean.
     """
     counts = [tally([one.outcome for one in found], level) for level in LEVELS]
     if not counts[0].total:
@@ -135,8 +136,9 @@ class Tally:
 
 
 def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
-    """Count the outcomes inside their prediction interval at ``level``, 0.68 or 0.95. Those without one are left
-    out.
+    """Count the outcomes inside their prediction interval at ``level``, 0.68 or 0.95.
+
+    Outcomes without an interval are left out.
     """
     from scipy.stats import binom
 

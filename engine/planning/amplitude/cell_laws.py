@@ -54,10 +54,10 @@ class CellLaw:
         return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
 
     def interval(self, name: Name) -> Interval:
-        """Return the 68 % interval of the parameter ``name``: values at which profile chi^2 is at most 1 above its
-        minimum.
+        """Return the 68 % interval of the parameter ``name``.
 
-        The error of a loss is 10 %, or the scatter around the law if this is larger.
+        It has the values at which profile chi^2 is at most 1 above its minimum. The error of a loss is 10 %, or the
+        scatter around the law if this is larger.
         """
         return _interval(self, name)
 

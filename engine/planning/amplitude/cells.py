@@ -97,8 +97,9 @@ class Point:
 
     @property
     def state(self) -> State:
-        """Effect of twice the compute on the loss: "falls" or "rises" (by 10 % or more), "converged", or "not
-        doubled".
+        """Effect of twice the compute on the loss: "falls", "rises", "converged" or "not doubled".
+
+        The loss falls or rises if it changes by 10 % or more, otherwise it is converged.
         """
         if self.fell is None:
             return "not doubled"

@@ -25,8 +25,9 @@ PER_PARAMETER = 6.0
 
 @dataclass(frozen=True)
 class Size:
-    """Range of a size from ``least`` to ``most``; they are equal for a single number. An end is None if it is not
-    known.
+    """Range of a size from ``least`` to ``most``; both are equal for a single number.
+
+    An end is None if it is not known.
     """
 
     least: float | None

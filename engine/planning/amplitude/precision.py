@@ -84,8 +84,9 @@ def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precis
 
 
 def check_kind(text: str, what: str) -> Kind:
-    """Return the kind of error that ``text`` names. Raises PlannerError, which names the field ``what``, if it is
-    unknown.
+    """Return the kind of error that ``text`` names.
+
+    Raises PlannerError, which names the field ``what``, if the kind is unknown.
     """
     plain = text.strip().removesuffix("%").strip().lower()
     if plain not in get_args(Kind):
@@ -115,8 +116,9 @@ def check_worth(target: Precision) -> None:
 
 
 def only_rms(target: Precision, what: str) -> None:
-    """Raise PlannerError if the target is not an RMS error. ``what`` names the data, which have no other kind of
-    error.
+    """Raise PlannerError if the target is not an RMS error.
+
+    ``what`` names the data, which have no other kind of error.
     """
     if target.kind != "rms":
         raise PlannerError(

@@ -92,8 +92,9 @@ def as_text(plan: AmplitudePlan) -> str:
 
 
 def to_json(plan: AmplitudePlan) -> dict[str, Any]:
-    """Return the JSON object that ``isoplan amplitude --json`` prints. A number that is unknown or unbounded is
-    null.
+    """Return the JSON object that ``isoplan amplitude --json`` prints.
+
+    A number that is unknown or unbounded is null.
     """
     return {
         "schema": SCHEMA,
@@ -231,8 +232,9 @@ def _anchor(anchor: Anchor) -> str:
 
 
 def answer(plan: AmplitudePlan) -> Answer:
-    """Return ``plan``, which used the laws that come with Isoplan, as an answer for the page, the terminal and
-    Python.
+    """Return ``plan`` as an answer for the page, the terminal and Python.
+
+    The plan must have used the laws that come with Isoplan.
     """
     shown = tuple((what, x if x == "-" else f"{x} {unit}".strip(), note) for what, x, unit, note in rows(plan))
     table = Table(COLUMNS, shown, "The plan in numbers.")

@@ -78,11 +78,11 @@ def scaled(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Compute the D, N and C that reach ``target`` for ``n_f`` final-state particles, from anchors or a published
-    ``law``.
+    """Compute the D, N and C that reach ``target`` for ``n_f`` final-state particles.
 
-    ``published`` are laws of all processes; those with the same n_f give the optimistic end of a range. ``floor`` is
-    the noise of the amplitudes themselves, zero at tree level (amplitudes, eq. 2).
+    They follow from anchors or from a published ``law``. ``published`` are laws of all processes; those with the same
+    n_f give the optimistic end of a range. ``floor`` is the noise of the amplitudes themselves, zero at tree level
+    (amplitudes, eq. 2).
 
     Raises PlannerError in these cases: neither or both of anchors and a law are given; the law is for another n_f or
     comes with a floor; the target is a relative error but the law is of raw amplitudes; the target needs no surrogate

@@ -133,8 +133,9 @@ def latex(q: Quantity) -> str:
 
 
 def _wide(value: float, ends: Interval) -> bool:
-    """Return whether an end of the interval is infinite, has another sign than the value, or differs from it by more
-    than a factor of two.
+    """Return whether the interval is too wide to be written as differences from the value.
+
+    This is so if an end is infinite, has another sign than the value, or differs from it by more than a factor of two.
     """
     return any(
         math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)

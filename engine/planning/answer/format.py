@@ -80,11 +80,11 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
-    """Return the value of ``q`` as text without its unit, such as "1.9 B" (parameters), "10²⁰" (FLOPs) or "1.4 M"
-    (EUR).
+    """Return the value of ``q`` as text without its unit.
 
-    If ``x`` is given, it is formatted instead of the value, in the same style. ``keep`` is the number of significant
-    digits; by default it follows from the 68 % interval.
+    Examples are "1.9 B" (parameters), "10²⁰" (FLOPs) and "1.4 M" (EUR). If ``x`` is given, it is formatted instead of
+    the value, in the same style. ``keep`` is the number of significant digits; by default it follows from the 68 %
+    interval.
     """
     x = q.value if x is None else x
     if x is None:
@@ -96,7 +96,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     keep = keep or significant(q)
     if q.unit in COUNTED:
         known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
-        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # an end of 950 must not be above a value of 953
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # 953 would lie outside an end of 950
     if q.unit == "FLOPs":
         return power10(x, keep)
     if q.unit == SECONDS:

@@ -68,8 +68,9 @@ def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
 
 
 def beyond(value: float | None, span: Interval | None) -> float:
-    """Return the distance in decades of ``value`` outside ``span`` = (low, high); 0 if it is inside or one is
-    unknown.
+    """Return the distance in decades of ``value`` outside ``span`` = (low, high).
+
+    It is 0 if ``value`` is inside, and if ``value`` or ``span`` is unknown.
     """
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0

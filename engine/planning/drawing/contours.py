@@ -30,8 +30,9 @@ class Contour:
 
 
 def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
-    """Return at most ``most`` round levels that divide the figure into about equal areas; none for a constant
-    surface.
+    """Return at most ``most`` round levels that divide the figure into about equal areas.
+
+    A constant surface has no levels.
     """
     values = loss[np.isfinite(loss)]
     if values.size == 0 or np.ptp(values) < NARROWEST:
@@ -81,8 +82,9 @@ def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _crossing(level: float, loss: Floats, at: Floats) -> float:
-    """Return the value of ``at`` at which ``loss`` equals ``level``; NaN if it never does. ``loss`` is monotone in
-    ``at``.
+    """Return the value of ``at`` at which ``loss`` equals ``level``; NaN if it never does.
+
+    ``loss`` must be monotone in ``at``.
     """
     if not np.all(np.isfinite(loss)):
         return float("nan")

@@ -70,10 +70,10 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Compute-optimal frontier: loss, N and D over C, as arrays (s,). N and D are NaN if the law does not determine
-    them.
+    """Compute-optimal frontier: loss, N and D over C, as arrays (s,).
 
-    ``limit`` is the symbol of the floor; it is empty if the law has none.
+    N and D are NaN if the law does not determine them. ``limit`` is the symbol of the floor; it is empty if the law has
+    none.
     """
 
     C: Floats
@@ -89,8 +89,9 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Ribbon:
-    """Uncertainty of the frontier in the (N, D) plane: the ends of the interval of N* at each C, with the D that
-    spends C.
+    """Uncertainty of the frontier in the (N, D) plane.
+
+    It has the lower and the upper end of N* at each C, each with the D that spends C at this N.
     """
 
     N_low: Floats

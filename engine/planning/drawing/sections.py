@@ -59,8 +59,9 @@ class AxisCurve:
 
 
 def around(fit: Fit) -> Interval:
-    """Return the range that is drawn for a law of one axis without runs: three decades on each side of its scale
-    X_c.
+    """Return the range that is drawn for a law of one axis without runs.
+
+    It extends three decades on each side of the scale X_c of the law.
     """
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)

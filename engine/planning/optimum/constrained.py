@@ -42,10 +42,10 @@ FAR = 1e250
 
 @dataclass(frozen=True, eq=False)
 class FeasibleRegion:
-    """Region that limits allow: the largest N, D, C in FLOPs and money, and the unique samples U; infinite if
-    unlimited.
+    """Region that limits allow: the largest N, D, C in FLOPs and money, and the number U of unique samples.
 
-    The arrays have one shape that broadcasts with the parameter values of a law: () for one scenario, (k, 1) for k.
+    A field is infinite if it is not limited. The arrays have one shape that broadcasts with the parameter values of a
+    law: () for one scenario, (k, 1) for k.
     """
 
     N: Floats
@@ -66,10 +66,9 @@ def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
 
 
 def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
-    """Return the total money for N parameters, D training samples, C FLOPs of training and at most ``U`` unique
-    samples.
+    """Return the total money for N parameters, D training samples and C FLOPs of training.
 
-    Only the unique samples are simulated and paid for: min(D, U).
+    ``U`` is the number of unique samples. Only the unique samples are simulated and paid for: min(D, U).
     """
     return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
 
@@ -261,8 +260,9 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
         return _best(cost, most)
 
     def compute(x: Floats) -> Floats:
-        """Return the compute of the model of ln N = x if it has as many unique samples as allowed, which is its
-        least.
+        """Return the compute of the model of ln N = x if it has as many unique samples as allowed.
+
+        This is its least compute.
         """
         N = np.exp(x)
         D = samples_for(law, {**v, "U": room.U}, N, goal)

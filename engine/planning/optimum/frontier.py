@@ -109,8 +109,9 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
     C = np.asarray(C, float)
 
     def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
-        """Return the logarithm of the gain per FLOP through D divided by that through N, at ln N = x; it increases
-        with x.
+        """Return the logarithm of the gain per FLOP through D divided by that through N, at ln N = x.
+
+        It increases with x.
         """
         N = np.exp(x)
         D = rule.samples(C, N)

@@ -30,8 +30,9 @@ def loss_at(law: Law, v: Values, N: Floats, D: Floats) -> Floats:
 
 
 def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
-    """Evaluate the law, lower is better. Row i uses row i of the parameter values ``v`` and row i of each of
-    ``columns``.
+    """Evaluate the law, in the sign in which lower is better.
+
+    Row i uses row i of the parameter values ``v`` and row i of each of ``columns``.
     """
     with np.errstate(all="ignore"):
         if isinstance(law, FormulaLaw):

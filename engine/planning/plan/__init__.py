@@ -1,3 +1,4 @@
-"""Plans for a budget or a target: allocation, feasibility, metrics, costs, shadow prices, and plans as text and
-JSON.
+"""Plans for a budget or a target.
+
+The modules compute allocation, feasibility, metrics, costs and shadow prices, and write plans as text and JSON.
 """

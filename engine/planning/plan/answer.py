@@ -43,12 +43,12 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Plan:
-    """Answer to a planner question. ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known,
-    epochs.
+    """Answer to a question for a budget or a target.
 
-    ``fit`` is the hash of the fit, ``law`` the name of its law, and ``y`` the name of the predicted quantity. ``reach``
-    states whether a target can be reached at all, and ``p_reach`` is the probability of this. ``reach`` is None for a
-    budget, and for a fit without resamples. ``p_reach`` is None if the probability is not known.
+    ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known, epochs. ``fit`` is the hash of the fit,
+    ``law`` the name of its law, and ``y`` the name of the predicted quantity. ``reach`` states whether a target can be
+    reached at all, and ``p_reach`` is the probability of this. ``reach`` is None for a budget, and for a fit without
+    resamples. ``p_reach`` is None if the probability is not known.
 
     The following parts are empty or None if the caller did not request them. ``bill`` lists the costs by ``prices``.
     ``worth`` has the value of each limit. ``restated`` is the cost by a second compute rule. ``maps`` are the hashes of
@@ -77,8 +77,9 @@ class Plan:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the plan. If not, outputs leave out its numbers and state what the runs do
-        support.
+        """Whether the runs support the plan.
+
+        If not, outputs leave out its numbers and state what the runs do support.
         """
         return self.support is None and farthest(self.placed)[1] <= ANSWERED
 
@@ -99,8 +100,9 @@ class Plan:
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
-        """Quantities whose distance from the runs decides whether the plan is supported: allocation and requested
-        metric.
+        """Quantities whose distance from the runs decides whether the plan is supported.
+
+        These are the allocation and the requested metric.
         """
         metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
         return {**self.allocation, **metric}

@@ -126,8 +126,9 @@ def converted(
 
 
 def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[FitWarning, ...]:
-    """Return a warning if ``what`` assumes a share of the machine's peak that a model of ``N`` parameters cannot
-    reach.
+    """Return a warning if ``what`` assumes a share of the machine's peak that the model does not reach.
+
+    ``N`` is the number of its parameters.
     """
     if machine is None or N is None or not N < machine.least:
         return ()

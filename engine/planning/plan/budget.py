@@ -132,8 +132,9 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
 
 
 def _whole(fit: Fit, at: Point) -> bool:
-    """Return whether N and D are at least one. A NaN size, and a size whose smallest run is below one, pass the
-    test.
+    """Return whether N and D are at least one.
+
+    A size that is NaN, or whose smallest run is below one, passes the test.
     """
     spans = plans.spans(fit)
     return not any(x < ONE and spans.get(name, (1.0, 1.0))[0] >= 1 for name, x in (("N", at.N), ("D", at.D)))
@@ -178,8 +179,9 @@ def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
 
 
 def no_optimum(fit: Fit) -> str:
-    """Return the sentence that the best fit has no compute-optimal point for this question, with its parameter
-    values.
+    """Return the sentence that the best fit has no compute-optimal point for this question.
+
+    It includes the parameter values of the fit.
     """
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (

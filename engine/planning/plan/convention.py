@@ -84,10 +84,10 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
 
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
-    """Return a warning for a law whose N* and D* were fitted separately: which D the plan uses, and what N* and D*
-    cost.
+    """Return a warning for a law whose N* and D* were fitted separately.
 
-    ``best`` () is the answer of the best fit, with the D that ``rule`` pays for. Other laws have no such warning.
+    It states which D the plan uses and what N* and D* cost. ``best`` () is the answer of the best fit, with the D that
+    ``rule`` pays for. Other laws have no such warning.
     """
     if fit.law.is_pointwise or fit.law.frontier is None or not np.isfinite(best.D):
         return ()

@@ -35,8 +35,9 @@ LABELS = {
 
 
 def rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the table of a plan: the allocation, then the derived numbers; empty if the runs do not support the
-    plan.
+    """Return the table of a plan: the allocation, then the derived numbers.
+
+    It is empty if the runs do not support the plan.
     """
     return tuple(as_row(label, q) for label, q in _numbers(plan))
 
@@ -80,8 +81,9 @@ def summary(plan: Plan) -> str:
 
 
 def _times(plan: Plan, hours: Quantity | None) -> list[str]:
-    """Return the training time of the plan as phrases: on the machine of its prices, then on the machine of the
-    runs.
+    """Return the training time of the plan as phrases.
+
+    They are for the machine of its prices and for the machine of the runs.
     """
     priced = [f"{duration(3600 * hours.value)} on {_machine(plan)}"] if hours and hours.value is not None else []
     own = plan.derived.get("time")

@@ -67,8 +67,9 @@ class Through:
         return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
 
     def at(self, best: Floats | float) -> float:
-        """Return the metric by the best fits, at the value ``best`` () of the law (lower is better, as in
-        ``metric``).
+        """Return the metric by the best fits, at the value ``best`` () of the law.
+
+        In this value lower is better, as in ``metric``.
         """
         return float(self._at(self.map.values, np.asarray(best)))
 
@@ -127,8 +128,9 @@ def _range(law: Fit, map: Fit) -> Interval:
 
 
 def _monotone(law: Fit, map: Fit) -> None:
-    """Raise PlannerError if the map is not monotone within its runs, or if its metric gets worse as the law
-    improves.
+    """Raise PlannerError if a target in the metric has no unique answer.
+
+    This is so if the map is not monotone within its runs, or if its metric gets worse as the law improves.
     """
     y, metric = law.spec.y, map.spec.y
     at = np.linspace(*_range(law, map), CHECKED)

@@ -98,11 +98,11 @@ class SecondRuleCost:
 
 @dataclass(frozen=True)
 class Reachability:
-    """Statement on whether a target can be reached: a ``verdict``, its ``probability`` if known, and a ``text`` to
-    show.
+    """Statement on whether a target can be reached.
 
-    The verdicts "reachable" and "out of reach" have at least 95 % confidence. "uncertain" has a probability, "not
-    determined" has none. The text is empty if there is nothing to report.
+    It has a ``verdict``, its ``probability`` (None if it is not known), and a ``text`` to show. The verdicts
+    "reachable" and "out of reach" have at least 95 % confidence. "uncertain" has a probability, "not determined" has
+    none. The text is empty if there is nothing to report.
     """
 
     verdict: Verdict
@@ -128,8 +128,9 @@ def read_worth(raw: Mapping[str, Any]) -> Worth:
 
 
 def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
-    """Read the cost by a second rule from a JSON object. Raises KeyError, ValueError or PlannerError if it is not
-    one.
+    """Read the cost by a second rule from a JSON object.
+
+    Raises KeyError, ValueError or PlannerError if the object is not such a cost.
     """
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))

@@ -50,11 +50,10 @@ NOISE = 1e-11
 
 
 def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
-    """Return the range of N around the optimum in which the loss is at most 1 % worse; None for a law without a
-    surface.
+    """Return the range of N around the optimum in which the loss is at most 1 % worse.
 
-    ``best`` () is the answer of the best fit, ``draws`` (r,) are those of the resamples. At each N, D is the largest
-    that the budget and the limits of ``task`` allow.
+    It is None for a law that is not a surface over N and D. ``best`` () is the answer of the best fit, ``draws`` (r,)
+    are those of the resamples. At each N, D is the largest that the budget and the limits of ``task`` allow.
     """
     if not fit.law.is_surface or not np.isfinite(best.N):
         return None
@@ -143,8 +142,9 @@ class _Gains:
 
 
 def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
-    """Compute the gains of all limits at once: each is raised slightly, lowered slightly, and raised by ten per
-    cent.
+    """Compute the gains of all limits at once.
+
+    Each limit is raised slightly, lowered slightly, and raised by ten per cent.
     """
     steps = (1 + STEP, 1 - STEP, MORE)
     names, m = list(task.limits), len(task.limits)

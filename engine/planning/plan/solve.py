@@ -180,8 +180,9 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Fe
 
 
 def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:
-    """Raise PlannerError if one of ``limits`` cannot be applied to ``law``, or needs a machine and there are no
-    prices.
+    """Raise PlannerError if one of ``limits`` cannot be applied to ``law`` or ``prices``.
+
+    For example, a limit on hours needs a machine, and therefore prices.
     """
     for name in OF_MACHINE:
         if name in limits and prices is None:
@@ -207,13 +208,12 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
 def clash(
     law: Law, limits: Mapping[LimitName, float], works: Callable[[Mapping[LimitName, float]], bool]
 ) -> dict[LimitName, float]:
-    """Return the limits that contradict each other: together they allow no answer, without any one of them there is
-    one.
+    """Return the limits that contradict each other.
 
-    ``works`` returns whether given limits allow an answer; it is false for all of ``limits``. Limits that do not
-    contribute are removed one by one. Limits on spending are tried first, so that a limit on size remains if no
-    spending can offset it. A budget is part of every budget question, so it is made very large instead of being
-    removed.
+    Together they allow no answer, but there is an answer if any one of them is removed. ``works`` returns whether given
+    limits allow an answer; it is false for all of ``limits``. Limits that do not contribute are removed one by one.
+    Limits on spending are tried first, so that a limit on size remains if no spending can offset it. A budget is part
+    of every budget question, so it is made very large instead of being removed.
     """
     left = dict(limits)
     found = dict(limits)

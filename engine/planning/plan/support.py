@@ -64,8 +64,9 @@ def read_support(raw: Mapping[str, Any]) -> Support:
 
 
 def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
-    """Return the name of the quantity farthest beyond the runs, and its distance in decades; "" and 0 if none is
-    beyond.
+    """Return the name of the quantity farthest beyond the runs, and its distance in decades.
+
+    They are "" and 0 if no quantity lies beyond the runs.
     """
     name = max(quantities, key=lambda one: quantities[one].beyond, default="")
     far = quantities[name].beyond if name else 0.0

@@ -155,8 +155,9 @@ def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple
 
 
 def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
-    """Return the loss of the plan with intervals: the target itself or, with a ``map``, the loss that gives the
-    target.
+    """Return the loss of the plan with intervals.
+
+    It is the target itself or, with a ``map``, the loss that gives the target.
     """
     span = plans.spans(fit).get("loss")
     if map is None:
@@ -179,8 +180,9 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
 
 
 def _best_run(fit: Fit, target: float) -> str:
-    """Return the result of the best run of the table, such as "a loss of 0.09"; empty if it does not reach
-    ``target``.
+    """Return the result of the best run of the table, such as "a loss of 0.09".
+
+    It is empty if this run does not reach ``target``.
     """
     best = fit.best_run
     if best is None or not (best >= target if fit.larger_is_better else best <= target):

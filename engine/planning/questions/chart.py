@@ -32,12 +32,11 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line over ``x`` (n,). It is solid where limits allow it (``within``) and runs support it (``seen``), else
-    dashed.
+    """A line over ``x`` (n,).
 
-    ``band`` has the two ends of its 68 % interval, each (n,). ``hover`` is a hover template of plotly, and ``texts``
-    are what its variable ``text`` stands for at each point. ``name`` is the name of the line, ``key`` its text in the
-    legend.
+    It is solid where limits allow it (``within``) and runs support it (``seen``), else dashed. ``band`` has the two
+    ends of its 68 % interval, each (n,). ``hover`` is a hover template of plotly, and ``texts`` are what its variable
+    ``text`` stands for at each point. ``name`` is the name of the line, ``key`` its text in the legend.
     """
 
     x: Floats
@@ -94,8 +93,9 @@ class Label:
 
 @dataclass(frozen=True)
 class Shade:
-    """A shaded range of the x axis: lightly tinted with a title if ``colour`` is given, else grey with a text at its
-    right.
+    """A shaded range of the x axis.
+
+    It is lightly tinted with a title if ``colour`` is given, else grey with a text at its right.
     """
 
     low: float

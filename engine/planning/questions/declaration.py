@@ -1,5 +1,6 @@
-"""Declaration of a planner question: its names, texts and inputs, which page, terminal and Python show before it is
-asked.
+"""Declaration of a planner question.
+
+It has the names, texts and inputs that page, terminal and Python show before the question is asked.
 """
 
 from __future__ import annotations
@@ -136,8 +137,9 @@ class PlannerQuestion:
         return tuple(field for field in self.fields if field.name in names)
 
     def read_costs(self, texts: Texts, place: Place, values: Mapping[str, Any]) -> Any:
-        """Return the costs that the module ``costs`` reads from ``texts``; None if there is no such module or no
-        price.
+        """Return the costs that the module ``costs`` reads from ``texts``.
+
+        They are None if there is no such module or no price.
         """
         return import_module(self.costs).read_costs(texts, place, values) if self.costs else None
 

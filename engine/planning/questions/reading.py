@@ -40,8 +40,9 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
 
 
 def _own_value(question: PlannerQuestion, field: Field, texts: Texts, place: Place) -> Any:
-    """Return the value of a field that only this question has; None if it is not given or training curves determine
-    it.
+    """Return the value of a field that only this question has.
+
+    It is None if the field is not given or if training curves determine it.
     """
     text, typed = texts.get(field.name, ""), place == "page" and field.name in texts
     if question.curves is None or question.curves.field != field.name:

@@ -58,8 +58,9 @@ class Built:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one ``setting`` of a ``table`` to its ``runs``, for ``metrics`` by name, with the options of the
-    fit.
+    """The fit of one ``setting`` of a ``table`` to its ``runs``.
+
+    It has the ``metrics`` by name, and the options of the fit.
     """
 
     setting: Setting

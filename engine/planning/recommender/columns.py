@@ -129,8 +129,9 @@ class Columns:
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:
-        """Return the metric called ``name``: a printed name, the name of a column, or another spelling; None if
-        absent.
+        """Return the metric called ``name``: a printed name, the name of a column, or another spelling.
+
+        It is None if the table has no such metric.
         """
         by_column = {metric.column: metric for metric in self.metrics.values()}
         return self.metrics.get(name) or by_column.get(name) or self.metrics.get(metric_name(name) or "")

@@ -151,7 +151,7 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
     if "budget" in roles.derived:
         nominal = {"budget": None, "derived": {"budget": roles.derived["budget"]}}
     base = read(bare.model_copy(update={"hyper": plain, **nominal, **nothing, **labels}))
-    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # rows without this value are left out
+    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # else the reader drops these rows
     only = bare.model_copy(update={**nothing, "hyper": mark, "budget": None})
     if roles.rows != "all":
         base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))
@@ -191,8 +191,9 @@ def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
 
 
 def _placed(part: Runs, base: Runs, name: str) -> Floats:
-    """Return the column ``name`` of ``part``, aligned with the rows of ``base``: (n,), NaN for rows that ``part``
-    lacks.
+    """Return the column ``name`` of ``part``, aligned with the rows of ``base``: (n,).
+
+    It is NaN for rows that ``part`` lacks.
     """
     out = np.full(len(base), np.nan)
     there = np.isin(part.ids, base.ids)

@@ -123,17 +123,18 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
 
 
 def said_off(far: float) -> str:
-    """Return a text for the note of a setting if the budget lies ``far`` decades beyond its sweeps; empty if it does
-    not.
+    """Return a text for the note of a setting if the budget lies ``far`` decades beyond its sweeps.
+
+    It is empty if ``far`` is close to 0.
     """
     return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
-    """Return the choice of B_crit in sequences, with the samples that the batch sizes ``others`` need relative to
-    B_crit.
+    """Return the choice of B_crit in sequences.
 
-    At batch size B the target takes S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
+    It includes the samples that the batch sizes ``others`` need relative to B_crit. At batch size B the target takes
+    S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -292,8 +293,9 @@ def _count(n: int, what: str) -> str:
 
 
 def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
-    """Return ``choice``, without its value if the budget ``C`` (FLOPs) lies too far beyond the budgets of ``own``
-    sweeps.
+    """Return ``choice``, without its value if the budget ``C`` (FLOPs) is too far away.
+
+    Too far means more than three decades beyond the budgets of the sweeps ``own``.
     """
     far = off_budgets(own, C)
     if far <= ANSWERED:
@@ -320,10 +322,10 @@ def marked(q: Quantity) -> str:
 
 
 def marked_plan(plan: Plan | None, lender: str) -> str:
-    """Return remarks on N and D in brackets: the metric ``lender`` whose law gives them, and their distance from the
-    runs.
+    """Return remarks on N and D in brackets.
 
-    The text is empty if N and D have their own law and lie within one decade of the runs.
+    They are the metric ``lender`` whose law gives N and D, and the distance of N and D from the runs. The text is empty
+    if N and D have their own law and lie within one decade of the runs.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))
@@ -331,8 +333,9 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
 
 
 def unstated(choices: Mapping[Setting, Choice]) -> str:
-    """Return a text with the supported budgets of all settings that have no value at this budget; empty if all have
-    one.
+    """Return a text with the supported budgets of all settings that have no value at this budget.
+
+    It is empty if every setting has a value.
     """
     spans: dict[Interval | None, list[str]] = {}
     for setting in SETTINGS:

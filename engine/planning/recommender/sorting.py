@@ -81,8 +81,9 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
 
 def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
-    """Return all runs that have a value ``x`` (n,) as the sweep of one setting, without budgets that have only one
-    value.
+    """Return all runs that have a value ``x`` (n,) as the sweep of one setting.
+
+    Budgets that have only one value are left out.
     """
     rows = np.isfinite(x)
     single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]
@@ -117,8 +118,9 @@ def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = No
 
 
 def _key(x: Floats, digits: int = 6) -> Ints:
-    """Return integers (n,) that are equal where ``x`` agrees to ``digits`` digits. Missing values are equal to each
-    other.
+    """Return integers (n,) that are equal where ``x`` agrees to ``digits`` digits.
+
+    Missing values are equal to each other.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.where(x == 0, 0.0, np.floor(np.log10(np.abs(x))))
@@ -245,11 +247,11 @@ def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
 def sort_each(
     runs: Runs, question: Question | None, sort: Sort, wanted: str | None = None
 ) -> tuple[dict[Swept, Sweep], Rivals | None, Bools]:
-    """Return the sweeps among ``runs``, each within one dataset, the choice between datasets, and a mask of unused
-    runs.
+    """Return the sweeps among ``runs``, each within one dataset.
 
-    The sweep of a setting is that of the dataset ``wanted`` if it varies the setting, otherwise that of the dataset
-    with most runs in sweeps. The choice is None if no setting is varied in several datasets.
+    The second value is the choice between datasets, the third a mask of unused runs. The sweep of a setting is that of
+    the dataset ``wanted`` if it varies the setting, otherwise that of the dataset with most runs in sweeps. The choice
+    is None if no setting is varied in several datasets.
     """
     n = len(runs)
     if question is None:

@@ -33,12 +33,12 @@ NOT_COUNTED = "the counting noise of held-out users is not in this interval"
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Best value ``x`` of a swept setting for ``metric`` at ``budget`` FLOPs (NaN if one sweep is used for all
-    budgets).
+    """Best value ``x`` of a swept setting for ``metric`` at ``budget`` FLOPs.
 
-    ``place`` states where x lies relative to the sweep, which goes from ``low`` to ``high``. x has no value if only its
-    place is known. ``fit`` is the curve that gives x; None if a paper prints the optimum without its curve. ``why``
-    states why x is missing, and ``remark`` what its interval does not include.
+    ``budget`` is NaN if one sweep is used for all budgets. ``place`` states where x lies relative to the sweep, which
+    goes from ``low`` to ``high``. x has no value if only its place is known. ``fit`` is the curve that gives x; None if
+    a paper prints the optimum without its curve. ``why`` states why x is missing, and ``remark`` what its interval does
+    not include.
     """
 
     budget: float

@@ -60,8 +60,9 @@ class SampleCosts:
         return self.sample * self.to_simulate(unique)
 
     def to_simulate(self, unique: Floats) -> Floats:
-        """Return the number of samples to simulate so that there are ``unique`` ones with those that exist; any
-        shape.
+        """Return the number of samples to simulate so that there are ``unique`` ones; any shape.
+
+        The samples that exist already are subtracted.
         """
         return np.maximum(np.asarray(unique, float) - self.have, 0.0)
 

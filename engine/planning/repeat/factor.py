@@ -76,8 +76,9 @@ def fit_factor(
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
 
     def log_ratio(values: dict[str, Floats]) -> Floats:
-        """Return ln(compute / one-pass compute) for each dataset, (..., k); -inf if the one-pass law cannot reach the
-        loss.
+        """Return ln(compute / one-pass compute) for each dataset, (..., k).
+
+        It is -inf if the one-pass law cannot reach the loss.
         """
         each = {name: np.asarray(x)[..., None] for name, x in values.items()}
         with np.errstate(divide="ignore"):

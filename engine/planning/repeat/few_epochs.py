@@ -106,11 +106,10 @@ def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRu
 
 
 def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
-    """Return the D, including repeats, at which N parameters and ``U`` unique samples reach ``target``; infinite if
-    none.
+    """Return the D, including repeats, at which N parameters and ``U`` unique samples reach ``target``.
 
-    The effective number of samples D' follows from B / D'^beta = target - E - A / N'^alpha. Then D' = U + U R_D (1 -
-    e^(-(D/U - 1)/R_D)) is solved for D. The arrays broadcast.
+    It is infinite if no D reaches the target. The effective number of samples D' follows from B / D'^beta = target - E
+    - A / N'^alpha. Then D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved for D. The arrays broadcast.
     """
     with np.errstate(all="ignore"):
         enough = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])

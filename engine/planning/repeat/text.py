@@ -108,8 +108,9 @@ def sentence(answer: SimulateOrRepeat) -> str:
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """Return the sentence for an answer without a price of training: samples, compute, and when repeating is
-    cheaper.
+    """Return the sentence for an answer without a price of training.
+
+    It has samples and compute of both regimes, and states when repeating is cheaper.
     """
     one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
     if answer.support is not None:
@@ -207,8 +208,9 @@ def between_text(few: Between, currency: str) -> str:
 
 
 def between_json(few: Between) -> dict[str, Any]:
-    """Return the intermediate regimes as a JSON object: arrays over the numbers of unique samples, index of the
-    cheapest.
+    """Return the intermediate regimes as a JSON object.
+
+    It has arrays over the numbers of unique samples, and the index of the cheapest regime.
     """
     arrays = {"unique": few.unique, "epochs": few.epochs, "N": few.N, "C": few.C, "money": few.money}
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}

@@ -18,9 +18,9 @@ from isoplan.engine.planning.repeat.floors import together
 
 @dataclass(frozen=True)
 class Worth:
-    """Losses that ``U`` unique samples reach: ``once`` in a compute-optimal single pass, ``repeated`` to the early
-    stop.
+    """Losses that ``U`` unique samples reach.
 
+    ``once`` is reached in a compute-optimal single pass, ``repeated`` by repeating them to the early stop.
     ``equivalent`` is the number of samples that a compute-optimal single pass needs for the loss ``repeated``.
     ``beyond`` is the distance of these numbers from the runs in decades.
     """

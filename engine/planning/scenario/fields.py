@@ -78,8 +78,9 @@ class Field:
         return (place == "page" and self.start) or self.default
 
     def value(self, text: str, place: Place, currency: str = EUR) -> Any:
-        """Convert ``text`` to the value of the field. Raises PlannerError, which names the field, if this is not
-        possible.
+        """Convert ``text`` to the value of the field.
+
+        Raises PlannerError, which names the field, if this is not possible.
         """
         if self.read is not None:
             return self.read(text, self.called(place))

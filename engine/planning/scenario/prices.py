@@ -118,8 +118,9 @@ class Rates:
 
     @property
     def weighs(self) -> bool:
-        """Whether samples or parameters have a cost of their own, so that the least cost differs from the least
-        compute.
+        """Whether samples or parameters have a cost besides that of the compute.
+
+        If they have, the plan of least cost is not that of least compute.
         """
         return bool(self.sample or self.parameter)
 
@@ -182,10 +183,10 @@ class Prices:
 
     @property
     def aim(self) -> Rates:
-        """Rates of the cost that a plan for a target minimises: total money if more than training has a price, else
-        compute.
+        """Rates of the cost that a plan for a target minimises.
 
-        Money for training alone is proportional to compute, so both have their minimum at the same plan.
+        They are those of the total money if more than training has a price, else of the compute. Money for training
+        alone is proportional to compute, so both have their minimum at the same plan.
         """
         rates = self.rates if self.machine.price is not None else COMPUTE
         return rates if rates.weighs else COMPUTE

@@ -37,8 +37,9 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
 
 def read_inference(texts: Texts, place: Place) -> Inference | None:
-    """Read the queries over the life of a model from ``texts``; None if none are given. They do not require a
-    machine.
+    """Read the queries over the life of a model from ``texts``; None if none are given.
+
+    They do not require a machine.
     """
     names = ("queries", "query_tokens", "query_flops")
     queries, tokens, flops = (_value(texts, place, name) for name in names)

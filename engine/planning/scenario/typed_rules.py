@@ -57,8 +57,9 @@ def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> 
 
 
 def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]:
-    """Read the numbers of a rule from a text such as "s=2%,h=188", as texts by field; ``n_p`` is added if it is
-    given.
+    """Read the numbers of a rule from a text such as "s=2%,h=188".
+
+    They are returned as texts by field. ``n_p`` is added if it is given.
     """
     from isoplan.engine.costs.measured import FIELDS
 

@@ -71,13 +71,13 @@ class SameLoss:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """Model of least cost of training and inference together: ``N``, ``D``, its training compute ``C``, its ``total``
-    cost.
+    """Model of least cost of training and inference together.
 
-    ``training_alone`` is the total cost of the model that is best for training alone. ``saved`` is the fraction of this
-    cost that the cheapest model saves. ``fraction`` is its N divided by that of the best model for training. Costs are
-    in FLOPs, or in money, including simulated samples, if compute has a price. The money has no value, and a note, if a
-    model is too small to reach the machine's assumed share of the peak.
+    It has ``N``, ``D``, its training compute ``C`` and its ``total`` cost. ``training_alone`` is the total cost of the
+    model that is best for training alone. ``saved`` is the fraction of this cost that the cheapest model saves.
+    ``fraction`` is its N divided by that of the best model for training. Costs are in FLOPs, or in money, including
+    simulated samples, if compute has a price. The money has no value, and a note, if a model is too small to reach the
+    machine's assumed share of the peak.
 
     ``warnings`` state how far the model lies beyond the runs. ``support`` is None if the runs support it, and otherwise
     describes what they support.

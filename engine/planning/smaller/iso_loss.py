@@ -29,11 +29,11 @@ from isoplan.engine.quantities import rounded
 
 @dataclass(frozen=True, eq=False)
 class IsoLoss:
-    """Models that reach the same loss as the answer to ``task``, the region within its limits, and cost rates in
-    ``unit``.
+    """Models that reach the same loss as the answer to ``task``.
 
-    Methods take parameter values of a law: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer`` takes
-    those of the fit. All other methods take those that ``around`` returns.
+    ``left`` is the region that its limits allow, and ``rates`` are the costs in ``unit``. Methods take parameter values
+    of a law: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer`` takes those of the fit. All other
+    methods take those that ``around`` returns.
     """
 
     fit: Fit
@@ -48,8 +48,9 @@ class IsoLoss:
         return solve(self.fit.law, v, self.task, self.task.limits, goal)
 
     def at(self, v: Values, N: Floats, loss: Floats) -> Point:
-        """Return the models of ``N`` parameters with this ``loss``; D and C are infinite if no number of samples
-        reaches it.
+        """Return the models of ``N`` parameters with this ``loss``.
+
+        D and C are infinite if no number of samples reaches it.
         """
         D = samples_for(self.fit.law, v, N, loss)
         known = np.where(np.isfinite(D), D, 1.0)
@@ -82,9 +83,7 @@ class IsoLoss:
         return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
 
     def cheapest(self, v: Values, answer: Point) -> Point:
-        """Return the model of least total cost among those that have the loss of ``answer`` and that the limits
-        allow.
-        """
+        """Return the model of least total cost that has the loss of ``answer`` and that the limits allow."""
         there = np.isfinite(answer.N)
         loss, size = np.where(there, answer.loss, np.nan), np.where(there, answer.N, 1.0)
         low = np.where(there, np.log(self.smallest(v, answer.loss, self.left.D)), 0.0)
@@ -125,7 +124,7 @@ def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]
     """Return the cost of a FLOP, a sample and a parameter, and its unit: the currency or "FLOPs"."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
-            served.machine.money(1.0)  # raises an error if it has no price
+            served.machine.money(1.0)  # raises an error without a price
         return prices.rates, prices.currency
     if served is None:
         return Rates(1.0), "FLOPs"

@@ -98,8 +98,9 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
 
 
 def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Part, ...]:
-    """Return the table and the chart of the costs over the life of a model; empty if the runs do not support its
-    size.
+    """Return the table and the chart of the costs over the life of a model.
+
+    The result is empty if the runs do not support the cheapest size.
     """
     if not life.answers:
         return ()
@@ -191,8 +192,9 @@ def _hover(name: str, curve: SameLoss, k: float) -> str:
 
 
 def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
-    """Return the range of sizes at which no number of samples reaches the loss, as a shaded range; empty if not
-    visible.
+    """Return the range of sizes at which no number of samples reaches the loss, as a shaded range.
+
+    It is empty if the range is not in the chart.
     """
     q = curve.smallest
     if q.value is None or q.value <= low:

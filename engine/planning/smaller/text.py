@@ -186,8 +186,9 @@ def _stated(q: Quantity, answers: bool) -> dict[str, Any]:
 
 
 def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
-    """Return the warnings of the answer: those of the models of equal loss, then those of the cheapest over its
-    life.
+    """Return the warnings of the answer.
+
+    Those of the models of equal loss come first, then those of the cheapest model over its life.
     """
     return (*curve.plan.warnings, *(found.warnings if found else ()))
 
