@@ -58,7 +58,7 @@ def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
     """
     if fit.hash != plan.fit:
         raise PlannerError(
-            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
+            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the fit of the plan."
         )
     if not plan.answers:
         return None
@@ -82,7 +82,7 @@ def _same(said: float | None, found: float) -> bool:
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")
-NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
+NO_TOTAL = "no interval: a saved plan does not contain the correlation of its parts"
 MONEY = ", money"
 
 

@@ -37,7 +37,7 @@ from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 
 LEVELS = (0.68, 0.95)
-SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"
+SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is not known"
 SAME = 0.005
 """Largest relative difference between a trained and a planned size at which they count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")

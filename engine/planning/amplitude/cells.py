@@ -126,7 +126,7 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
             raise PlannerError(
                 f"Row {i} of {source} is not a valid cell. Give positive numbers in {', '.join(NEEDED)}, with d = 3 "
                 f"n_f - 4 or, "
-                "at a fixed sqrt(s), 3 n_f - 5, and leave out what has none."
+                "at a fixed sqrt(s), 3 n_f - 5, and leave out rows without them."
             ) from None
     return tuple(found)
 

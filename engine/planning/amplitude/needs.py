@@ -127,7 +127,7 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
     if mse <= law.floor:
         raise PlannerError(
             f"A target MSE of {mse:g} is below the floor {law.floor:.3g} that {law.process} reaches at {law.held}: ask "
-            "for a higher one, or choose a law with more of what is held."
+            "for a higher one, or choose a law with a larger fixed size."
         )
     first, end = max(law.measured[0], ONSET.get(law.axis, 0.0)), law.measured[1]
     slow, fast = (slow, own) if own.value >= slow.value else (own, own)
@@ -195,6 +195,7 @@ def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
             TWO_PARTICLES,
             f"{TWO_PARTICLES:g}, below every published exponent of two particles: the bound 4/d = {bound:g} fails "
             "there, because many points lie close to the forward and backward singularities, where a network does not "
-            "learn the local slope; where few points cover these, it may be less yet, which a second anchor tells",
+            "learn the local slope. If few points lie there, the exponent may be even smaller; a second anchor "
+            "measures it",
         )
     return Exponent(bound, f"the bound 4/d with d = {d}")

@@ -63,8 +63,8 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
             )
         elif points is not None and points > other.held_value:
             why[axis] = (
-                f"not known: the published law against {axis} holds for {other.held}, fewer points than the target "
-                f"takes; give an anchor limited by {axis} at more points"
+                f"not known: the published law against {axis} is valid for {other.held}, fewer points than the "
+                f"target needs; give an anchor limited by {axis} at more points"
             )
         else:
             found[axis] = from_law(other, mse, slow)

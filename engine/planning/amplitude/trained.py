@@ -92,7 +92,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
     ends = [power10(x, 2) if target.kind == "rms" else percent(math.sqrt(x)) for x in (near, far)]
     return (
         f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
-        f"their own law levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
+        f"the law through them levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
         f"{ends[0]} to {ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
     )
 
@@ -123,8 +123,8 @@ def _nothing(found: Sequence[Point], target: Precision) -> str:
     least = min(mean_loss(own) for own in by_points(found).values())
     best = f"MSE {least:.2g}" if target.kind == "rms" else f"{target.name} {percent(math.sqrt(least))}"
     return (
-        f"D limits none of the {len(found)} cells of {found[0].cell.process}, the best of which has {best}: train some "
-        f"with at least {ONSET['D']:g} points until twice the compute changes that by less than 10 %."
+        f"D limits none of the {len(found)} cells of {found[0].cell.process}. The best cell has {best}. Train cells "
+        f"with at least {ONSET['D']:g} points until twice the compute changes this error by less than 10 %."
     )
 
 

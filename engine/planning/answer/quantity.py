@@ -111,7 +111,7 @@ def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Qu
 
 def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
     """Return a number without a value, with a note that the law does not determine ``what``."""
-    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
+    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} does not determine {what}")
 
 
 def withheld(q: Quantity) -> Quantity:

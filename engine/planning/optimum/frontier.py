@@ -31,7 +31,7 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     """
     if law.frontier is None:
         raise PlannerError(
-            f"A law on {' and '.join(law.axes)} alone does not say how to spend a budget: ask for a target loss, "
+            f"A law on {' and '.join(law.axes)} alone does not determine how to spend a budget: ask for a target loss, "
             "or fit chinchilla, isoflop or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
@@ -45,7 +45,9 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
     ``values`` and ``loss`` broadcast. Raises PlannerError for a law without a least compute.
     """
     if law.least_compute is None:
-        raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
+        raise PlannerError(
+            f"The law {law.name} does not determine the cost of a target: fit chinchilla, isoflop or power."
+        )
     closed = rule.proportional or not _two_axes(law)
     with np.errstate(all="ignore"):
         return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))

@@ -283,7 +283,7 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
-        f"The plan sees the most unique {sample_unit(fit)} that the runs had {count(epochs.value)} times; "
+        f"The plan has {count(epochs.value)} times the largest number of unique {sample_unit(fit)} in the runs; "
         "the law counts every sample as new."
     )
     return (FitWarning(REPEATS, sees),)

@@ -74,7 +74,7 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
     value = float(one.amount)
     if math.isnan(value):
         size = OF.get(one.part, "N or D")
-        return Quantity(None, unit=one.unit, note=f"the law on {fit.law.axis or 'C'} says nothing of {size}")
+        return Quantity(None, unit=one.unit, note=f"the law on {fit.law.axis or 'C'} does not determine {size}")
     if spent:
         return given(fit, value, one.unit)
     return measure(fit, value, np.broadcast_to(many.amount, len(fit.resamples)), one.unit)

@@ -106,7 +106,7 @@ def nothing(fit: Fit, task: Task, C: float) -> str:
         most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
         return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
     if not task.rule.proportional:
-        return f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
+        return f"Under {task.rule.text} no N and D cost {C:.3g} FLOPs."
     return at_an_end(fit, task.rule, C) or no_optimum(fit)
 
 
@@ -125,7 +125,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
         most = clash(fit.law, task.limits, lambda some: _whole(fit, replace(task, limits=some).best(fit)))
         raise PlannerError(f"{_limits(most, task.prices)} {shown}, {less}: {loosen(most)}.")
     if asked.kind == "budget":
-        raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger one.")
+        raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger budget.")
     harder = "a harder" if asked.metric else "a higher" if fit.larger_is_better else "a lower"
     what = f"A target {asked.metric or fit.spec.y} of {asked.value:g}"
     raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} one.")
@@ -185,7 +185,7 @@ def no_optimum(fit: Fit) -> str:
     """
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
-        "This fit has no compute-optimal point there, because one of its terms has vanished or is out of all range "
+        "This fit has no compute-optimal point there, because one of its terms is zero or far out of range "
         f"({values}): ask for less extreme numbers, add runs that vary N and D apart, or fix a parameter."
     )
 

@@ -70,7 +70,7 @@ def bound_symbol(fit: Fit) -> str:
 def met(map: Through, target: float) -> str:
     """Return the sentence that every loss gives a metric better than ``target``."""
     metric = map.map.spec.y
-    return f"By its map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder one."
+    return f"By the map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder target."
 
 
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
@@ -80,7 +80,7 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
     """
     wanted = f"A target {map.map.spec.y if map else fit.spec.y} of {target:g}"
     if map is not None and np.isneginf(goal.best):
-        return f"{wanted} is out of reach: by its map no {fit.spec.y} gives it; ask for an easier one."
+        return f"{wanted} is out of reach: by the map no {fit.spec.y} gives this value; ask for an easier target."
     if task.limits and bool(floor(fit.law, fit.values) < goal.best):
         return f"{wanted} {_contradicts(fit, task, goal, map)}"
     limit = floor_of(fit)
@@ -120,7 +120,7 @@ def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
         best = float(loss_at(fit.law, v, np.minimum(left.N, ENDLESS), np.minimum(left.D, ENDLESS)))
         y, value = (map.map.spec.y, map.at(best)) if map else (fit.spec.y, fit.sign * best)
         allow = "they allow" if len(most) > 1 else "it allows"
-        return f"{contradicts}: {allow} {y} {rounded(value)} at best, whatever is spent; {instead}"
+        return f"{contradicts}: {allow} {y} {rounded(value)} at best, with any amount of compute; {instead}"
     within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
     if len(others) > 1:  # the goal fits within each limit alone, so the need for one of them depends on the other
         return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"

@@ -285,7 +285,7 @@ def _uncosted(
     return [
         FitWarning(
             NO_CURVE,
-            f"What another {setting} costs is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
+            f"The cost of another {setting} is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
             f"Give a sweep of {setting}.",
         )
         for setting in settings

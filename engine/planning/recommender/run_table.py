@@ -88,7 +88,7 @@ def read_sweeps(
     if columns.nominal and "s" in values:
         values["nominal"] = runs[columns.nominal[0]]
     if only is not None and only not in values and only not in waiting:
-        raise PlannerError(f"{only}: no column of the table has a name of it. Name the column that holds it.")
+        raise PlannerError(f"{only}: the table has no column with this name. Name the column that contains it.")
     _refuse_waiting(runs, waiting, only)
     sets = data_sets(runs)
     context = _context(runs, columns, sets[1:])

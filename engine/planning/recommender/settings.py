@@ -32,7 +32,9 @@ from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from isoplan.engine.quantities import count, power10
 
-NO_PLATEAU = "no plateau: training steps fall all the way through the swept batches, so no critical batch is located"
+NO_PLATEAU = (
+    "no plateau: training steps still decrease at the largest batch of the sweep, so it determines no critical batch"
+)
 Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096
 """Default number of candidates that are scored at a time."""
@@ -208,18 +210,20 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = f"optimum {count(at.x.value)} of {where}, capped by memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     if at.place == "outside left":
-        note = f"outside {where}: fewer than its least {count(at.low)} may do better, so sweep smaller K"
+        note = (
+            f"outside {where}: fewer negatives than its smallest K, {count(at.low)}, may be better, so sweep smaller K"
+        )
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if at.place != "outside right":
         note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
-        note = f"outside {where}: at least its largest {count(at.high)}, as far as the devices hold it"
+        note = f"outside {where}: at least its largest K, {count(at.high)}, if it fits into the memory of the devices"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap < at.high:
-        note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
+        note = f"outside {where}, which ends at {count(at.high)}: the largest number that fits into memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
-    note = f"at least: the runs still improve at the largest K of {where}; memory holds {count(cap)}"
+    note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
 
 

@@ -73,7 +73,7 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
     said = fitted.optimum_location
     if said is None or fitted.law.optimum is None:
         raise PlannerError(
-            f"The law {fitted.law.key} has no optimum to read a setting from: fit starvation or log-parabola."
+            f"The law {fitted.law.key} has no optimum, so it determines no setting: fit starvation or log-parabola."
         )
     span = (said.low, said.high)
     if said.edge and said.place == "not located":  # the runs may improve further beyond this end
@@ -102,7 +102,7 @@ def _beyond_end(one: Optimum, part: Runs) -> Optimum:
 
 
 def _all_the_way(end: float) -> Quantity:
-    return Quantity(None, note=f"the runs get better all the way to {end:.4g}")
+    return Quantity(None, note=f"the runs still improve at the end of the sweep, {end:.4g}")
 
 
 def published_optimum(

@@ -215,7 +215,7 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
         why = f"The floors of the two laws differ ({one} and {other}) and {REJECTED}"
     else:
         why = f"Each law keeps its own floor ({one} and {other}), because {laws.apart}"
-    return FitWarning(FLOORS_APART, f"{why}. omega is solved from both laws at this target and holds for it alone.")
+    return FitWarning(FLOORS_APART, f"{why}. omega is computed from both laws at this target and is valid only there.")
 
 
 def floor_text(floor: Parameter) -> str:

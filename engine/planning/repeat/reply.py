@@ -39,7 +39,7 @@ UNPRICED = (
 )
 NO_FILE = {
     "terminal": "This format requires prices. Give --sample-price, and --flop-price or --device and --hour-price.",
-    "python": "Answer: a file states what both ways cost. Give sample_price, and flop_price or a device.",
+    "python": "Answer: a file contains the costs of both regimes. Give sample_price, and flop_price or a device.",
 }
 
 
@@ -113,7 +113,7 @@ def chart_price(answer: SimulateOrRepeat) -> Chart:
     """
     picture, cheaper = answer.picture, answer.cheaper
     if picture is None or cheaper is None:
-        raise ValueError("a chart needs what both ways cost")
+        raise ValueError("a chart needs the costs of both regimes")
     money, even, price = answer.costs.currency, answer.break_even, picture.price
     both = np.concatenate([picture.one_pass, picture.repeat])
     both = both[np.isfinite(both) & (both > 0)]

@@ -123,7 +123,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     pays = (
         "saves no samples"
         if even.value is None
-        else f"is cheaper where simulating a sample costs more than {number(even)} times training on it once"
+        else f"is cheaper if simulating a sample costs more than {number(even)} times as much as training on it once"
     )
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "

@@ -140,11 +140,13 @@ def _check(fit: Fit, question: Question) -> None:
     if question.kind == "target" and not np.isfinite(question.value):
         raise PlannerError(f"The target {question.value:g} is not a finite number. Give a number such as 2.0.")
     if question.metric:
-        raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
+        raise PlannerError(
+            f"A target {question.metric} does not determine the {fit.spec.y}: ask for a target {fit.spec.y}."
+        )
     if not fit.law.is_surface:
         raise PlannerError(
-            f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
-            "and D, such as chinchilla."
+            f"The law {fit.law.name} does not determine the cost of other models of the same loss: fit a surface over "
+            "N and D, such as chinchilla."
         )
 
 

@@ -129,8 +129,8 @@ def lifetime_sentence(found: Lifetime) -> str:
         )
     if not found.saved.value:
         return (
-            f"The best model for training alone is the cheapest with its inference too: {with_interval(found.N)} on "
-            f"{with_interval(found.D)}{extrapolation(sizes)}."
+            f"The best model for training alone is also the cheapest with inference: {with_interval(found.N)} "
+            f"on {with_interval(found.D)}{extrapolation(sizes)}."
         )
     saved = 100 * found.saved.value
     spread = (
