@@ -38,7 +38,7 @@ from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
 SAME = 1e-6
-"""Largest relative difference at which a number of the answer counts as equal to that of the saved plan."""
+"""Largest relative difference at which a number of the new answer counts as equal to that of the saved plan."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,8 +41,8 @@ SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is 
 SAME = 0.005
 """Largest relative difference between a trained and a planned size at which they count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators whose residuals are those of single runs: from the law or, for parabolas, from the parabola of a
-budget.
+"""Estimators whose residuals are those of single runs: their distances from the law or, for "parabola", from the
+parabola of their budget.
 """
 
 

@@ -84,7 +84,7 @@ def _line(one: Result) -> tuple[str, ...]:
 
 
 RARE = 0.05
-"""Probability below which a count counts as not explained by chance."""
+"""If the number of results inside has a smaller probability than this, chance does not explain it."""
 
 
 @dataclass(frozen=True)

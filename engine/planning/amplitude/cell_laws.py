@@ -170,9 +170,11 @@ def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataEx
 
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
-"""Networks of the paper that Isoplan trains, with their losses. The paper trained the first one on all processes."""
+"""Networks of the paper that Isoplan trains, with their training losses. The paper trained the first one on every
+process.
+"""
 NEAR = 1.5
-"""Largest ratio of the fixed sizes of two laws at which they are still compared."""
+"""Two laws are compared only if the ratio of their fixed sizes is at most this."""
 
 
 @dataclass(frozen=True, eq=False)

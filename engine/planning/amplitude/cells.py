@@ -28,13 +28,13 @@ points, compute and seed.
 MADE = ("simulated", "")
 TOY = "toy"
 ERRORS = {"median": "relative_median", "99": "relative_99"}
-"""Columns of quantiles of |A_NN / A - 1| on test points, by the kind of error; the RMS follows from the loss
-instead.
+"""Columns with quantiles of |A_NN / A - 1| over test points, by the kind of error. The RMS error has no column, because
+it follows from the loss.
 """
 State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
-"""Relative tolerance in testing whether one compute is twice another. It is needed because the number of iterations is
-an integer.
+"""Two computes count as differing by a factor of 2 within this relative tolerance. The number of iterations is an
+integer, so the factor cannot be exact.
 """
 
 

@@ -19,7 +19,7 @@ ONSET = {"D": 1e3, "C": 1e12}
 losses decrease more slowly.
 """
 LIMITED = 0.10
-"""Relative change of the loss below which an axis counts as limiting a run, if the other axes are doubled."""
+"""An axis counts as limiting a run if doubling the other axes changes the loss by less than this fraction."""
 LOSS_ERROR = 0.10
 """Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}

@@ -34,7 +34,7 @@ FLOOR = Field(
     "loss for infinitely many points.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
-"""Options that require another option: its name by that of the option that requires it."""
+"""Options (keys) that require another option (values)."""
 OF_ANCHOR = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
 """Names of the numbers of an anchor, as the user types them."""
 

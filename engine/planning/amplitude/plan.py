@@ -169,9 +169,11 @@ class AmplitudePlan:
 
 
 SECOND = 10.0
-"""Factor from the last run to the recommended next run."""
+"""Size of the recommended next run, as a multiple of the last run."""
 FARTHEST = 100.0
-"""Largest factor from the last run to a run that is recommended because it would make the plan supported."""
+"""Largest multiple of the last run at which the run that would make the plan supported is recommended. If it is larger,
+a smaller run is recommended, which measures the exponent.
+"""
 OF_RANGE = frozenset({"wide-range", "unbounded"})
 """Codes of warnings about a range. They are dropped if the range is not stated."""
 NOT_STATED = "not stated: too far beyond the runs"
@@ -218,7 +220,7 @@ def _away(need: Need) -> str:
 
 
 def _reached(need: Need, x: float) -> float:
-    """Return the loss at ``x`` by the conservative exponent."""
+    """Return the loss at ``x`` that the conservative exponent predicts."""
     if len(need.x) and need.x[-1] >= x:
         return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
     return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value

@@ -24,7 +24,9 @@ NAMES: dict[Kind, str] = {
     "median": "median relative error",
     "99": "relative error of 99 % of the points",
 }
-"""Names of the kinds of error within a sentence. 99 % of the points have an error below that of the last kind."""
+"""Names of the kinds of error, for use within a sentence. For the kind "99", 99 % of the points have a smaller
+error.
+"""
 
 
 @dataclass(frozen=True)

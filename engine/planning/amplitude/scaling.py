@@ -274,7 +274,10 @@ def _mean(losses: Sequence[float], floor: float) -> float:
 
 
 def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
-    """Return a sentence that compares the largest D by the law with that by the cheapest anchors alone."""
+    """Return a sentence that compares two values of D for the target.
+
+    One follows from the law through all anchors, the other from the anchors of smallest D alone.
+    """
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     cheapest = "anchors" if sum(anchor.axis == "D" for anchor in first.anchors) > 1 else "anchor"

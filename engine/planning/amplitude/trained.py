@@ -100,7 +100,9 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
 def _bare(
     n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
 ) -> AmplitudePlan:
-    """Return a plan of these cells without D, N and C. Their notes state that the law levels off."""
+    """Return a plan without D, N and C for the cells ``found``. Its notes state that the law of the cells levels
+    off.
+    """
     cell = found[0].cell
     fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)

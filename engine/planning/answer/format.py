@@ -16,9 +16,11 @@ COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negat
 """Units whose numbers are shown with k, M or B, such as 1.9 B parameters."""
 MONEY = ("EUR", "USD")
 MILLION = 1e6
-"""Smallest amount of money that is shown in millions, such as 1.4 M EUR. Smaller amounts are such as 402,000 EUR."""
+"""Smallest amount of money that is shown in millions, such as 1.4 M EUR. Smaller amounts are written in full, such as
+402,000 EUR.
+"""
 SECONDS = "s"
-"""Unit of times. The text of a time names its unit itself, such as "4.2 min"."""
+"""Unit of times. The text of a time includes its unit, such as "4.2 min", so this unit is not shown."""
 UNREACHABLE = "not reachable"
 FAR_END = 10.0
 """If an end of an interval is at least this many times the value, it is rounded to two significant digits of its

@@ -31,7 +31,7 @@ WITHHELD = "not stated: too far beyond the runs"
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
-"""Interval whose lower end is already infinite: most resamples cannot reach the target."""
+"""Interval of a number whose lower end is already infinite, because most resamples cannot reach the target."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ def no_interval(fit: Fit) -> str:
 
 
 def reach(span: Interval | None) -> Interval:
-    """Return the smallest and largest number that runs of the range ``span`` support; (0, inf) if it is unknown."""
+    """Return the smallest and largest number that runs of the range ``span`` support; (0, inf) if ``span`` is
+    unknown.
+    """
     if span is None or not 0 < span[0] <= span[1] < math.inf:
         return (0.0, math.inf)
     return (span[0] / 10**STATED, span[1] * 10**STATED)

@@ -19,7 +19,7 @@ HOMES = {
     "Limits": "isoplan.engine.planning.scenario.limits",
     "read_prices": "isoplan.engine.planning.scenario.prices_json",
 }
-"""Names that several scripts import, with their modules."""
+"""Names that the scripts of several answers import, with the modules that define them."""
 READ = (
     'def read(name, group=""):',
     '    return read_fit(json.loads(Path(name).read_text(encoding="utf-8")), group)',

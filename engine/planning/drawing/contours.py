@@ -15,7 +15,7 @@ from isoplan.engine.arrays import Floats
 
 LEVELS = 9
 NARROWEST = 1e-300
-"""Smallest distance between two losses for which a rounding place is computed; smaller ones underflow."""
+"""A difference between losses below this counts as zero, because double precision could not round to it."""
 POINTS = 160
 """Number of points of a contour line. It is large enough to interrupt the line closely around a label."""
 
@@ -45,7 +45,10 @@ def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
 
 
 def _round_to(x: float, gap: float) -> float:
-    """Round ``x`` to a multiple of 1, 2 or 5 times a power of ten: the largest such step that is at most ``gap``."""
+    """Round ``x`` to a multiple of a step.
+
+    The step is 1, 2 or 5 times a power of ten: the largest of these that is at most ``gap``.
+    """
     power = 10.0 ** math.floor(math.log10(gap))
     unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))
     places = max(0, -math.floor(math.log10(unit)))

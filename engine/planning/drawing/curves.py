@@ -314,6 +314,8 @@ def loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
 
 
 def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
-    """Return the 68 % and 95 % ends of ``draws`` (r, s) around the line ``centre`` (s,)."""
+    """Return the 68 % and 95 % intervals along a line: ``centre`` (s,) is the best fit, ``draws`` (r, s) are
+    resamples.
+    """
     ends = [fit.resampling.band(centre, draws, level) for level in (0.68, 0.95)]
     return Band(*ends[0], *ends[1])

@@ -73,7 +73,7 @@ def _room(plan: Plan, fit: Fit) -> FeasibleRegion | None:
 
 
 def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
-    """Compute the loss against N at the largest D that compute and limits allow, with the answer of the plan on it."""
+    """Compute the loss against N at the largest D that compute and limits allow, through the answer of the plan."""
     N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
     region = region_of(fit, None, plan.compute)
     rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None

@@ -216,7 +216,7 @@ def _known(there: Bools, *sizes: Floats) -> Point:
 
 
 DEEP = 25.0
-"""Width of the search for U, in ln U, below the largest U."""
+"""The search for U covers this range of ln U below the largest U."""
 SHARES, SIZES = 34, 42
 """Numbers of golden-section steps in ln U and in ln N. They reduce the brackets to widths of 2e-6 and 1e-7, within
 which the minimum of a cost is flat to 1e-11.
@@ -329,7 +329,10 @@ def _epochs(room: FeasibleRegion) -> Floats:
 
 
 def _best(curve: Callable[[Floats], tuple[Floats, Floats]], most: Floats) -> Mix:
-    """Minimise ``curve`` over ln U, up to and including ``most``; it returns the objective and D at each ln U."""
+    """Return the U with the lowest value of ``curve``, searched over ln U up to and including ``most``.
+
+    ``curve`` returns the value of the objective and D at each ln U.
+    """
     u = least(lambda u: curve(u)[0], most - DEEP, most, SHARES)
     (value, D), (at_most, all_new) = curve(u), curve(most)
     full = at_most <= value

@@ -20,7 +20,9 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.terms import Const, Term
 
 STEP = 1e-4
-"""Step in ln N and ln D for the slope of a compute formula. The error in N* is of the order of its square."""
+"""Step in ln N and ln D for the slope of a compute formula. The error in N* is of the order of the square of this
+step.
+"""
 
 
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:

@@ -63,7 +63,10 @@ def size_for(law: Law, v: Values, D: Floats, loss: Floats) -> Floats:
 
 
 def _reach(curve: Callable[[Values, Floats, Floats], Floats], v: Values, at: Floats, loss: Floats) -> Floats:
-    """Return the x at which ``curve(v, at, x)`` equals ``loss``; the curve falls with x. Infinite if it stays above."""
+    """Return the x at which ``curve(v, at, x)`` equals ``loss``. The curve falls with x.
+
+    The result is infinite if the curve stays above ``loss``.
+    """
 
     def better(x: Floats, loss: Floats, at: Floats, *some: Floats) -> Floats:
         return loss - curve(dict(zip(v, some, strict=True)), at, np.exp(x))

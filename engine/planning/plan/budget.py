@@ -30,7 +30,9 @@ from isoplan.engine.quantities import count
 ONE = 1 - 1e-9
 """Smallest model size and number of samples of a valid plan: 1, less a margin for rounding."""
 BEYOND, POINTS = 10.0, 50
-"""Search for a minimum of the loss in N: factor by which it extends beyond the runs, and number of values of N."""
+"""Search for a minimum of the loss in N: it covers a factor of ``BEYOND`` on each side of the runs, with ``POINTS``
+values of N.
+"""
 
 
 def plan_budget(

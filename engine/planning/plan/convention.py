@@ -24,7 +24,7 @@ from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
 COSTS_APART = 0.05
-"""Largest relative difference between the budget and the cost of N* and D* for which a plan shows no warning."""
+"""A plan shows a warning if the cost of N* and D* differs from the budget by more than this fraction."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from isoplan.engine.planning.plan.solve import Goal
 from isoplan.engine.quantities import rounded
 
 CHECKED = 400
-"""Number of points at which a map is checked for being monotone."""
+"""Number of points at which the code checks whether a map is monotone."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,9 +42,9 @@ STEP = 1e-4
 MORE = 1.1
 """Factor that raises a limit by ten per cent."""
 BINDS = 1e-6
-"""Largest relative distance between the amount used and the limit at which the limit counts as reached."""
+"""A limit counts as reached if the amount used differs from it by at most this fraction."""
 KINK = 0.05
-"""Largest relative difference between the slopes towards more and towards less at which they count as equal."""
+"""The slopes towards more and towards less of a limit count as different if they differ by more than this fraction."""
 NOISE = 1e-11
 """Relative gain below which a gain counts as zero (rounding)."""
 

@@ -36,7 +36,7 @@ OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
 """Limits that need a machine to be converted to N or C."""
 OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
 AMPLE = 1e6
-"""Factor on the budget that makes it so large that it limits nothing."""
+"""A budget that must not limit anything is multiplied by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,10 @@ def clash(
 
 
 def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> dict[LimitName, float]:
-    """Return ``limits`` without the limit ``name``; a budget becomes very large instead."""
+    """Return ``limits`` without the limit ``name``.
+
+    A budget becomes very large instead. Unique samples become infinite if the law needs a value of U.
+    """
     if name == "budget":
         return {**limits, name: AMPLE * limits[name]}
     if name == "unique" and law.repeats:  # the law needs a value of U

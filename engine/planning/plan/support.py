@@ -30,9 +30,9 @@ BELOW = 1.0
 Smaller models may not train at all, so that their loss is that of an untrained model.
 """
 MARKED = 1.0
-"""Distance from the runs, in decades, above which the sentence of an answer mentions it."""
+"""The sentence of an answer states its distance from the runs if this distance is larger, in decades."""
 FARTHER = 1.0
-"""Largest distance beyond the supported range, in decades, up to which cells to train are named."""
+"""Cells to train are named only if they lie at most this many decades beyond the supported range."""
 SIZES = ("N", "D", "C")
 REACH, STEP = 40, 0.1
 """Search for supported budgets: decades of compute on each side of the runs, and step in decades."""

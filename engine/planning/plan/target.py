@@ -32,7 +32,7 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""Smallest factor by which the plan of least compute must cost more money for the plan of least money to mention it."""
+"""A plan of least money mentions the plan of least compute if that one costs at least this many times as much money."""
 
 
 def plan_target(

@@ -114,7 +114,7 @@ class PlannerQuestion:
 
     @property
     def limits(self) -> tuple[Field, ...]:
-        """The fields of its limits."""
+        """The fields of the limits on the answer."""
         return self._of(LIMITS)
 
     @property
@@ -150,7 +150,10 @@ class PlannerQuestion:
 
 @cache
 def find_questions() -> Mapping[str, PlannerQuestion]:
-    """Return all questions by name, from the folders of ``engine/planning`` that declare one; no other is imported."""
+    """Return all questions by name.
+
+    Of the folders of ``engine/planning``, only those that declare a question are imported.
+    """
     folders = [Path(root) / one.name for root in planning.__path__ for one in pkgutil.iter_modules([root]) if one.ispkg]
     names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())
     declared = [import_module(f"{planning.__name__}.{name}.{MODULE}").QUESTION for name in names]

@@ -26,8 +26,8 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
 Progress = Callable[[str, float], None]
-"""Function that is called with the setting that is being fitted and the fraction of its fits that is complete (0 to
-1).
+"""Function that is called during fits. Its arguments are the setting that is being fitted, and the fraction of the fits
+of this setting that is complete (0 to 1).
 """
 OBJECTIVE: ObjectiveName = "ols"
 REFITS = 200

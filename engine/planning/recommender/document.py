@@ -39,7 +39,7 @@ HOMES = {
 
 
 NUMBERS = ("budget", "low", "high")
-"""Fields of an optimum whose number can be NaN, which JSON cannot contain."""
+"""Fields of an optimum that can be NaN. In JSON they are then null."""
 
 
 def reply(

@@ -62,7 +62,10 @@ class Asked:
 
 
 def roles_of(named: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the ``named`` columns that are roles of a mapping; the others are settings and metrics."""
+    """Return those of the ``named`` columns whose name is a role of a mapping.
+
+    The others are columns of settings and metrics.
+    """
     return {name: column for name, column in named.items() if name in ROLES}
 
 

@@ -42,8 +42,8 @@ from isoplan.engine.planning.recommender.settings import (
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
-"""Other values whose cost is stated by default: s = 6 %, from which on the loss rises (behavioural, Sec. 3.1), and the
-batch size of Table 7.
+"""Other values whose cost is stated by default. The loss rises from a share of s = 6 % on (behavioural, Sec. 3.1), and
+Table 7 has the batch size.
 """
 
 LENDERS = (LOSS, "loss")

@@ -19,8 +19,8 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""Largest number of values of a setting for which each value has its own row. Several budgets have a row each
-instead.
+"""Largest number of values of a setting for which each value has its own row. This applies if all cells have one
+budget.
 """
 
 

@@ -37,8 +37,8 @@ Reader = Callable[[Roles], Runs]
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """Settings, besides N, that a sweep can vary."""
 MOST = 0.5
-"""Largest fraction of untrained runs at a budget that is fitted. Above it the remaining runs would be selected by their
-result.
+"""Largest fraction of untrained runs at a budget whose other runs are fitted. Above it, the other runs would be
+selected by their result.
 """
 
 
@@ -134,7 +134,10 @@ def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None
 
 
 def _assemble(read: Reader, columns: Columns) -> Runs:
-    """Read all rows with all columns that are needed. Missing values are NaN; no row is left out because of them."""
+    """Read all rows with all columns that are needed.
+
+    A missing value is NaN, and no row is left out because of it.
+    """
     roles, settings = columns.roles, columns.settings
     names: list[str] = [settings[name] for name in settings if name not in SIZES]
     names += [*columns.nominal, *columns.references, *(m.column for m in columns.metrics.values())]

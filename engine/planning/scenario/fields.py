@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Place = Literal["page", "terminal", "python"]
 """Where a field is typed. This determines how sentences name the field: by its label, as ``--name`` or as ``name``."""
 Texts = Mapping[str, str]
-"""Typed texts by the name of their field. A field that is not given has an empty text or none."""
+"""Typed texts by the name of their field. A field that is not given is missing or has an empty text."""
 EUR = "EUR"
 """Default currency of prices."""
 

@@ -113,7 +113,7 @@ def tokens_of_second(rule: str, used: ComputeRule) -> str:
 
 
 def check_runs(given: str, place: Place, *rules: object) -> None:
-    """Raise PlannerError if the option ``given``, which names runs, is not empty although no rule is fitted to runs."""
+    """Raise PlannerError if the option ``given`` names runs although no rule is fitted to runs."""
     if given and not any(map(is_measured, rules)):
         refuse_alone(given, "rule", place, f" {MEASURED}")
 

@@ -35,7 +35,7 @@ from isoplan.engine.planning.smaller.text import (
 from isoplan.engine.quantities import count, power10
 
 MOST = 2.0
-"""Largest additional compute in the chart, as a fraction of the least: 2 means three times the compute."""
+"""Largest additional compute in the chart, relative to the least compute: 2 means three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
 """Sizes whose additional compute is labelled in the chart, relative to the best size."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
