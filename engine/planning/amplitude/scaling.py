@@ -242,7 +242,7 @@ def plan_fitted(
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
     """Return the range of D that reaches ``mse`` by the ``line`` through the anchors ``data``.
 
-    Beyond the largest D of the anchors the exponent may decrease. So the conservative end is there at least the D that
+    Beyond the largest D of the anchors the exponent may decrease. In this range the conservative end is at least the D that
     follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the smallest D, because
     no anchor tests the line below it. If the anchors at the smallest D reach the target, this D is the upper end and
     the lower end is None.
