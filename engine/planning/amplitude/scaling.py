@@ -242,10 +242,10 @@ def plan_fitted(
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
     """Return the range of D that reaches ``mse`` by the ``line`` through the anchors ``data``.
 
-    Beyond the largest D of the anchors the exponent may decrease. In this range the conservative end is at least the D that
-    follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the smallest D, because
-    no anchor tests the line below it. If the anchors at the smallest D reach the target, this D is the upper end and
-    the lower end is None.
+    Beyond the largest D of the anchors the exponent may decrease. In this range the conservative end is at least the D
+    that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the smallest D,
+    because no anchor tests the line below it. If the anchors at the smallest D reach the target, this D is the upper
+    end and the lower end is None.
     """
     first, last = data[0].x, data[-1].x
     at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))

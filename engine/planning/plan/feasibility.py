@@ -9,8 +9,8 @@ is not a probability. The target still counts as reachable if the floor is below
 
 Two further cases have no probability. One is a law without a confidence curve (iso-FLOP minima, a published law): in
 simulations of iso-FLOP minima the share of resamples is not the probability. The other is a target that a run of the
-table already reaches but the law does not reach with certainty. That run may be a favourable fluctuation, but a law that
-is worse than its own runs is not reliable there either.
+table already reaches but the law does not reach with certainty. That run may be a favourable fluctuation, but a law
+that is worse than its own runs is not reliable there either.
 """
 
 from __future__ import annotations
