@@ -1,7 +1,7 @@
 """Plans from fits: the best model for a budget, and the cost of a target.
 
-The names in ``HOMES`` are imported on first access, because the list of commands reads the questions of this folder and
-must not wait for the import of numpy. Exported scripts import them from here.
+The names in ``HOMES`` are imported from their modules on first access. The list of commands imports this package to
+read the questions in it, and must not wait for the import of numpy. Exported scripts import the names from here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ HOMES = {
     **{"plan_budget": "plan.budget", "plan_target": "plan.target"},
     **dict.fromkeys(("as_text", "flatness", "read_plan", "rows", "to_json"), "plan.document"),
 }
-"""Modules by the names that they define."""
+"""Names that this package offers, with the modules that define them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name from its module, relative to this package."""
+    """Import a name in ``HOMES`` from its module."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

@@ -1,9 +1,10 @@
-"""Question 8, compare: saved plans side by side, all priced by one scenario.
+"""Comparison of saved plans side by side, all priced by one scenario of prices.
 
-A saved plan has its numbers and their intervals, but not its resamples. If its fit is available, the plan is computed
-again and the bill propagates the resamples, also to totals. Without the fit, each line is a constant times C, N or the
-unique samples, so it has the interval of that number. A total of several lines then has no interval, because the
-correlation of its parts is not saved. A scenario prices the plans as they were saved; it does not plan again.
+A saved plan has its numbers and their intervals, but no resamples. If its fit is available, its question is solved
+again, so that the intervals of the bill and of its totals follow from the resamples. Without the fit, each line of the
+bill is a constant times C, N or the unique samples, so its interval follows from that of this number. A total of
+several lines then has no interval, because the saved plan lacks the correlation of its parts. A scenario only changes
+the prices of a plan; N, D and C stay as saved.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from isoplan.engine.planning.scenario.prices import Line, Prices
 from isoplan.engine.planning.scenario.prices_json import prices_json
 
 SAME = 1e-6
-"""Largest relative difference between the answer of a fit and that of the plan."""
+"""Largest relative difference at which a number of the new answer counts as equal to that of the saved plan."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
+    """Answer of ``fit`` to the question of a plan: ``best`` () of the best fit, ``draws`` (r,) of its resamples."""
 
     fit: Fit
     best: Point
@@ -50,14 +51,14 @@ class Answer:
 
 
 def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
-    """Answer the question of ``plan`` again with ``fit``, with which it was made.
+    """Answer the question of ``plan`` again with the ``fit`` that made it.
 
-    None for a target in a metric without its ``map``, and for a plan that the runs do not support. Raises PlannerError
-    for another fit or map, and if they no longer give the answer of the plan.
+    The result is None for a target in a metric if ``map`` is None, and for a plan that the runs do not support. Raises
+    PlannerError if fit or map are not those of the plan, and if they now give a different answer.
     """
     if fit.hash != plan.fit:
         raise PlannerError(
-            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
+            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the fit of the plan."
         )
     if not plan.answers:
         return None
@@ -81,13 +82,13 @@ def _same(said: float | None, found: float) -> bool:
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")
-NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
+NO_TOTAL = "no interval: a saved plan does not contain the correlation of its parts"
 MONEY = ", money"
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved plan with its name, and the ``answer`` of its fit if that is available."""
+    """A saved plan with its name. ``answer`` is the answer of its fit, None if the fit is not available."""
 
     name: str
     plan: Plan
@@ -96,11 +97,12 @@ class Saved:
 
 @dataclass(frozen=True)
 class Risk:
-    """Risk of a plan: probability ``p_reach`` of reaching a target, and decades ``beyond`` the runs.
+    """Risk of a plan.
 
-    ``p_reach`` is None for a budget or without resamples. ``spread`` is the ratio of the upper to the lower end of the
-    68 % interval of C. It is None without an interval, and inf if some resamples cannot reach the target. ``warnings``
-    are the plan's own sentences.
+    ``p_reach`` is the probability of reaching its target, and ``beyond`` its distance from the runs in decades.
+    ``p_reach`` is None for a budget and without resamples. ``spread`` is the upper end of the 68 % interval of C
+    divided by the lower end. It is None without an interval, and infinite if some resamples cannot reach the target.
+    ``warnings`` are the texts of the plan's warnings.
     """
 
     p_reach: float | None
@@ -111,7 +113,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Side:
-    """A plan of the comparison: its allocation, its bill by the scenario, and its risk."""
+    """One plan of a comparison: its name, its allocation, its bill by the prices of the scenario, and its risk."""
 
     name: str
     plan: Plan
@@ -121,22 +123,22 @@ class Side:
 
     @property
     def money(self) -> dict[str, Quantity]:
-        """Lines of the bill in money, by their part: training, simulation, inference, total."""
+        """Lines of the bill in money, by the part of the plan: training, simulation, inference, total."""
         return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Plans in their given order under one scenario of prices (None: without prices)."""
+    """Plans in their given order, and the scenario of prices that applies to all; None if there are no prices."""
 
     sides: tuple[Side, ...]
     prices: Prices | None = None
 
 
 def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
-    """Compare allocation, bill by ``prices`` and risk of all plans.
+    """Compare the allocation, the bill by ``prices`` and the risk of all plans.
 
-    Raises PlannerError if there are no plans or a name occurs twice.
+    Raises PlannerError if there are no plans or if two have the same name.
     """
     if not saved:
         raise PlannerError("There is no plan to compare: save one first.")
@@ -150,9 +152,11 @@ def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Compar
 def scenario(
     prices: Prices, *, hour: float | None = None, utilisation: float | None = None, speed: float = 1.0
 ) -> Prices:
-    """Return ``prices`` with another price of a device ``hour``, ``utilisation`` (a share), or faster simulation.
+    """Return ``prices`` with some of them changed, as a scenario.
 
-    ``speed`` divides the CPU time and the price of a sample. Raises PlannerError for a number that is not positive.
+    ``hour`` replaces the price of a device hour, and ``utilisation`` the share of the peak speed. ``speed`` is the
+    factor by which simulation becomes faster: it divides the CPU time and the price of a sample. Raises PlannerError
+    for a number that is not positive.
     """
     if not (math.isfinite(speed) and speed > 0):
         raise PlannerError(f"The speed factor {speed:g} of the simulation is not positive. Give a positive factor.")
@@ -169,7 +173,10 @@ def scenario(
 
 
 def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
-    """Return a head of plan names, then one line per number, ready to show: allocation, bill, risk."""
+    """Return the comparison as a table of texts.
+
+    The headings are the names of the plans. The rows are allocation, bill and risk.
+    """
     sides = found.sides
     lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
     lines.append(("Question", *(_question(side.plan) for side in sides)))
@@ -186,7 +193,10 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 
 
 def sentence(found: Comparison) -> str:
-    """Return which plan costs least and which most, in money or else in compute; empty if fewer than two are known."""
+    """Return a sentence that names the plan of least cost and the plan of most cost.
+
+    The cost is money, or compute if the money is not known. It is empty if the cost of fewer than two plans is known.
+    """
     sides = [side for side in found.sides if side.plan.answers]
     paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
     costs = [(side.name, side.money["total"] if paid else side.allocation["C"]) for side in sides]
@@ -206,7 +216,7 @@ def as_text(found: Comparison) -> str:
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """Return the object that ``isoplan plans --json`` prints; null if a number does not exist or is unbounded."""
+    """Return the JSON object that ``isoplan plans --json`` prints. A missing or infinite number is null."""
     return {
         "schema": SCHEMA,
         "machine": found.prices.machine.text if found.prices else None,
@@ -243,7 +253,10 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Return label -> amount of each line of the bill; a line has no value if the plan does not state its size."""
+    """Return the amount of each line of the bill, by its label.
+
+    An amount has no value if it needs an unknown N, D or C.
+    """
     if one.answer is None:
         return _scaled(one, prices)
     asked, found = one.plan.question, one.answer
@@ -257,7 +270,10 @@ def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
-    """Compute the bill from the numbers of the plan alone."""
+    """Return the bill of a saved plan without its fit.
+
+    Each line follows from the C, N or unique samples of the plan.
+    """
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
     def lines(pick: Callable[[Quantity], float | None]) -> tuple[Line, ...]:
@@ -285,19 +301,22 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
 
 
 def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
-    """Return the interval of one line from the lines at both ends of its size."""
+    """Return the interval of line ``place`` of a bill, from the bills at the lower and at the upper end of its size."""
     return float(ends[0][place].amount), float(ends[1][place].amount)
 
 
 def _capped(one: Saved) -> Quantity:
-    """Return the number of samples to simulate: D, limited to the unique samples."""
+    """Return the number of samples to simulate: the smaller of D and the number of unique samples."""
     D = one.plan.allocation["D"]
     if "U" in one.plan.derived:
         return one.plan.derived["U"]
     most = one.plan.unique
 
     def capped(x: float) -> float:
-        """Limit to the unique samples; inf stays inf, because nothing reaches the target."""
+        """Return ``x``, at most the number of unique samples.
+
+        Infinity stays, because it means that the target is not reached.
+        """
         return x if math.isinf(x) else min(x, most)
 
     ends = [ci and (capped(ci[0]), capped(ci[1])) for ci in (D.ci68, D.ci95)]
@@ -324,7 +343,10 @@ def _chance(risk: Risk) -> str:
 
 
 def _cell(q: Quantity) -> str:
-    """Return a value with its 68 % interval, unless both ends are shown as the value itself."""
+    """Return a value with its 68 % interval as text.
+
+    The interval is left out if both ends have the text of the value.
+    """
     row = as_row("", q)
     wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)
     spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE and wide else ""

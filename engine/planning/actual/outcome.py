@@ -1,12 +1,12 @@
-"""Comparison of a plan with the result of its run.
+"""Comparison of a plan with the measured result of its run.
 
-The interval of a plan is that of the law, which contains the mean of many such runs. A single run scatters around this
-mean, so it is compared with its prediction interval. This interval adds the law's own interval and the scatter of
-single runs (``scatter``) in quadrature, on the scale of the fit's residuals. Both intervals are stated. The prediction
-is made for the N and D that were trained.
+The interval of a plan is that of the law: it contains the mean result of many such runs. A single run scatters around
+this mean, so it is compared with a wider interval, the prediction interval. This interval adds the scatter of single
+runs (``scatter``) to the law's interval in quadrature, on the scale of the fit's residuals. Both intervals are stated.
+The prediction is made for the N and D that were actually trained.
 
-The scatter is computed from the objective of the fit, which is a sum over runs of rho(residual): its mean over the runs
-measures the size of the residuals. The scatter is the standard deviation of normal residuals whose expected rho is that
+The scatter is computed from the objective of the fit, a sum over runs of rho(residual). Its mean over the runs measures
+the size of the residuals. The scatter is the standard deviation of normal residuals whose expected rho equals this
 mean. For least squares it is the root mean square. For absolute deviations, and for Huber's loss far beyond its
 threshold, it is 1.25 times the mean absolute residual, which a few outliers hardly change.
 """
@@ -37,19 +37,21 @@ from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 
 LEVELS = (0.68, 0.95)
-SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"
+SCATTER_UNKNOWN = "the interval of the law alone: the scatter of single runs is not known"
 SAME = 0.005
-"""Largest relative difference between a trained and a planned size that counts as equal."""
+"""Largest relative difference between a trained and a planned size at which they count as equal."""
 ESTIMATORS = ("surface", "formula", "parabola")
-"""Estimators whose residuals are those of single runs (to the law, or to the parabola of their budget)."""
+"""Estimators whose residuals are those of single runs: their distances from the law or, for "parabola", from the
+parabola of their budget.
+"""
 
 
 @dataclass(frozen=True)
 class Actual:
-    """A measured result: ``value`` of what the law describes, or of the ``metric`` that a map predicts from it.
+    """Measured result of a run: ``value`` of the quantity that the law predicts, or of ``metric`` if this is not empty.
 
-    N, D and C in FLOPs are the trained sizes, None if they are as planned. ``when`` is a date as free text. Raises
-    PlannerError if a number is not finite or a size is not positive.
+    N, D and C (in FLOPs) are the trained sizes; None means that the size was as planned. ``when`` is a date as free
+    text. Raises PlannerError if a number is not finite or a size is not positive.
     """
 
     value: float
@@ -71,17 +73,18 @@ class Actual:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result for JSON, without empty fields."""
+        """Return the result as a JSON object, without empty entries."""
         return {name: x for name, x in asdict(self).items() if x not in (None, "")}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An actual result and its prediction.
+    """A measured result and its prediction.
 
-    ``fit`` is the hash of the fit behind the plan, ``y`` the measured quantity, and ``at`` the known sizes among N, D
-    and C. ``planned`` is the plan's own value of y (None if the plan has none). ``expected`` is the law's value at
-    these sizes with the law's intervals, ``predicted`` the same value with the intervals of a single run.
+    ``fit`` is the hash of the fit that made the plan, ``y`` the measured quantity, and ``at`` the known ones of N, D
+    and C of the run. ``planned`` is the value of y in the plan, None if the plan has none. ``expected`` is the value by
+    the law at the sizes ``at``, with the intervals of the law. ``predicted`` is the same value with the prediction
+    intervals of a single run.
     """
 
     fit: str
@@ -93,12 +96,15 @@ class Outcome:
     predicted: Quantity
 
     def inside(self, level: float) -> bool | None:
-        """Return whether the result lies in the prediction interval at 0.68 or 0.95; None if there is no interval."""
+        """Return whether the result lies in its prediction interval at ``level``, 0.68 or 0.95.
+
+        It is None if there is no such interval.
+        """
         ends = self.predicted.ci68 if level == LEVELS[0] else self.predicted.ci95
         return None if ends is None else ends[0] <= self.actual.value <= ends[1]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the outcome for JSON."""
+        """Return the outcome as a JSON object."""
         numbers = {"planned": self.planned, "expected": self.expected, "predicted": self.predicted}
         return {
             "fit": self.fit,
@@ -112,7 +118,7 @@ class Outcome:
 
 
 def read_actual(raw: Mapping[str, Any]) -> Actual:
-    """Read a result from a JSON object. Raises PlannerError if the object is not a result."""
+    """Read a measured result from a JSON object. Raises PlannerError if the object is not one."""
     try:
         sizes = {name: None if raw.get(name) is None else float(raw[name]) for name in ("N", "D", "C")}
         words = {name: str(raw.get(name, "")) for name in ("metric", "note", "when")}
@@ -122,11 +128,11 @@ def read_actual(raw: Mapping[str, Any]) -> Actual:
 
 
 def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
-    """Compare ``actual`` with the prediction of ``fit``, which made ``plan``, for a run of its size.
+    """Compare the result ``actual`` with the prediction of ``fit`` for a run of its sizes.
 
-    A result in a metric needs ``map``, made from this fit by ``through``. If N and C are given without D, D follows
-    from the plan's compute rule. Raises PlannerError if the fit is not the plan's, if a metric has no map, and if
-    neither plan nor result gives a size that the law needs.
+    ``fit`` must have made ``plan``. A result in a metric needs ``map``, made from this fit by ``through``. If the
+    result has C but no D, D follows from C and N by the plan's compute rule. Raises PlannerError if another fit made
+    the plan, if the map of a metric is missing, and if a size that the law needs is in neither plan nor result.
     """
     if fit.hash != plan.fit:
         raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
@@ -147,7 +153,10 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 
 
 def _positive(measured: Fit, value: float) -> None:
-    """Check that ``value`` is positive if the fit is of a logarithm or all its runs are; else raise PlannerError."""
+    """Raise PlannerError if ``value`` is not positive although it must be.
+
+    It must be positive if the fit is of a logarithm, and if all runs of the fit are positive.
+    """
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
         return
@@ -157,7 +166,11 @@ def _positive(measured: Fit, value: float) -> None:
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
-    """Return N, D and C of the run: as measured, else by the compute rule, else as planned; without unknown sizes."""
+    """Return the N, D and C of the run by name, without those that are unknown.
+
+    Each is the measured one. If it was not measured, it follows from the others by the compute rule, or else is as
+    planned.
+    """
     N, D, C = (
         own if (own := getattr(actual, name)) is not None else plan.allocation[name].value for name in ("N", "D", "C")
     )
@@ -176,13 +189,13 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
 
 
 def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
-    """Evaluate the law (lower is better) at the sizes ``at`` for parameter values of any shape."""
+    """Return the value of the law (lower is better) at the sizes ``at``, for parameter values ``v`` of any shape."""
     columns = {name: np.asarray(x) for name, x in at.items()}
     return evaluate(fit.law, v, columns | {"U": np.asarray(plan.unique)})
 
 
 def _planned(plan: Plan, metric: str) -> Quantity | None:
-    """Return the plan's own value of the measured quantity."""
+    """Return the value of the measured quantity in the plan; None if the plan has none."""
     if not metric:
         return plan.allocation["loss"]
     if plan.question.metric == metric:
@@ -191,7 +204,10 @@ def _planned(plan: Plan, metric: str) -> Quantity | None:
 
 
 def _through(map: Through, value: float) -> float | None:
-    """Return the scatter of a metric: the law's scatter times the map's slope, and the map's own, in quadrature."""
+    """Return the scatter of a metric of single runs; None if it is not known.
+
+    It is the law's scatter times the slope of the map, and the scatter of the map itself, added in quadrature.
+    """
     law, own = scatter(map.law), scatter(map.map)
     if law is None or own is None:
         return None
@@ -203,7 +219,10 @@ def _through(map: Through, value: float) -> float | None:
 
 
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
-    """Return ``expected`` with the intervals of a run; ``sd`` is its scatter on the residual scale of ``fit``."""
+    """Return ``expected`` with the prediction intervals of a single run.
+
+    ``sd`` is the scatter of a run on the residual scale of ``fit``. If it is None, the intervals of the law remain.
+    """
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
     ci68, ci95 = (
@@ -214,7 +233,10 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
 
 
 def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
-    """Return the interval around ``value`` with ``by`` added in quadrature at both ends, in logarithms if ``log``."""
+    """Return the interval ``ends`` around ``value``, widened at both ends by ``by`` in quadrature.
+
+    If ``log``, the distances from ``value`` are added in logarithms.
+    """
     if ends is None or value is None:
         return ends
     if not log or not (value > 0 and ends[0] > 0):
@@ -225,7 +247,7 @@ def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> 
 
 
 def differs(plan: Plan, actual: Actual) -> str:
-    """Return how the run differs from the plan ("N 1.2 B instead of 1 B"); empty if it was trained as planned."""
+    """Return how the trained sizes differ from the plan, such as "N 1.2 B instead of 1 B"; empty if they do not."""
     told = []
     for name in ("N", "D", "C"):
         own, planned = getattr(actual, name), plan.allocation[name].value
@@ -236,9 +258,9 @@ def differs(plan: Plan, actual: Actual) -> str:
 
 
 def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
-    """Return the result of the run at ``place`` in a table: its ``metric`` (else ``y``) and its N, D and C.
+    """Return the result of the run in row ``place`` of a table, with its N, D and C.
 
-    Raises PlannerError if the table has no column for the planned quantity.
+    The value is that of ``metric`` or, if this is empty, of ``y``. Raises PlannerError if the table has no such column.
     """
     wanted = metric or y
     if wanted not in runs:
@@ -252,17 +274,20 @@ def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
 
 
 def freedom(fit: Fit) -> int:
-    """Return the degrees of freedom: runs minus free parameters."""
+    """Return the degrees of freedom of a fit: number of runs minus number of free parameters."""
     return fit.n - sum(not p.fixed for p in fit.parameters)
 
 
 def scatter(fit: Fit) -> float | None:
-    """Return the standard deviation of a run of weight one around the law: of log y if ``log_residuals``, else of y.
+    """Return the standard deviation of a run of weight one around the law; None if it is not known.
 
-    It is corrected for the number of fitted parameters. For iso-FLOP curves only the parameters of the law are counted,
-    so it is somewhat too small if budgets have few sizes. It is None if it is not known: for a published law, for no
-    more runs than parameters, for a law of the best points of curves, for the objective ``asymmetric`` (which follows
-    the lower edge of the runs), and for errors that are given for each run.
+    It is that of log y if the fit has ``log_residuals``, else that of y, and is corrected for the number of fitted
+    parameters. For iso-FLOP curves only the parameters of the law count as fitted, so it is somewhat too small if
+    budgets have few sizes.
+
+    It is not known for a published law, if there are no more runs than parameters, for a law of the best points of
+    curves, for the objective ``asymmetric`` (which follows the lower edge of the runs), and if each run has its own
+    error.
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
@@ -279,12 +304,15 @@ def scatter(fit: Fit) -> float | None:
 
 
 def times(fit: Fit, level: float) -> float:
-    """Return the distance from the law, in scatters, within which a run lies with probability ``level`` (Student)."""
+    """Return the number of standard deviations around the law that contain a run with probability ``level``.
+
+    It is a quantile of Student's t distribution, and of the normal distribution if there are no degrees of freedom.
+    """
     return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
 
 
 def _normal(loss: Loss, mean: float) -> float:
-    """Return the standard deviation of normal residuals whose expected rho is ``mean``."""
+    """Return the standard deviation of normal residuals whose expected rho equals ``mean``."""
     from scipy.optimize import brentq
 
     if mean <= 0:
@@ -300,6 +328,6 @@ def _normal(loss: Loss, mean: float) -> float:
         tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
         return float(np.log(loss.scale * (core + tails) / mean))
 
-    # rho is at most scale r^2 / 2 and at most scale delta |r|, so sd is at least each of these bounds.
+    # rho(r) is at most scale r^2 / 2 and at most scale delta |r|. Each of these bounds gives a lower limit of sd.
     least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
     return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

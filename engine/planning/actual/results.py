@@ -1,4 +1,4 @@
-"""Table of plans and their results, and the number of results inside their intervals with its probability by chance."""
+"""Table of plans with their measured results, and the probability that so many of them lie in their intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = ("Plan", "Predicted", "68 %", "95 %", "Actual", "Result", "Note")
 
 @dataclass(frozen=True)
 class Result:
-    """A plan with its ``name`` and its outcome."""
+    """A plan, its ``name``, and the comparison with its measured result."""
 
     name: str
     plan: Plan
@@ -24,12 +24,15 @@ class Result:
 
 
 def table(found: Sequence[Result]) -> tuple[tuple[str, ...], ...]:
-    """Return the head of the table and one line per result, ready to show."""
+    """Return the headings of the table and one row of texts per result."""
     return (HEAD, *(_line(one) for one in found))
 
 
 def verdict(found: Outcome) -> str:
-    """Return where the result lies: "inside 68 %", "inside 95 %", "above 95 %", "below 95 %"; empty if unknown."""
+    """Return where the result lies relative to its prediction interval; empty if there is none.
+
+    It is "inside 68 %", "inside 95 %", "above 95 %" or "below 95 %".
+    """
     ends = found.predicted.ci95
     if ends is None:
         return ""
@@ -41,7 +44,10 @@ def verdict(found: Outcome) -> str:
 
 
 def sentences(found: Sequence[Result]) -> tuple[str, ...]:
-    """Return how many results lie inside their 68 % and 95 % intervals, and what follows from these counts."""
+    """Return sentences with the numbers of results inside their 68 % and 95 % intervals.
+
+    They also state what these numbers mean.
+    """
     counts = [tally([one.outcome for one in found], level) for level in LEVELS]
     if not counts[0].total:
         return (counts[0].sentence,)
@@ -49,12 +55,12 @@ def sentences(found: Sequence[Result]) -> tuple[str, ...]:
 
 
 def as_text(found: Sequence[Result]) -> str:
-    """Return all results as text for a terminal."""
+    """Return the table of all results and its sentences as text for a terminal."""
     return "\n".join([*aligned(table(found)), "", *sentences(found)])
 
 
 def to_json(found: Sequence[Result]) -> dict[str, Any]:
-    """Return the object that ``isoplan actual --json`` prints; null if there is no interval."""
+    """Return the JSON object that ``isoplan actual --json`` prints. A missing interval is null."""
     return {
         "schema": SCHEMA,
         "results": [{"name": one.name} | one.outcome.to_json() for one in found],
@@ -78,15 +84,15 @@ def _line(one: Result) -> tuple[str, ...]:
 
 
 RARE = 0.05
-"""Probability below which a count is not explained by chance."""
+"""If the number of results inside has a smaller probability than this, chance does not explain it."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Count of the results (``inside`` of ``total``) that lie in their prediction intervals at ``level``.
+    """Number ``inside`` of the results that lie in their prediction intervals at ``level``, out of ``total``.
 
-    ``chance`` is the binomial probability of a count at least as far from the expected one, on the same side.
-    ``shared`` states whether some results come from the same fit and so have its error in common.
+    ``chance`` is the binomial probability of a count that differs from the expected one at least as much in the same
+    direction. ``shared`` states whether some results come from the same fit and thus share its error.
     """
 
     level: float
@@ -97,19 +103,19 @@ class Tally:
 
     @property
     def expected(self) -> float:
-        """Mean number of results inside if the intervals are correct."""
+        """Expected number of results inside if the intervals are correct."""
         return self.level * self.total
 
     @property
     def few(self) -> bool:
-        """Whether the results are too few to judge the intervals: a count of 0 would not be rare by chance."""
+        """Whether there are too few results to judge the intervals: even a count of 0 would not be rare."""
         from scipy.stats import binom
 
         return float(binom.pmf(0, self.total, self.level)) >= RARE
 
     @property
     def sentence(self) -> str:
-        """The count and its interpretation as a sentence."""
+        """Sentence with the count, the expected count, and what the difference means."""
         if not self.total:
             return "No result has a prediction interval to compare with."
         what = "actual result lies" if self.total == 1 else "actual results lie"
@@ -125,12 +131,15 @@ class Tally:
         return f"{text}, which agrees with the intervals."
 
     def to_json(self) -> dict[str, Any]:
-        """Return the count for JSON."""
+        """Return the count as a JSON object."""
         return asdict(self) | {"expected": self.expected, "sentence": self.sentence}
 
 
 def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
-    """Count the outcomes inside their prediction interval at 0.68 or 0.95, among those that have one."""
+    """Count the outcomes inside their prediction interval at ``level``, 0.68 or 0.95.
+
+    Outcomes without an interval are left out.
+    """
     from scipy.stats import binom
 
     known = [(o.fit, held) for o in outcomes if (held := o.inside(level)) is not None]
@@ -141,7 +150,7 @@ def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
 
 
 def shared(found: Tally) -> str:
-    """Return a sentence if results share a fit and so are not independent, else an empty string."""
+    """Return the sentence that results of one fit are not independent; empty if each result has its own fit."""
     return (
         "Results of one fit share its error, so they count less than the same number of independent results."
     ) * found.shared

@@ -1,4 +1,4 @@
-"""Amplitude precision before training: the size of a surrogate of n_f final-state particles, from one cheap anchor.
+"""Planner question "Precision": the size of an amplitude surrogate of n_f final-state particles, from a cheap run.
 
 Exported scripts import the names in ``__all__`` from here.
 """

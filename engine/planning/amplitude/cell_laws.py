@@ -1,6 +1,6 @@
-"""Laws K + (X_c / X)^alpha through trained cells, and the published laws that they are compared with.
+"""Laws K + (X_c / X)^alpha through trained cells, and published laws for comparison.
 
-The error of a loss is 10 % (amplitudes, App. C) or the scatter around the law.
+The relative error of a loss is 10 % (amplitudes, App. C), or the scatter around the law if this is larger.
 """
 
 from __future__ import annotations
@@ -24,37 +24,40 @@ from isoplan.engine.schema import Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
 AS_PUBLISHED = FitSpec(law="power", objective="ols-log", relative_error=LOSS_ERROR)
-"""Fit of the paper along an axis: least squares of logs for losses with an error of 10 % (amplitudes, App. C)."""
+"""Specification of the fits in the paper along one axis: least squares of log losses with an error of 10 % (amplitudes,
+App. C).
+"""
 FREE_FLOOR = 4
-"""Smallest number of distinct places for which the floor is fitted; with fewer it is fixed at 0."""
+"""Smallest number of distinct values of X for which the floor K is fitted. With fewer values it is fixed at 0."""
 LEAST_PLACES, LEAST_RUNS = 3, 4
-"""Smallest numbers of distinct D and of cells for which an exponent is stated."""
+"""Smallest number of distinct values of X, and of cells, for which an exponent is stated."""
 WALK = 40
-"""Maximum number of steps in the search for the end of an interval; each is 1.6 times as long as the last."""
+"""Maximum number of steps in the search for an end of an interval. Each step goes 1.6 times as far as the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellLaw:
-    """A power law ``fit`` over ``axis`` through ``runs``, by least squares of logs with errors of 10 %."""
+    """A power law ``fit`` to ``runs`` over ``axis``, by least squares of log losses with errors of 10 %."""
 
     axis: Axis
     fit: Fit
     runs: Runs
 
     def value(self, name: Name) -> float:
-        """Return a parameter of the best fit."""
+        """Return the best-fit value of the parameter ``name``."""
         return float(self.fit.values[name])
 
     @property
     def scatter(self) -> float:
-        """Relative scatter of the losses around the law; 0.1 if it equals the assumed error."""
+        """Relative scatter of the losses around the law; 0 if there are no more cells than parameters."""
         found = self.fit.chi2
         return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
 
     def interval(self, name: Name) -> Interval:
-        """Return the 68 % interval of a parameter: profile chi^2 at most 1 above its minimum.
+        """Return the 68 % interval of the parameter ``name``.
 
-        The error of the losses is 10 %, or their scatter around the law if this is larger.
+        It has the values at which profile chi^2 is at most 1 above its minimum. The error of a loss is 10 %, or the
+        scatter around the law if this is larger.
         """
         return _interval(self, name)
 
@@ -70,14 +73,20 @@ class CellLaw:
         return low, high
 
     def _rise(self, name: Name, value: float) -> float:
-        """Return the increase of chi^2 if a parameter is fixed at ``value``, for the actual error of the losses."""
+        """Return the increase of chi^2 if the parameter ``name`` is fixed at ``value`` and the others are fitted.
+
+        The error of a loss is 10 %, or the scatter around the law if this is larger.
+        """
         spec = self.fit.spec
         held = fit(spec.model_copy(update={"fixed": spec.fixed | {name: value}}), self.runs)
         wider = max(self.scatter / LOSS_ERROR, 1.0) ** 2
         return (float(held.objective or 0.0) - float(self.fit.objective or 0.0)) / wider
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
-        """Return the value ``at`` (t) at which chi^2 has risen by 1, or inf; t = 0 is the best fit."""
+        """Return the value at(t) of the parameter ``name`` at which chi^2 has risen by 1; infinite if there is none.
+
+        at(0) is the best fit.
+        """
         from scipy.optimize import brentq
 
         near, far = 0.0, 0.25
@@ -96,9 +105,9 @@ def _interval(law: CellLaw, name: Name) -> Interval:
 def fit_cells(
     axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float], *, floor: bool = True
 ) -> CellLaw:
-    """Fit the law through the cells at ``x`` (n,) with ``loss`` (n,).
+    """Fit the law to the ``loss`` (n,) of cells at ``x`` (n,).
 
-    Without ``floor``, or with few places, K is fixed at 0. Raises PlannerError for cells at fewer than two places.
+    K is fixed at 0 if not ``floor``, and if there are few distinct values of x. Raises PlannerError for fewer than two.
     """
     places = len(np.unique(x))
     if places < 2:
@@ -111,18 +120,18 @@ def fit_cells(
 
 
 def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool = True) -> CellLaw | None:
-    """Fit the law through the cells at ``x`` (n,) with ``loss`` (n,); None if they are too few to state an exponent."""
+    """Fit the law to the ``loss`` (n,) of cells at ``x`` (n,); None if there are too few cells to state an exponent."""
     enough = len(set(x)) >= LEAST_PLACES and len(x) >= LEAST_RUNS
     return fit_cells(axis, x, loss, floor=floor) if enough else None
 
 
 @lru_cache(maxsize=128)
 def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
-    """Fit the law of D through the converged points; None if they are too few.
+    """Fit the law of D to the converged points ``found``; None if there are too few.
 
-    With ``undecided`` the points whose loss rises at twice the compute are added; their loss is an upper limit of the
-    loss at this D. Points whose loss still falls, or that were not doubled, are always left out. Without ``floor`` K is
-    fixed at 0.
+    With ``undecided``, points whose loss rises at twice the compute are included: their loss is an upper limit of the
+    loss at this D. Points whose loss still falls, or whose compute was not doubled, are never included. If not
+    ``floor``, K is fixed at 0.
     """
     states = ("converged", "rises") if undecided else ("converged",)
     kept = [one.cell for one in found if one.state in states]
@@ -131,7 +140,10 @@ def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool =
 
 @lru_cache(maxsize=16)
 def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tuple[tuple[Point, ...], CellLaw], ...]:
-    """Return the points and the law of each process with D-limited cells at three or more D, by d and name."""
+    """Return the points and the law of D of each process that has D-limited cells at three or more values of D.
+
+    The processes are sorted by d, then by name.
+    """
     every = [cell for cell in cells if cell.target == target]
     kinds = sorted({(cell.d, cell.process) for cell in every})
     series = [most_anchors(every, process, target) for process in dict.fromkeys(name for _, name in kinds)]
@@ -140,7 +152,7 @@ def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tupl
 
 @dataclass(frozen=True)
 class DataExponent:
-    """Exponent of D of a process with ``d`` dimensions, and its 68 % interval."""
+    """Exponent ``alpha`` of D for a process whose phase space has ``d`` dimensions; ``ends`` is its 68 % interval."""
 
     process: str
     d: int
@@ -149,20 +161,25 @@ class DataExponent:
 
 
 def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
-    """Return the exponents of all processes with D-limited cells at three or more values of D, by d and name."""
+    """Return the exponent of D of each process that has D-limited cells at three or more values of D.
+
+    The processes are sorted by d, then by name.
+    """
     found = [(own[0].cell, law) for own, law in data_laws(tuple(cells), target)]
     return tuple(DataExponent(cell.process, cell.d, law.value("alpha"), law.interval("alpha")) for cell, law in found)
 
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
-"""Networks of the paper that Isoplan trains; all processes were trained with the first."""
+"""Networks of the paper that Isoplan trains, with their training losses. The paper trained the first one on every
+process.
+"""
 NEAR = 1.5
-"""Largest ratio of the fixed sizes of two laws that are compared."""
+"""Two laws are compared only if the ratio of their fixed sizes is at most this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Cells of a process against ``axis`` (N or C) at ``D`` points, and their law (None if they are too few)."""
+    """Scan of a process along ``axis`` (N or C) at ``D`` points, and its law (None if there are too few cells)."""
 
     process: str
     raw: bool
@@ -175,9 +192,10 @@ class Along:
 
 @dataclass(frozen=True, eq=False)
 class TrainedLaw:
-    """A ``law`` of trained cells against ``axis`` at a fixed size ``held``: N for a law of D, D for one of N or C.
+    """A ``law`` of trained cells against ``axis`` at the fixed size ``held``.
 
-    ``network`` is the paper's name of the network and its training loss. ``raw`` marks raw amplitudes as targets.
+    ``held`` is N for a law of D, and D for a law of N or C. ``network`` is the paper's name of the network and its
+    training loss. ``raw`` states that the network is trained on raw amplitudes.
     """
 
     process: str
@@ -189,7 +207,10 @@ class TrainedLaw:
 
 
 def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
-    """Return the scans of N or C, one per process and D, from ``cells`` that otherwise differ only in seed."""
+    """Return the scans along ``axis`` (N or C), one for each process and D.
+
+    In a scan, ``cells`` may otherwise differ only in their seed.
+    """
     grouped: dict[tuple[str, bool, float], list[TrainedCell]] = defaultdict(list)
     for cell in cells:
         grouped[cell.process, cell.target == "raw", cell.D].append(cell)
@@ -203,7 +224,7 @@ def along(axis: Axis, cells: Iterable[TrainedCell]) -> list[Along]:
 def trained_laws(
     cells: Sequence[TrainedCell], sizes: Iterable[TrainedCell] = (), budgets: Iterable[TrainedCell] = ()
 ) -> tuple[TrainedLaw, ...]:
-    """Return the laws of D through ``cells``, as ``data_laws`` finds them, and those of the scans of N and C."""
+    """Return the laws of D by ``data_laws`` through ``cells``, of N through ``sizes`` and of C through ``budgets``."""
     found = [
         TrainedLaw(own[0].cell.process, target == "raw", "D", own[0].cell.N, law, _network(own[0].cell))
         for target in ("log", "raw")
@@ -216,9 +237,9 @@ def trained_laws(
 def side_by_side(
     published: Sequence[PublishedLaw], ours: Sequence[TrainedLaw]
 ) -> list[tuple[PublishedLaw | None, TrainedLaw | None]]:
-    """Pair each law of ``ours`` with the published law of the same process, axis, target and similar fixed size.
+    """Pair each law of ``ours`` with a published law of the same process, axis, target, network and similar fixed size.
 
-    A law of ours without such a partner is paired with None. All other published laws follow in their order.
+    A law without such a partner is paired with None. Published laws without a partner follow, in their order.
     """
     pairs = [(_nearest(published, one), one) for one in ours]
     taken = {id(law) for law, _ in pairs}

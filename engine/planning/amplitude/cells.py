@@ -1,4 +1,4 @@
-"""Trained cells as anchors: a cell is limited by D if twice the compute changes its loss by less than 10 %."""
+"""Trained cells as anchors of a plan. D limits a cell if twice the compute changes its loss by less than 10 %."""
 
 from __future__ import annotations
 
@@ -22,25 +22,34 @@ HELD = {
     "network": "mlp", "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0",
     "activation": "silu", "l2": "0", "width_used": "", "layers_used": "", "rate_used": "",
 }  # fmt: skip
-"""Columns that are equal in cells that differ only in points, compute and seed, with their defaults."""
+"""Columns that define the setting of a cell, with their defaults. They are equal in cells that differ only in number of
+points, compute and seed.
+"""
 MADE = ("simulated", "")
 TOY = "toy"
 ERRORS = {"median": "relative_median", "99": "relative_99"}
-"""Columns of |A_NN / A - 1| on test points, by the kinds of target error other than the RMS."""
+"""Columns with quantiles of |A_NN / A - 1| over test points, by the kind of error. The RMS error has no column, because
+it follows from the loss.
+"""
 State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
-"""Tolerance of the factor of 2 between two computes, because the number of iterations is an integer."""
+"""Two computes count as differing by a factor of 2 within this relative tolerance. The number of iterations is an
+integer, so the factor cannot be exact.
+"""
 
 
 @dataclass(frozen=True)
 class TrainedCell:
-    """A cell: its ``process`` (or file) with ``d`` dimensions, the ``setting`` shared with others, and its results.
+    """Results of a trained cell of a ``process`` (or file) whose phase space has ``d`` dimensions.
 
-    d is 3 n_f - 4 if sqrt(s) varies and 3 n_f - 5 if it is fixed (amplitudes, Sec. 2), so it determines both. ``loss``
-    is the MSE of the standardised ``target`` (log or raw). ``spread`` is the standard deviation of the target before
-    standardising (NaN if unknown). ``seen`` is the number of points seen in training, ``C`` is in FLOPs, and ``batch``
-    is the number of points per training step (0 if unknown). ``median`` and ``most`` are the relative errors |A_NN / A
-    - 1| below which 50 % and 99 % of the test points lie (NaN if the table does not have them).
+    d is 3 n_f - 4 if sqrt(s) varies and 3 n_f - 5 if it is fixed (amplitudes, Sec. 2), so it determines n_f and whether
+    sqrt(s) varies. ``setting`` has the values of the columns ``HELD``. ``loss`` is the MSE of the standardised
+    ``target`` ("log" or "raw"), and ``spread`` the standard deviation of the target before it is standardised (NaN if
+    unknown).
+
+    ``seen`` is the number of points seen in training, ``C`` the compute in FLOPs, and ``batch`` the number of points
+    per training step (0 if unknown). 50 % of the test points have a relative error |A_NN / A - 1| below ``median``, and
+    99 % one below ``most``; both are NaN if unknown.
     """
 
     process: str
@@ -71,10 +80,10 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of one D and seed, and the fraction by which twice its compute lowers the loss.
+    """A trained cell, and the effect of twice its compute on its loss.
 
-    ``fell`` is the geometric mean over the ``seeds`` that have both computes, because single seeds scatter. It is None
-    if no seed has both.
+    ``fell`` is the fraction by which the loss decreases, as a geometric mean over the ``seeds`` that have both
+    computes, because single seeds scatter. It is None if no seed has both.
     """
 
     cell: TrainedCell
@@ -83,21 +92,25 @@ class Point:
 
     @property
     def limited(self) -> bool:
-        """Whether D limits the cell: twice the compute changed its loss by less than 10 %, up or down."""
+        """Whether D limits the cell: twice the compute changes its loss by less than 10 %, up or down."""
         return self.state == "converged"
 
     @property
     def state(self) -> State:
-        """Effect of twice the compute on the loss: "falls" or "rises" (by 10 %), "converged", or "not doubled"."""
+        """Effect of twice the compute on the loss: "falls", "rises", "converged" or "not doubled".
+
+        The loss falls or rises if it changes by 10 % or more, otherwise it is converged.
+        """
         if self.fell is None:
             return "not doubled"
         return "converged" if abs(self.fell) < LIMITED else "falls" if self.fell > 0 else "rises"
 
 
 def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
-    """Read the cells trained on the MSE from a table, one per row; rows without a loss and toy data are left out.
+    """Read the cells from the rows of a table. Only cells trained on the MSE are read.
 
-    Raises PlannerError, which names ``source``, if a column is missing or a number is not valid for a cell.
+    Rows without a loss and rows of toy data are left out. Raises PlannerError, which names ``source``, if a column is
+    missing or a number is not valid for a cell.
     """
     found = []
     for i, row in enumerate(rows, 1):
@@ -113,13 +126,13 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
             raise PlannerError(
                 f"Row {i} of {source} is not a valid cell. Give positive numbers in {', '.join(NEEDED)}, with d = 3 "
                 f"n_f - 4 or, "
-                "at a fixed sqrt(s), 3 n_f - 5, and leave out what has none."
+                "at a fixed sqrt(s), 3 n_f - 5, and leave out rows without them."
             ) from None
     return tuple(found)
 
 
 def read_frame(table: pd.DataFrame, source: str) -> tuple[TrainedCell, ...]:
-    """Read the cells of a ``table`` without its withdrawn rows. Raises PlannerError as ``read_cells`` does."""
+    """Read the cells from a data frame, without its withdrawn rows. Raises PlannerError as ``read_cells`` does."""
     if "withdrawn" in table:
         table = table[table["withdrawn"] == ""]
     return read_cells(table.astype(object).where(table.notna(), None).to_dict("records"), source)
@@ -147,7 +160,7 @@ def _read(row: Mapping[Any, Any]) -> TrainedCell:
 
 
 def _error(row: Mapping[Any, Any], kind: str) -> float:
-    """Return the relative error of a kind; NaN if the row has none or it is not a positive number."""
+    """Return the relative error of a ``kind`` in a row; NaN if the row has no positive number for it."""
     try:
         found = float(_text(row, ERRORS[kind], "nan"))
     except ValueError:
@@ -158,8 +171,8 @@ def _error(row: Mapping[Any, Any], kind: str) -> float:
 def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
     """Return the cells with the square of their relative error of ``kind`` ("median", "99") in place of the loss.
 
-    The square falls with D like the MSE, by the bound 4/d or faster, so the same law describes all kinds. "rms" returns
-    the cells unchanged. Raises PlannerError if no cell has such an error.
+    The square decreases with D like the MSE, at least as fast as the bound 4/d, so the same law describes all kinds.
+    The kind "rms" returns the cells unchanged. Raises PlannerError if no cell has such an error.
     """
     every = tuple(cells)
     if kind == "rms":
@@ -175,7 +188,10 @@ def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]
 
 
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
-    """Return the value of a column in a row as text; numbers in ``HELD`` columns have one format for all sources."""
+    """Return the value of the column ``name`` in a row as text.
+
+    Numbers in ``HELD`` columns have one format, whatever the source of the table.
+    """
     value = row.get(name, "")
     if value is None or value == "" or value != value:
         return default
@@ -186,11 +202,11 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """Return the longest doubled cell for each process, setting, N, D, batch and seed, sorted by these.
+    """Return one point per process, setting, N, D, batch and seed, sorted by these.
 
-    Longer training than needed is less informative, because with few points the loss rises again. The batch is part of
-    the key because two cells of different batches do not make the same training steps. A scan of D has several batches,
-    since a batch is at most D.
+    It is the longest cell whose compute was doubled. Longer training than needed is less informative, because with few
+    points the loss rises again. The batch is one of the criteria because cells of different batches do not make the
+    same training steps. A scan of D has several batches, since a batch has at most D points.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
@@ -199,9 +215,10 @@ def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
 
 
 def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
-    """Yield one point per seed, from cells that differ only in compute and seed.
+    """Yield one point per seed, from cells ``alike`` that differ only in compute and seed.
 
-    If no cell of a seed was doubled, the longest one is used. It is compared with half of its compute if that is known.
+    It is the longest cell whose compute was doubled. If there is none, it is the longest cell, compared with a cell of
+    half its compute if there is one.
     """
     for seed in sorted({cell.seed for cell in alike}):
         own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)
@@ -210,7 +227,10 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
 
 
 def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
-    """Return ``cell`` with the effect of doubling ``C``, over the seeds of ``alike`` that have both computes."""
+    """Return ``cell`` with the effect of increasing the compute from ``C`` to 2 ``C``.
+
+    The effect is averaged over the seeds of ``alike`` that have cells of both computes.
+    """
     half, whole = ({one.seed: one.loss for one in alike if abs(one.C / at - 1) < TWICE} for at in (C, 2 * C))
     rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
     fell = 1 - math.exp(math.fsum(rises) / len(rises)) if rises else None
@@ -218,7 +238,7 @@ def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
 
 
 def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]]:
-    """Group points that differ only in D and seed, by process, target, d, N and setting."""
+    """Group points that differ only in D and seed: the keys are process, target, d, N and setting."""
     grouped: dict[tuple[object, ...], list[Point]] = defaultdict(list)
     for point in found:
         cell = point.cell
@@ -227,7 +247,7 @@ def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]
 
 
 def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
-    """Return the points limited by D, from the onset of the power law on, as anchors of a plan."""
+    """Return the points that D limits as anchors of a plan; points below the onset of the power law are left out."""
     return tuple(
         Anchor("D", one.cell.D, one.cell.loss, N=one.cell.N, epochs=one.cell.seen / one.cell.D,
                flops_per_sample=one.cell.C / one.cell.seen, doubled=one.fell)
@@ -237,9 +257,10 @@ def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
 
 
 def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log") -> tuple[Point, ...]:
-    """Return the points of ``process`` in the setting with the most D-limited points; ties go to the largest D.
+    """Return the points of ``process`` in the setting that has the most D-limited points.
 
-    Raises PlannerError if there are no such cells; the message lists the processes that have some.
+    Of several such settings, the one with the largest D is used. Raises PlannerError if there are no cells of this
+    process; the message lists the processes that have cells.
     """
     every = [cell for cell in cells if cell.target == target]
     own = series(points(cell for cell in every if cell.process == process))
@@ -250,7 +271,7 @@ def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log"
 
 
 def by_points(found: Iterable[Point]) -> dict[float, tuple[Point, ...]]:
-    """Group the points of a series by D, in increasing order."""
+    """Group the points of a series by D, in increasing order of D."""
     grouped: dict[float, list[Point]] = defaultdict(list)
     for one in sorted(found, key=lambda one: one.cell.D):
         grouped[one.cell.D].append(one)
@@ -258,11 +279,11 @@ def by_points(found: Iterable[Point]) -> dict[float, tuple[Point, ...]]:
 
 
 def mean_loss(found: Sequence[Point]) -> float:
-    """Return the geometric mean of the losses."""
+    """Return the geometric mean of the losses of points."""
     return math.exp(math.fsum(math.log(one.cell.loss) for one in found) / len(found))
 
 
 def spread_of(found: Iterable[Point]) -> float | None:
-    """Return the standard deviation of log A of a series, from its cell of largest D; None if no cell has it."""
+    """Return the standard deviation of log A from the cell of largest D; None if no cell has it."""
     known = [one.cell for one in found if math.isfinite(one.cell.spread)]
     return max(known, key=lambda cell: cell.D).spread if known else None

@@ -15,11 +15,11 @@ from isoplan.engine.fitting.types.result import Fit, Interval
 
 Axis = Literal["D", "N", "C"]
 ONSET = {"D": 1e3, "C": 1e12}
-"""Smallest D and C (FLOPs) at which the published power laws hold (amplitudes, Secs. 4.1 and 5). Below them losses fall
-more slowly.
+"""Smallest D, and smallest C in FLOPs, at which the published power laws hold (amplitudes, Secs. 4.1 and 5). Below them
+losses decrease more slowly.
 """
 LIMITED = 0.10
-"""Relative change of the loss on doubling the other axes, below which an axis limits the run."""
+"""An axis counts as limiting a run if doubling the other axes changes the loss by less than this fraction."""
 LOSS_ERROR = 0.10
 """Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
@@ -27,12 +27,14 @@ UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 
 @dataclass(frozen=True)
 class Anchor:
-    """A run limited by ``axis``, with ``loss`` at ``x`` points, parameters or FLOPs.
+    """A run that ``axis`` limits, with its ``loss`` at ``x`` points, parameters or FLOPs.
 
-    ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss fell when the
-    other axes were doubled. It is negative if the loss rose, and None if this was not tried. A data anchor also has
-    ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one pass over one point; None: 6 N). Raises
-    PlannerError if the anchor is not limited by its axis, or lies before the onset of the power law.
+    ``loss`` is the MSE of the standardised log amplitude. ``doubled`` is the fraction by which the loss decreases if
+    the other axes are doubled. It is negative if the loss rises, and None if this was not tried.
+
+    An anchor limited by D also has ``N``, its ``epochs``, and ``flops_per_sample``: the training FLOPs for one pass
+    over one point (None means 6 N). Raises PlannerError if its axis does not limit the anchor, or if it lies before the
+    onset of the power law.
     """
 
     axis: Axis
@@ -64,7 +66,7 @@ class Anchor:
 
 
 def _unconverged(axis: Axis, x: float, fell: float) -> str:
-    """Return why an anchor whose loss ``fell`` by this fraction is refused, and what to do."""
+    """Return why an anchor is refused whose loss decreases by the fraction ``fell``, and what to do."""
     others = " and ".join(name for name in "DNC" if name != axis)
     if not math.isfinite(fell):
         return (
@@ -83,15 +85,15 @@ def _unconverged(axis: Axis, x: float, fell: float) -> str:
 
 
 def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
-    """Return the anchors on ``axis``, sorted by x."""
+    """Return the anchors that ``axis`` limits, sorted by x."""
     return tuple(sorted((a for a in anchors if a.axis == axis), key=lambda a: a.x))
 
 
 @dataclass(frozen=True)
 class Line:
-    """Straight line ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``) through n anchors.
+    """Straight line through n anchors: ln(loss - floor) = ``height`` - ``alpha`` (ln X - ``middle``).
 
-    ``error`` is the relative error of one loss, ``lever`` the sum of (ln X - middle)^2.
+    ``error`` is the relative error of one loss, ``lever`` the sum of (ln X - middle)^2 over the anchors.
     """
 
     n: int
@@ -111,16 +113,17 @@ class Line:
         return math.exp(self.height - self.alpha * (math.log(x) - self.middle))
 
     def ends(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the upper and the lower end of the 68 % band of loss - floor at ``x`` (k,), each of shape (k,)."""
+        """Return the upper and then the lower end of the 68 % band of loss - floor at ``x`` (k,), each (k,)."""
         off = np.log(x) - self.middle
         middle, half = self.height - self.alpha * off, self.error * np.sqrt(1 / self.n + off**2 / self.lever)
         return np.exp(middle + half), np.exp(middle - half)
 
     def solve(self, excess: float) -> Interval:
-        """Return where the lower and the upper end of the band reach ``excess`` (Fieller's theorem).
+        """Return the X at which the lower and the upper end of the 68 % band equal ``excess`` (Fieller's theorem).
 
-        If the exponent is compatible with 0, the band's upper end rises again and the upper value is inf. In this case
-        the lower value is the middle of the anchors if the band is already that low there.
+        If the exponent is compatible with 0, the upper end of the band rises again at large X, and the second value is
+        infinite. In this case the first value is the middle of the anchors if the lower end is already below ``excess``
+        there.
         """
         gap, square = self.height - math.log(excess), self.error**2
         a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
@@ -134,10 +137,11 @@ class Line:
 
 
 def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
-    """Fit the line through the ``anchors`` of one axis by least squares of logs, with K fixed at ``floor``.
+    """Fit the line through the ``anchors`` of one axis by least squares of log(loss - ``floor``).
 
-    The error of the losses is 10 % (amplitudes, App. C), or their scatter around the line if this is larger. Raises
-    PlannerError for fewer than two places, for a loss at or below the floor, and if the loss does not fall.
+    The relative error of a loss is 10 % (amplitudes, App. C), or the scatter around the line if this is larger. Raises
+    PlannerError if the anchors have fewer than two values of x, if a loss is at or below the floor, and if the loss
+    does not decrease with x.
     """
     axis = anchors[0].axis
     if any(a.loss <= floor for a in anchors):
@@ -161,11 +165,11 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
 
 @dataclass(frozen=True)
 class PublishedLaw:
-    """A published power law ``fit`` of the MSE against ``axis``. ``held`` gives the fixed size, as in ``N = 1e6``.
+    """A published power law ``fit`` of the MSE against ``axis``, at a fixed size ``held`` such as ``N = 1e6``.
 
-    ``network`` is its architecture and training loss. ``raw`` marks networks trained on raw amplitudes. ``table`` is
-    the number of the table that prints it. ``beside`` are the laws of the same process and network against the other
-    axes, at their largest fixed size.
+    ``network`` is its architecture and training loss. ``raw`` states that the network was trained on raw amplitudes.
+    ``table`` is the number of the table that prints the law. ``beside`` are the laws of the same process and network
+    against the other axes, each at its largest fixed size.
     """
 
     process: str
@@ -190,7 +194,7 @@ class PublishedLaw:
 
     @property
     def floor(self) -> float:
-        """K, the limit of the loss at the fixed size."""
+        """K, the limit of the loss as the axis grows at the fixed size."""
         return float(self.fit.values["K"])
 
     @property

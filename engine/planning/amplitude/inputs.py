@@ -1,4 +1,4 @@
-"""Inputs of "Precision", and the plan that answers them, on the page, in the terminal and in Python."""
+"""Inputs of "Precision", and the plan that answers them, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ FLOOR = Field(
     "loss for infinitely many points.",
 )  # fmt: skip
 NEEDS = {"axis": "process", "held": "process", "network": "process", "cells": "trained"}
-"""Options that require another option."""
+"""Options (keys) that require another option (values)."""
 OF_ANCHOR = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
-"""Names of the numbers of an anchor, as they are typed."""
+"""Names of the numbers of an anchor, as the user types them."""
 
 
 @dataclass(frozen=True)
 class Sources:
     """Published laws and trained cells that a plan can use.
 
-    ``best`` are laws of all processes. ``find_law`` returns the law of a process, an axis, the value of the other axis
-    and a network. ``cells`` reads the trained cells.
+    ``best`` are published laws of all processes. ``find_law`` returns the law for a process, an axis, the fixed value
+    of the other axis and a network. ``cells`` is a function that reads the trained cells.
     """
 
     best: Sequence[PublishedLaw]
@@ -61,9 +61,9 @@ def read_plan(
     *,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Return the plan for ``n_f`` final-state particles and the typed ``texts``, by the name of their options.
+    """Return the plan for ``n_f`` final-state particles and the typed ``texts``, which are by the name of their option.
 
-    The scale is that of the trained cells of the process ``trained``, of the published law of ``process``, or of
+    The plan is scaled from the trained cells of the process ``trained``, from the published law of ``process``, or from
     ``anchors``. Raises PlannerError if an input cannot be read, if inputs exclude each other, or if there is no plan.
     """
     process, trained = texts.get("process", ""), texts.get("trained", "")
@@ -86,7 +86,7 @@ def read_plan(
 
 
 def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Place) -> None:
-    """Raise PlannerError for an option without the option that it requires, and for more than one evidence."""
+    """Raise PlannerError for an option without another one that it requires, and for inputs that exclude each other."""
     trained = texts.get("trained", "")
     for name, needed in NEEDS.items():
         if texts.get(name) and not texts.get(needed):
@@ -108,7 +108,7 @@ def _option(name: str, place: Place) -> str:
 
 
 def _named(name: str, place: Place) -> str:
-    """Return the name of an option at the start of a sentence."""
+    """Return the name of an option for the start of a sentence."""
     return _option(name, place) if place == "terminal" else f"Option {name}"
 
 
@@ -118,7 +118,7 @@ def _missing(name: str, needed: str, place: Place, add: str = "it") -> str:
 
 
 def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = None) -> Precision:
-    """Return the target. The standard deviation of log A is the typed one, otherwise the ``known`` one of cells."""
+    """Read the target. ``known`` is the standard deviation of log A if the user does not type one."""
     mse, error, sigma = (texts.get(field.name, "") for field in (MSE, ERROR, SIGMA))
     if bool(mse) == bool(error):
         if place == "terminal":
@@ -129,10 +129,10 @@ def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = N
 
 
 def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
-    """Return the anchor of typed numbers by the names ``OF_ANCHOR``; the first name is the axis that limits it.
+    """Return the anchor of typed ``numbers``, which are by the names ``OF_ANCHOR``; the first one is its limiting axis.
 
-    ``option`` names the option in sentences. Raises PlannerError if a number cannot be read, and with the sentence
-    ``usage`` if the axis or the loss is missing.
+    ``option`` names the option in messages. Raises PlannerError if a number cannot be read, and with the text ``usage``
+    if the axis or the loss is missing.
     """
     numbers = {
         name: (parse_share if name == "doubled" else parse_number)(text, f"{name} of {option}")
@@ -145,6 +145,6 @@ def read_anchor(texts: Mapping[str, str], option: str, usage: str) -> Anchor:
 
 
 def make_anchor(axis: Axis, x: float, numbers: Mapping[str, float]) -> Anchor:
-    """Return the anchor at ``x`` on ``axis`` with the other ``numbers`` by the names ``OF_ANCHOR``."""
+    """Return the anchor that ``axis`` limits at ``x``, with other ``numbers`` by the names ``OF_ANCHOR``."""
     return Anchor(axis, x, numbers["loss"], N=numbers.get("N"), epochs=numbers.get("epochs"),
                   flops_per_sample=numbers.get("flops"), doubled=numbers.get("doubled"))  # fmt: skip

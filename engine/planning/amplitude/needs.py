@@ -1,4 +1,4 @@
-"""Range of one axis that a target needs, from a conservative exponent to a fitted or published one."""
+"""Range of one axis that reaches a target: from an optimistic exponent (fitted or published) to a conservative one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,23 @@ ROUNDING = 1e-9
 
 
 TWO_PARTICLES = 1.5
-"""Exponent for n_f = 2, for which the bound fails: below all published exponents of WZ and Zg (the least is 1.565)."""
+"""Conservative exponent for n_f = 2, for which the bound fails. It is below all published exponents of WZ and Zg, of
+which the least is 1.565.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """Range of one axis that a target needs, in the unit of the axis.
+    """Range of one axis that reaches a target, in the unit of the axis.
 
-    ``most`` is the end by the conservative exponent ``slow`` and ``least`` the end by ``fast``. ``least`` is None
-    without ``fast``. It is also None if ``reached``: the run at ``start`` reaches the target, and a smaller one may.
+    ``most`` is the end by the conservative exponent ``slow``, and ``least`` the end by the optimistic exponent
+    ``fast``. ``least`` is None if ``fast`` is None. It is also None if ``reached``: the run at ``start`` already
+    reaches the target, and perhaps a smaller run does.
 
-    ``start`` is the place on the axis and the loss from which the range is extrapolated. ``floor`` is the limit of the
-    loss. ``x``, ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw; ``fast_loss`` is empty without ``fast``.
-    ``law`` names the runs of a fitted law ("12 cells of Zgg"); it is empty for one anchor and for a published law.
+    ``start`` is the value of the axis and the loss from which the range is extrapolated. ``floor`` is the limit of the
+    loss. ``slow_loss`` and ``fast_loss`` (k,) are the losses at ``x`` (k,) for a figure; ``fast_loss`` is empty without
+    ``fast``. ``law`` names the runs of a fitted law ("12 cells of Zgg"); it is empty for a single anchor and for a
+    published law.
     """
 
     axis: Axis
@@ -59,7 +63,7 @@ class Need:
 
     @property
     def origin(self) -> str:
-        """Source of the ends: one anchor, or a law through several."""
+        """Text on how the ends follow from an anchor, or from a law through several runs."""
         if self.reached:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
@@ -73,24 +77,28 @@ class Need:
 
     @property
     def farthest(self) -> float:
-        """The conservative end, or the other end if the conservative one is infinite; infinite if neither is finite."""
+        """The conservative end, or the optimistic end if the conservative one is infinite.
+
+        It is infinite if neither is finite.
+        """
         if math.isfinite(self.most):
             return self.most
         return self.least if self.least is not None else math.inf
 
     @property
     def beyond(self) -> float:
-        """Decades from the start to the farthest finite end; infinite if there is none."""
+        """Decades from the start to the farthest finite end; infinite if no end is finite."""
         return max(math.log10(self.farthest / self.start[0]), 0.0)
 
 
 def from_anchors(
     anchors: Sequence[Anchor], axis: Axis, mse: float, slow: Exponent, others: Sequence[PublishedLaw], floor: float
 ) -> Need | None:
-    """Return the range of ``axis`` that ``mse`` needs by the anchors on it; None without anchors.
+    """Return the range of ``axis`` that reaches ``mse``, by the anchors that this axis limits; None without anchors.
 
-    The range starts from the geometric mean of the losses at the largest place. The fast exponent is fitted through
-    anchors at two or more places. Without these it is the median of the published ``others`` on that axis.
+    It is extrapolated from the largest x, at the geometric mean of the losses there. The optimistic exponent is fitted
+    if the anchors have two or more values of x. Otherwise it is the median of the published laws ``others`` on this
+    axis.
     """
     own = along(anchors, axis)
     if not own:
@@ -108,10 +116,10 @@ def from_anchors(
 
 
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
-    """Return the range of the axis of a published ``law`` that ``mse`` needs.
+    """Return the range of its axis that reaches ``mse`` by a published ``law``.
 
-    Within the measured range above the onset of the power law, the law gives one number. Beyond the last measured
-    point, the range is extrapolated from this point by the conservative exponent and by that of the law. If the first
+    Within the measured range above the onset of the power law, the range is a single number. Beyond the last measured
+    point, it is extrapolated from this point by the conservative exponent and by that of the law. If already the first
     point of the power law reaches the target, this point is the upper end and the lower end is None. Raises
     PlannerError for a target at or below the floor of the law.
     """
@@ -119,7 +127,7 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
     if mse <= law.floor:
         raise PlannerError(
             f"A target MSE of {mse:g} is below the floor {law.floor:.3g} that {law.process} reaches at {law.held}: ask "
-            "for a higher one, or choose a law with more of what is held."
+            "for a higher one, or choose a law with a larger fixed size."
         )
     first, end = max(law.measured[0], ONSET.get(law.axis, 0.0)), law.measured[1]
     slow, fast = (slow, own) if own.value >= slow.value else (own, own)
@@ -131,7 +139,10 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
 def _need(
     axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
 ) -> Need:
-    """Return the range extrapolated from ``start``; its upper end is the start if this reaches ``mse``."""
+    """Return the range that reaches ``mse``, extrapolated from ``start`` (value of the axis, loss).
+
+    Its upper end is the start itself if the loss there is at most ``mse``.
+    """
     ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
     ratio = ratio if ratio > 1 + ROUNDING else 1.0
     with np.errstate(over="ignore"):
@@ -151,7 +162,7 @@ def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
 
 
 def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
-    """Return the median of published exponents; None without any."""
+    """Return the median of the exponents of published laws; None if there are none."""
     if not published:
         return None
     values = [law.alpha for law in published]
@@ -161,19 +172,19 @@ def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
 
 @dataclass(frozen=True)
 class Exponent:
-    """Exponent ``value`` of the loss against D, N or C, and its source. Relative errors fall with half of it."""
+    """Exponent ``value`` of the loss against D, N or C, and its source as text."""
 
     value: float
     source: str
 
     @property
     def halved(self) -> float:
-        """Exponent of the typical relative error."""
+        """Exponent of the typical relative error, which is half of that of the loss."""
         return self.value / 2
 
 
 def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
-    """Return the conservative exponent for ``n_f`` final-state particles: 4/d with d = 3 n_f - 4; 1.5 for n_f = 2.
+    """Return the conservative exponent for ``n_f`` final-state particles: 4/d with d = 3 n_f - 4, but 1.5 for n_f = 2.
 
     At a fixed collision energy d is smaller by one. Raises PlannerError for fewer than two particles.
     """
@@ -184,6 +195,7 @@ def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
             TWO_PARTICLES,
             f"{TWO_PARTICLES:g}, below every published exponent of two particles: the bound 4/d = {bound:g} fails "
             "there, because many points lie close to the forward and backward singularities, where a network does not "
-            "learn the local slope; where few points cover these, it may be less yet, which a second anchor tells",
+            "learn the local slope. If few points lie there, the exponent may be even smaller; a second anchor "
+            "measures it",
         )
     return Exponent(bound, f"the bound 4/d with d = {d}")

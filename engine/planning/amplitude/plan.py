@@ -1,4 +1,4 @@
-"""Plan of an amplitude surrogate: D, N and C with the laws and runs behind them, and how far these runs support it."""
+"""Plan of an amplitude surrogate: D, N and C with the laws and runs that give them, and whether these support it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 SMALLEST_N = 1e4
-"""Number of parameters below which the size limits a surrogate (amplitudes, Sec. 5)."""
+"""Number of parameters below which N limits a surrogate (amplitudes, Sec. 5)."""
 PER_PARAMETER = 6.0
-"""Default FLOPs per parameter and point (zeta of amplitudes, eq. 7)."""
+"""Default training FLOPs per parameter and point (zeta of amplitudes, eq. 7)."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """A size as a range (``least``, ``most``). Both are equal for a single number; None if an end is not known."""
+    """Range of a size from ``least`` to ``most``; both are equal for a single number.
+
+    An end is None if it is not known.
+    """
 
     least: float | None
     most: float | None
@@ -34,10 +37,10 @@ class Size:
 
 
 def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict[Axis, Need], dict[Axis, str]]:
-    """Return what ``mse`` needs along ``law`` and its companion laws, and for each other axis why it is not known.
+    """Return the range of each axis that reaches ``mse``, by ``law`` and the other laws of its process and network.
 
-    A law of N or C is valid for the D at which it was measured, so it does not apply to a target that needs more
-    points.
+    The second value states for each other axis why its range is not known. A law of N or C is valid for the D at which
+    it was measured, so it does not apply to a target that needs more points.
     """
     found: dict[Axis, Need] = {law.axis: from_law(law, mse, slow)}
     why: dict[Axis, str] = {}
@@ -60,8 +63,8 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
             )
         elif points is not None and points > other.held_value:
             why[axis] = (
-                f"not known: the published law against {axis} holds for {other.held}, fewer points than the target "
-                f"takes; give an anchor limited by {axis} at more points"
+                f"not known: the published law against {axis} is valid for {other.held}, fewer points than the "
+                f"target needs; give an anchor limited by {axis} at more points"
             )
         else:
             found[axis] = from_law(other, mse, slow)
@@ -69,7 +72,10 @@ def published_needs(law: PublishedLaw, mse: float, slow: Exponent) -> tuple[dict
 
 
 def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str]) -> tuple[Size, Size, Size]:
-    """Return D, N and C by a published law and its companions; N without a law is the fixed N of the law of D."""
+    """Return D, N and C by a published law and the other laws of its process and network.
+
+    If there is no law of N, N is the fixed N of the law of D.
+    """
     laws = {one.axis: one for one in (*law.beside, law)}
     sizes = {}
     for axis in AXES:
@@ -87,7 +93,10 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
 
 
 def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
-    """Return D, N and C from the anchors limited by them. Without these, N and C are from the last data anchor."""
+    """Return D, N and C from the anchors that each of them limits.
+
+    If no anchor is limited by N or C, they follow from the last anchor that D limits.
+    """
     ranges = {axis: Size(need.least, need.most, need.unit, need.origin) for axis, need in found.items()}
     data = along(anchors, "D")
     last = data[-1] if data else None
@@ -104,7 +113,7 @@ def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[S
 
 
 def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
-    """Compute C as FLOPs per point times D times the anchor's epochs, at the N of the plan."""
+    """Return C at the N of the plan: FLOPs per point times D times the anchor's epochs."""
     epochs = anchor.epochs
     if anchor.N is None or epochs is None:
         lost = " and ".join(what for what, x in (("N", anchor.N), ("the epochs", epochs)) if x is None)
@@ -120,12 +129,13 @@ def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
 
 @dataclass(frozen=True, eq=False)
 class AmplitudePlan:
-    """Answer of an amplitude plan: D, N and C as ranges. ``needs`` has the laws behind those that have one.
+    """Plan for an amplitude surrogate: D, N and C as ranges.
 
-    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are the inputs. If a law was fitted to anchors or to trained
-    cells of ``process``, ``change`` describes its effect. ``measured`` has the errors of these cells. ``stopped`` is
-    the sentence in place of an answer if the cells do not support one; D, N and C are then unknown. ``reached`` marks
-    an answer that consists of trained cells.
+    ``needs`` has the laws that give these ranges. ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are the inputs.
+    If a law was fitted to anchors or to trained cells of ``process``, ``change`` describes its effect on the plan, and
+    ``measured`` has the errors of the cells. ``stopped`` is the sentence in place of an answer if the runs do not
+    support one; D, N and C are then unknown. ``reached`` states that the answer is that of trained cells which reach
+    the target.
     """
 
     n_f: int
@@ -159,19 +169,21 @@ class AmplitudePlan:
 
 
 SECOND = 10.0
-"""Factor from the last run to the next recommended run."""
+"""Size of the recommended next run, as a multiple of the last run."""
 FARTHEST = 100.0
-"""Largest factor from the last run to a recommended run that makes the target near enough."""
+"""Largest multiple of the last run at which the run that would make the plan supported is recommended. If it is larger,
+a smaller run is recommended, which measures the exponent.
+"""
 OF_RANGE = frozenset({"wide-range", "unbounded"})
-"""Codes of warnings about a range, dropped if the range is not stated."""
+"""Codes of warnings about a range. They are dropped if the range is not stated."""
 NOT_STATED = "not stated: too far beyond the runs"
 
 
 def supported(plan: AmplitudePlan) -> AmplitudePlan:
-    """Return ``plan`` with its support: beyond one decade it is marked, beyond three it has no range.
+    """Return ``plan`` with its distance from the runs taken into account.
 
-    In place of the range it then states what the runs support. The largest distance of its ranges counts, each taken at
-    its conservative end.
+    Beyond one decade a warning marks the plan. Beyond three decades it has no ranges, and a sentence states what the
+    runs support. The distance is the largest one of its ranges, each taken at its conservative end.
     """
     if plan.stopped or not plan.needs:
         return plan
@@ -208,14 +220,17 @@ def _away(need: Need) -> str:
 
 
 def _reached(need: Need, x: float) -> float:
-    """Return the loss at ``x`` by the conservative curve."""
+    """Return the loss at ``x`` that the conservative exponent predicts."""
     if len(need.x) and need.x[-1] >= x:
         return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
     return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value
 
 
 def _next(plan: AmplitudePlan, need: Need) -> str:
-    """Return the run that makes the target near enough; if it is too far, the run that measures the exponent."""
+    """Return a sentence on the run to train next.
+
+    It is the run that would make the plan supported. If this run is too large, it is one that measures the exponent.
+    """
     axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
     enough = need.farthest / 10**ANSWERED
     if enough <= start * FARTHEST:

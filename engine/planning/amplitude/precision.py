@@ -1,10 +1,12 @@
-"""Precision target: mean squared error of the standardised log amplitude, or a relative error of a stated kind.
+"""Precision target: MSE of the standardised log amplitude, or a relative error of a stated kind.
 
-The surrogate learns (log A - mean) / sigma(log A) (amplitudes, Sec. 3). An MSE of this is an RMS error of sigma(log A)
-sqrt(MSE) of log A, which for small errors is the RMS relative error of A. It falls with half the exponents. A few
-points dominate the RMS: the median of the relative errors is smaller by a factor of 2 to 200, which depends on process
-and D. So the kind of an error is always stated. Trained cells measure median and 99 % errors; no published law
-describes them.
+The surrogate learns (log A - mean) / sigma(log A) (amplitudes, Sec. 3). An MSE of this quantity is an RMS error of log
+A of sigma(log A) sqrt(MSE), which for small errors is the RMS relative error of A. This error decreases with half the
+exponent of the MSE.
+
+A few points dominate the RMS: the median of the relative errors is smaller by a factor of 2 to 200, which depends on
+process and D. So the kind of an error is always stated. Trained cells measure the median and the 99 % error; no
+published law describes them.
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ NAMES: dict[Kind, str] = {
     "median": "median relative error",
     "99": "relative error of 99 % of the points",
 }
-"""Names of the kinds of error within a sentence. The last is the error below which 99 % of the points lie."""
+"""Names of the kinds of error, for use within a sentence. For the kind "99", 99 % of the points have a smaller
+error.
+"""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """A precision target. ``mse`` has no unit; ``sigma`` is the standard deviation of log A, None if unknown.
+    """A precision target as ``mse``, which has no unit.
 
-    ``sigma`` is taken over the phase space. ``raw`` marks the MSE of A itself, used by some published laws. If ``kind``
-    is not "rms", ``mse`` is the square of the relative error of that kind, and ``sigma`` is 1.
+    ``sigma`` is the standard deviation of log A over the phase space; None if it is unknown. ``raw`` states that
+    ``mse`` is that of A itself, as in some published laws. If ``kind`` is not "rms", ``mse`` is the square of the
+    relative error of this kind, and ``sigma`` is 1.
     """
 
     mse: float
@@ -52,12 +57,12 @@ class Precision:
 
     @property
     def relative(self) -> float | None:
-        """Relative error of its kind (0.001 is 0.1 %); None without sigma(log A)."""
+        """Relative error of this kind (0.001 is 0.1 %); None if sigma(log A) is needed and unknown."""
         return None if self.sigma is None else self.sigma * math.sqrt(self.mse)
 
 
 def of_mse(mse: float, sigma: float | None = None) -> Precision:
-    """Return the target for an MSE. Raises PlannerError if a number is not positive."""
+    """Return the target of an MSE. Raises PlannerError if a number is not positive."""
     _positive(mse, "target MSE", "such as 1e-6")
     if sigma is not None:
         _positive(sigma, "standard deviation of log A", "measured on the training points, such as 1.5")
@@ -65,9 +70,9 @@ def of_mse(mse: float, sigma: float | None = None) -> Precision:
 
 
 def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precision:
-    """Return the target for a relative error of a ``kind``; only the RMS needs sigma(log A).
+    """Return the target of a relative error of a ``kind``. Only the kind "rms" needs sigma(log A).
 
-    Raises PlannerError for an RMS without sigma(log A) and if a number is not positive.
+    Raises PlannerError for an RMS without sigma(log A), and if a number is not positive.
     """
     _positive(relative, "target relative error", "such as 0.001 for 0.1 %")
     if kind != "rms":
@@ -81,7 +86,10 @@ def of_error(relative: float, sigma: float | None, kind: Kind = "rms") -> Precis
 
 
 def check_kind(text: str, what: str) -> Kind:
-    """Return the kind of error that ``text`` names. Raises PlannerError for the field ``what`` if it is unknown."""
+    """Return the kind of error that ``text`` names.
+
+    Raises PlannerError, which names the field ``what``, if the kind is unknown.
+    """
     plain = text.strip().removesuffix("%").strip().lower()
     if plain not in get_args(Kind):
         raise PlannerError(f"{what}: {text!r} is not known. Use rms, median or 99%.")
@@ -89,10 +97,11 @@ def check_kind(text: str, what: str) -> Kind:
 
 
 def check_worth(target: Precision) -> None:
-    """Raise PlannerError if a constant prediction reaches the target, because it then needs no surrogate.
+    """Raise PlannerError if a constant prediction reaches the target, because then no surrogate is needed.
 
-    The mean of standardised log amplitudes has an MSE of 1, because their variance is 1. The variance of raw amplitudes
-    is not known, so every raw target passes. A prediction of zero has a relative error of 100 % at every point.
+    The mean of standardised log amplitudes, as a prediction, has an MSE of 1, because their variance is 1. The variance
+    of raw amplitudes is not known, so every raw target is accepted. A prediction of zero has a relative error of 100 %
+    at every point.
     """
     if target.raw or target.mse < 1:
         return
@@ -109,7 +118,10 @@ def check_worth(target: Precision) -> None:
 
 
 def only_rms(target: Precision, what: str) -> None:
-    """Raise PlannerError if the target is not an RMS error; ``what`` names the data, which only have an MSE."""
+    """Raise PlannerError if the target is not an RMS error.
+
+    ``what`` names the data, which have no other kind of error.
+    """
     if target.kind != "rms":
         raise PlannerError(
             f"Kind of error: {what} have an MSE and no {target.name}. Ask for an RMS error, or scale from trained "
@@ -123,22 +135,22 @@ def _positive(value: float, what: str, such: str) -> None:
 
 
 def number(x: float, unit: str) -> str:
-    """Return a size as text, without its unit: 340 M points, 3.6 × 10¹⁷ FLOPs."""
+    """Return a size as text without its unit, such as "340 M" (points) or "3.6 × 10¹⁷" (FLOPs)."""
     return power10(x, 2) if unit == "FLOPs" else count(x)
 
 
 def percent(share: float) -> str:
-    """Return a share with two digits: 0.1 %, 500 %."""
+    """Return a fraction as text in percent with two digits, such as "0.1 %" or "500 %"."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 
 
 def relative_error(target: Precision) -> str:
-    """Return the relative error of a target as text: 0.15 %, or "-" if it is not known."""
+    """Return the relative error of a target as text, such as "0.15 %"; "-" if it is not known."""
     return "-" if target.relative is None else percent(target.relative)
 
 
 def asked(target: Precision) -> str:
-    """Return a target as the start of a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)"."""
+    """Return a target as the beginning of a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)"."""
     if target.kind != "rms":
         return f"A {target.name} of {relative_error(target)}"
     relative = "" if target.relative is None else f" ({target.name} {relative_error(target)})"
@@ -146,5 +158,5 @@ def asked(target: Precision) -> str:
 
 
 def lower_first(text: str) -> str:
-    """Return ``text`` for use within a sentence: "An MSE" becomes "an MSE"."""
+    """Return ``text`` with a small first letter for use within a sentence: "An MSE" becomes "an MSE"."""
     return text[0].lower() + text[1:]

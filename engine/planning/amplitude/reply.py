@@ -1,4 +1,4 @@
-"""The answer to "Precision" in words, as a table, as JSON and as a document."""
+"""Answer to "Precision" in words, as a table, as JSON and as a document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AMPLITUDE = "isoplan.engine.planning.amplitude"
 HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted")}
 HOMES |= {name: "isoplan.data.amplitudes" for name in ("best_laws", "published_law")}
 SMALLEST = 1e-3
-"""Smallest MSE that the name of an answer states without a power of ten."""
+"""Smallest MSE that is shown without a power of ten in the name of an answer."""
 SCHEMA = 1
 UNBOUNDED = "unbounded"
 COLUMNS = ("Quantity", "Range", "From")
@@ -31,7 +31,7 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
-    """Return (quantity, range, unit, source) of the target, the exponents and the sizes, ready to show."""
+    """Return the table of a plan as texts (quantity, range, unit, source): target, exponents and sizes."""
     found = [
         (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
         (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
@@ -45,7 +45,10 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def _exponents(plan: AmplitudePlan) -> list[tuple[str, Exponent]]:
-    """Return the conservative exponent of the plan, and those of each axis that differ from it."""
+    """Return the label and value of the conservative exponent of the plan, and of the exponents of each axis.
+
+    A conservative exponent of an axis is left out if it is that of the plan.
+    """
     found = [("Conservative exponent", plan.exponent)]
     for need in plan.needs:
         if need.slow != plan.exponent:
@@ -62,7 +65,7 @@ def phase_space(plan: AmplitudePlan) -> str:
 
 
 def sentence(plan: AmplitudePlan) -> str:
-    """Return the answer in one sentence, or why the cells do not support one."""
+    """Return the answer in one sentence, or why the runs do not support an answer."""
     if plan.stopped:
         return plan.stopped
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
@@ -74,7 +77,7 @@ def sentence(plan: AmplitudePlan) -> str:
 
 
 def _extrapolated(plan: AmplitudePlan) -> str:
-    """Return the distance of the conservative end from the runs; empty up to one decade."""
+    """Return the clause on how far the conservative end lies beyond the runs; empty up to one decade."""
     need = max(plan.needs, key=lambda one: one.beyond, default=None)
     if need is None or need.beyond <= MARKED:
         return ""
@@ -82,14 +85,17 @@ def _extrapolated(plan: AmplitudePlan) -> str:
 
 
 def as_text(plan: AmplitudePlan) -> str:
-    """Return the plan for a terminal."""
+    """Return the plan as text for a terminal."""
     notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     change = [plan.change] if plan.change else []
     return "\n".join([sentence(plan), *change, "", *aligned(rows(plan)), *notes])
 
 
 def to_json(plan: AmplitudePlan) -> dict[str, Any]:
-    """Return the object that ``isoplan amplitude --json`` prints; null if a number is not known or unbounded."""
+    """Return the JSON object that ``isoplan amplitude --json`` prints.
+
+    A number that is unknown or unbounded is null.
+    """
     return {
         "schema": SCHEMA,
         "question": {
@@ -115,9 +121,9 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
 
 
 def span(size: Size, named: bool = False) -> str:
-    """Return a range as text: "2.1 M to 340 M", "10 k", "at most 340 M", "at least 2.1 M", "unbounded", "-".
+    """Return a range as text: "2.1 M to 340 M", "10 k", "at most 340 M", "at least 2.1 M", "unbounded", or "-".
 
-    With ``named``, its ends are called optimistic and conservative.
+    With ``named``, the two ends are marked as optimistic and conservative.
     """
     if size.most is None:
         return "-"
@@ -132,12 +138,12 @@ def span(size: Size, named: bool = False) -> str:
 
 
 def _unbounded(size: Size) -> bool:
-    """Return whether neither end is a number."""
+    """Return whether no end of the range is a finite number."""
     return size.most == math.inf and size.least in (None, math.inf)
 
 
 def _amount(size: Size) -> str:
-    """Return a size for use within a sentence."""
+    """Return a range of a size with its unit for use within a sentence."""
     if _unbounded(size):
         return f"more {size.unit} than can be counted"
     return f"{span(size, named=True)} {size.unit}"
@@ -170,7 +176,7 @@ def _need(need: Need) -> dict[str, Any]:
 
 
 def document(plan: AmplitudePlan) -> Document:
-    """Return ``plan``, made with the bundled laws, as a document; each range has one line per end."""
+    """Return ``plan``, which used the laws that come with Isoplan, as a document. A range has one line per end."""
     notes = warned(plan.warnings)
     return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
 
@@ -189,7 +195,7 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
 
 
 def _ends(label: str, size: Size) -> list[Line]:
-    """Return one line for a size that is a single number, two for a range."""
+    """Return the table lines of a size: one for a single number, two for a range."""
     if size.least is None or size.least == size.most:
         at_most = f"{label}, at most" if size.least is None and size.most is not None else label
         return [(at_most, _end(size.most, size))]
@@ -226,7 +232,10 @@ def _anchor(anchor: Anchor) -> str:
 
 
 def answer(plan: AmplitudePlan) -> Answer:
-    """Return ``plan``, made with the bundled laws, as the answer on the page, in the terminal and in Python."""
+    """Return ``plan`` as an answer for the page, the terminal and Python.
+
+    The plan must have used the laws that come with Isoplan.
+    """
     shown = tuple((what, x if x == "-" else f"{x} {unit}".strip(), note) for what, x, unit, note in rows(plan))
     table = Table(COLUMNS, shown, "The plan in numbers.")
     remarks = (plan.change,) if plan.change else ()

@@ -1,11 +1,11 @@
-"""Question 7: resources for an amplitude surrogate of a given precision, before any large training.
+"""Resources that an amplitude surrogate of a given precision needs, before any large training.
 
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
-(amplitudes, Secs. 2 and 5). One cheap run on an axis fixes the scale. If there is only a data anchor, D follows from
-the exponent, N stays at that of the anchor (more than 1e4 parameters improve nothing, Sec. 5), and C is the cost of one
-point times D times the epochs of the anchor (eq. 7, per epoch). C and N have their own laws if there are anchors on
-them, or published laws of the same process and network.
+(amplitudes, Secs. 2 and 5). One cheap run on an axis, the anchor, fixes the scale.
 
+If D limits all anchors, D follows from the exponent. N is that of the anchor, because more than 1e4 parameters improve
+nothing (Sec. 5). C is the cost of one point times D times the epochs of the anchor (eq. 7, per epoch). C and N have
+their own laws if they limit an anchor, or if there are published laws of the same process and network.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from isoplan.engine.planning.plan.support import ANSWERED
 from isoplan.engine.quantities import count
 
 WIDE = 2.0
-"""Width of a range in decades above which one more anchor is requested."""
+"""Width of a range in decades above which a warning asks for one more anchor."""
 RAW_TARGETS = (
     "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is not "
     "a relative error and cannot be compared with the MSE of other processes."
@@ -64,7 +64,7 @@ def plan_amplitude(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Plan with ``scaled``; the answer is withheld if it lies more than three decades beyond the runs."""
+    """Return the plan by ``scaled``, without an answer if it lies more than three decades beyond the runs."""
     return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
 
 
@@ -78,12 +78,15 @@ def scaled(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Compute D, N and C for ``n_f`` final-state particles at ``target``, from anchors or a published ``law``.
+    """Compute the D, N and C that reach ``target`` for ``n_f`` final-state particles.
 
-    ``published`` are laws of other processes; those with the same n_f give the other end of a range. ``floor`` is the
-    noise of the amplitudes themselves, zero at tree level (amplitudes, eq. 2). Raises PlannerError if neither or both
-    of anchors and a law are given, if a law is for another n_f or comes with a floor, for a relative error by a law of
-    raw amplitudes, for a target that needs no surrogate or is at or below the floor, and for a negative floor.
+    They follow from anchors or from a published ``law``. ``published`` are laws of all processes; those with the same
+    n_f give the optimistic end of a range. ``floor`` is the noise of the amplitudes themselves, zero at tree level
+    (amplitudes, eq. 2).
+
+    Raises PlannerError in these cases: neither or both of anchors and a law are given; the law is for another n_f or
+    comes with a floor; the target is a relative error but the law is of raw amplitudes; the target needs no surrogate
+    or is at or below the floor; the floor is negative.
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
@@ -106,7 +109,7 @@ def scaled(
 def _needs(
     anchors: Sequence[Anchor], mse: float, slow: Exponent, same: Sequence[PublishedLaw], floor: float
 ) -> dict[Axis, Need]:
-    """Return the need of ``mse`` for each axis that has an anchor."""
+    """Return the range of each axis that reaches ``mse``, for the axes that limit an anchor."""
     needs = {axis: from_anchors(anchors, axis, mse, slow, same, floor) for axis in AXES}
     return {axis: need for axis, need in needs.items() if need is not None}
 
@@ -163,7 +166,7 @@ def _notes(
 
 
 def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return a note for each anchor that was not tested to be limited by its axis."""
+    """Return a note for each anchor for which it was not tested whether its axis limits it."""
     text = (
         "It is not tested whether {axis} limits the anchor at {axis} = {x:g}. Double the other axes: its loss must "
         "change by less than 10 %."
@@ -172,7 +175,7 @@ def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
 
 
 def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> list[FitWarning]:
-    """Return the warnings about the ranges: only one end, many decades, or no finite end."""
+    """Return the warnings about ranges: only one end is known, it spans many decades, or no end is finite."""
     notes = []
     for axis, need in found.items():
         if need.fast is None:
@@ -209,12 +212,13 @@ def plan_fitted(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """Compute D, N and C for ``target`` by the law of the data ``anchors``; the range of D is its 68 % interval.
+    """Compute D, N and C for ``target`` by the law through the ``anchors`` that D limits.
 
-    The anchors are cells of ``process``, or unnamed runs if it is empty. ``change`` of the plan compares the result
-    with that of the bound from the cheapest place alone. Anchors of N and C, and data anchors that all have the same D,
-    are used as in ``plan_amplitude``. Raises PlannerError as ``plan_amplitude`` does, and if the loss does not fall
-    with D.
+    The range of D is the 68 % interval of this law. The anchors are cells of ``process``, or runs without a name if it
+    is empty. ``change`` of the plan compares it with a plan by the bound from the anchors at the smallest D alone.
+
+    Anchors that N or C limits are used as in ``plan_amplitude``. So are all anchors if those that D limits have only
+    one D. Raises PlannerError as ``plan_amplitude`` does, and if the loss does not decrease with D.
     """
     data = along(anchors, "D")
     if anchors and not process:
@@ -236,11 +240,12 @@ def plan_fitted(
 
 
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
-    """Return the range of D for ``mse`` by the ``line`` through ``data``.
+    """Return the range of D that reaches ``mse`` by the ``line`` through the anchors ``data``.
 
-    Beyond the largest D the conservative end is at least the D by the ``bound`` from the anchors there, because the
-    exponent may decrease beyond the anchors. Both ends are at least the smallest D, because no anchor tests the line
-    below it. If the anchors at the smallest D reach the target, this D is the upper end and the lower end is None.
+    Beyond the largest D of the anchors the exponent may decrease. In this range the conservative end is at least the D
+    that follows from the exponent ``bound`` and the anchors at the largest D. Both ends are at least the smallest D,
+    because no anchor tests the line below it. If the anchors at the smallest D reach the target, this D is the upper
+    end and the lower end is None.
     """
     first, last = data[0].x, data[-1].x
     at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))
@@ -264,12 +269,15 @@ def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: f
 
 
 def _mean(losses: Sequence[float], floor: float) -> float:
-    """Return the geometric mean of ``losses`` minus ``floor``."""
+    """Return the geometric mean of (loss - floor) over ``losses``."""
     return math.exp(np.mean([math.log(loss - floor) for loss in losses]))
 
 
 def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
-    """Return a sentence on what the law changed."""
+    """Return a sentence that compares two values of D for the target.
+
+    One follows from the law through all anchors, the other from the anchors of smallest D alone.
+    """
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     cheapest = "anchors" if sum(anchor.axis == "D" for anchor in first.anchors) > 1 else "anchor"

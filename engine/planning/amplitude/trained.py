@@ -1,7 +1,8 @@
-"""Plans from trained cells: by their law, by the cells themselves if they reach the target, or no plan.
+"""Plans from trained cells: by the law through them, or by the cells themselves if they reach the target.
 
-Converged cells are used: those whose loss changes by less than 10 % with twice the compute. Cells whose loss rises are
-undecided. They enter no exponent and are used only to find where the loss levels off.
+There is no plan if this law levels off above the target. Only converged cells are used: twice the compute changes their
+loss by less than 10 %. Cells whose loss rises are undecided. They do not enter the exponent, and are used only to
+determine where the loss levels off.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ FALLING, LEVELS_OFF = "still-falling", "levels-off"
 def plan_trained(
     n_f: int, target: Precision, found: Sequence[Point], published: Sequence[PublishedLaw] = (), floor: float = 0.0
 ) -> AmplitudePlan:
-    """Plan ``target`` by the law of the trained cells ``found`` of one process, with a warning for unconverged cells.
+    """Plan ``target`` by the law through the trained cells ``found`` of one process.
 
-    For a target in a median or 99 % error, the losses of ``found`` are the squares of these errors (``by_error``). If
-    cells reach the target, the plan gives their D, N and C. If the law of the cells levels off above the target, the
-    plan has no D, N and C and names the cells to train. Raises PlannerError for a target that a constant prediction
-    reaches, for cells of another ``n_f``, and if D limits no cell and no cell reaches the target.
+    A warning lists the cells that are not converged. For a target in a median or 99 % error, the losses of ``found``
+    must be the squares of these errors (``by_error``). If cells reach the target, the plan gives their D, N and C. If
+    the law of the cells levels off above the target, the plan has no D, N and C and names the cells to train.
+
+    Raises PlannerError for a target that a constant prediction reaches, for cells of another ``n_f``, and if D limits
+    no cell and no cell reaches the target.
     """
     check_worth(target)
     cell, anchors = found[0].cell, anchors_of(found)
@@ -58,7 +61,10 @@ def plan_trained(
 
 
 def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
-    """Return the points at the smallest D from which on the mean loss over seeds is at most ``mse``; empty if none."""
+    """Return the points at the smallest D that reaches ``mse``; empty if no D does.
+
+    A D reaches it if the mean loss over seeds is at most ``mse`` at this and at every larger D.
+    """
     best: tuple[Point, ...] = ()
     for own in reversed(by_points(found).values()):
         if mean_loss(own) > mse:
@@ -68,10 +74,10 @@ def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
 
 
 def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
-    """Return why no D is stated if the law of the cells levels off above or near the target; else an empty string.
+    """Return why no D is stated if the law of the cells levels off above or near the target; otherwise an empty string.
 
-    "Near" means that the 68 % interval of the floor contains the target. Undecided cells are included: a loss that
-    rises with longer training shows at least a floor of the training.
+    "Near" means that the 68 % interval of the floor contains the target. Undecided cells are included, because a loss
+    that rises with longer training shows at least that training has a floor.
     """
     law = data_law(tuple(found), undecided=True)
     if law is None:
@@ -86,7 +92,7 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
     ends = [power10(x, 2) if target.kind == "rms" else percent(math.sqrt(x)) for x in (near, far)]
     return (
         f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
-        f"their own law levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
+        f"the law through them levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
         f"{ends[0]} to {ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
     )
 
@@ -94,7 +100,9 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
 def _bare(
     n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
 ) -> AmplitudePlan:
-    """Return a plan without D, N and C, for cells that level off above the target."""
+    """Return a plan without D, N and C for the cells ``found``. Its notes state that the law of the cells levels
+    off.
+    """
     cell = found[0].cell
     fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)
@@ -104,7 +112,7 @@ def _bare(
 
 
 def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
-    """Return the plan that consists of the trained cells ``reached``, which reach the target."""
+    """Return the plan ``bare`` with the D, N and C of the cells ``reached``, which reach the target."""
     cell = reached[0].cell
     cells = "1 cell" if len(reached) == 1 else f"{len(reached)} cells"
     note = f"{cells} of {cell.process}; nothing is extrapolated"
@@ -113,17 +121,20 @@ def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
 
 
 def _nothing(found: Sequence[Point], target: Precision) -> str:
-    """Return why cells of which none is converged give no answer, and what to do."""
+    """Return why the cells give no answer if none of them is converged, and what to do."""
     least = min(mean_loss(own) for own in by_points(found).values())
     best = f"MSE {least:.2g}" if target.kind == "rms" else f"{target.name} {percent(math.sqrt(least))}"
     return (
-        f"D limits none of the {len(found)} cells of {found[0].cell.process}, the best of which has {best}: train some "
-        f"with at least {ONSET['D']:g} points until twice the compute changes that by less than 10 %."
+        f"D limits none of the {len(found)} cells of {found[0].cell.process}. The best cell has {best}. Train cells "
+        f"with at least {ONSET['D']:g} points until twice the compute changes this error by less than 10 %."
     )
 
 
 def _measured(found: Sequence[Point], target: Precision) -> str:
-    """Return the errors of the cells at the largest D, by kind, because a few points dominate the RMS."""
+    """Return the errors of the cells at the largest D as text, by kind.
+
+    Several kinds are stated because a few points dominate the RMS.
+    """
     D, own = list(by_points(found).items())[-1]
     cells = [one.cell for one in own]
     rms = [cell.spread * math.sqrt(cell.loss) for cell in cells] if target.kind == "rms" else []
@@ -137,7 +148,7 @@ def _measured(found: Sequence[Point], target: Precision) -> str:
 
 
 def _left_out(found: Sequence[Point]) -> list[FitWarning]:
-    """Return a warning with the number of cells that were not used, and why."""
+    """Return a warning with the number of cells that were not used, and why they were not."""
     states = [one.state for one in found if not one.limited and one.cell.D >= ONSET["D"]]
     if not states:
         return []
@@ -152,9 +163,9 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
 
 
 def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWarning]:
-    """Return a warning if the law of all cells, fitted with a free K, levels off at a K that affects the target.
+    """Return a warning if the law of all cells, with a fitted K, levels off at a K that affects the target.
 
-    Doubling the compute shows whether D or the training limits a cell. It does not show whether D or N limits it.
+    Doubling the compute shows whether D or training limits a cell. It does not show whether D or N limits it.
     """
     law = data_law(tuple(found), undecided=True)
     low, high = (0.0, 0.0) if law is None else law.interval("K")

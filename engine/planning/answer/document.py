@@ -1,4 +1,7 @@
-"""Document of an answer: CSV with all digits, Markdown and LaTeX rounded as the intervals permit."""
+"""Document of an answer, and its export as CSV, Markdown and LaTeX.
+
+CSV has all digits. Markdown and LaTeX round each number as its interval permits.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,27 @@ from isoplan.engine.quantities import digits
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
 MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")
 PLAIN = (1e-2, 1e4)
-"""Range of numbers that are printed in LaTeX without a power of ten."""
+"""LaTeX shows a number in this range without a power of ten."""
 SPECIAL = str.maketrans(
     {c: f"\\{c}" for c in "%_&#${}"}
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"$\times$", "∞": r"$\infty$"}
 )
-"""Characters that have a special meaning in LaTeX, or that its text fonts lack."""
+"""LaTeX code of characters that have a special meaning in LaTeX or that its text fonts lack."""
 POWER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 WIDE = 2.0
-"""Factor from the value beyond which an end is printed itself: as a difference it would look close to zero."""
+"""If an end of an interval differs from the value by more than this factor, LaTeX shows both ends, not differences."""
 
 Line = tuple[str, Quantity | str]
-"""A line of an answer's table: its label, and its number or a text if it has none."""
+"""A line of the table of an answer: its label, and its number or a text in place of a number."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """Content from which every answer is exported: a sentence, the lines of its table, and its notes.
+    """Content of an answer for export: a sentence, the lines of its table, and notes.
 
-    Without an answer ``lines`` is empty and only sentence and notes are written. ``body`` is the JSON object of the
-    answer, ``script`` the Python that reproduces it.
+    If the runs do not support the answer, ``lines`` is empty, and only the sentence and the notes are exported.
+    ``body`` is the JSON object of the answer, ``script`` the Python script that reproduces it.
     """
 
     sentence: str
@@ -53,15 +56,15 @@ class Document:
 
 
 def warned(warnings: Iterable[FitWarning]) -> tuple[str, ...]:
-    """Return warnings as notes of a document; those of level stop come first and show their level."""
+    """Return the texts of the warnings for a document. Those of level "stop" come first and state their level."""
     return tuple(w.line if w.level is Level.STOP else w.text for w in by_level(warnings))
 
 
 def to_csv(document: Document) -> str:
-    """Return the lines as CSV, one row per line, with all digits.
+    """Return the table as CSV, with all digits.
 
-    An infinite end is ``inf``, a missing number is empty. Without an answer, one row states why and each note has a
-    row.
+    An infinite end of an interval is ``inf``, and a missing number is empty. If there are no lines, the sentence and
+    each note have a row instead.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -80,7 +83,7 @@ def _digits(cell: Quantity | str) -> list[Any]:
 
 
 def to_markdown(document: Document) -> str:
-    """Return the answer as Markdown: its sentence, its table and its notes."""
+    """Return the sentence, the table and the notes of an answer in Markdown."""
     sentence, notes = escape(document.sentence), [f"- {escape(text)}" for text in document.notes]
     if not document.lines:
         return "\n".join([sentence, "", *notes, ""])
@@ -94,9 +97,10 @@ def _row(label: str, cell: Quantity | str) -> Row:
 
 
 def to_latex(document: Document) -> str:
-    """Return the table of an answer in LaTeX: each value has its 68 % interval as super- and subscript differences.
+    """Return the table of an answer in LaTeX, or its sentence and notes as paragraphs if it has no lines.
 
-    Value and differences are rounded alike. Without an answer, return its sentence and its notes as paragraphs.
+    A value has the differences to the ends of its 68 % interval as superscript and subscript, rounded to the same
+    place.
     """
     if not document.lines:
         return "\n\n".join(map(_latex_text, (document.sentence, *document.notes))) + "\n"
@@ -110,7 +114,10 @@ def _latex_cells(cell: Quantity | str) -> tuple[str, str]:
 
 
 def latex(q: Quantity) -> str:
-    """Return a number in LaTeX: $8.5^{+0.4}_{-0.3}$ times a power of ten, or $8$ ($2$ to $30$) for a wide interval."""
+    """Return a number in LaTeX, such as $8.5^{+0.4}_{-0.3}$ times a power of ten.
+
+    If the interval is wide, it is such as $8$ ($2$ to $30$).
+    """
     if q.value is None:
         return "---" if q.ci68 is None else UNREACHABLE
     if q.ci68 is not None and q.note != "given" and _wide(q.value, q.ci68):
@@ -126,7 +133,10 @@ def latex(q: Quantity) -> str:
 
 
 def _wide(value: float, ends: Interval) -> bool:
-    """Return whether an end of the interval is infinite, has the other sign, or is off by more than a factor of two."""
+    """Return whether the interval is too wide to be written as differences from the value.
+
+    This is so if an end is infinite, has another sign than the value, or differs from it by more than a factor of two.
+    """
     return any(
         math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)
         for end in ends
@@ -134,7 +144,7 @@ def _wide(value: float, ends: Interval) -> bool:
 
 
 def _one(x: float, keep: int) -> str:
-    """Return a number without its interval, with ``keep`` significant digits."""
+    """Return a number in LaTeX without an interval, rounded to ``keep`` significant digits."""
     x = float(f"{x:.{keep - 1}e}")
     power = _power(x)
     value = x / 10.0**power
@@ -142,7 +152,7 @@ def _one(x: float, keep: int) -> str:
 
 
 def _power(x: float) -> int:
-    """Return the power of ten to factor out of ``x``."""
+    """Return the exponent of the power of ten that LaTeX shows for ``x``; 0 for none."""
     return 0 if x == 0 or PLAIN[0] <= abs(x) < PLAIN[1] else math.floor(math.log10(abs(x)))
 
 
@@ -162,7 +172,7 @@ def _fixed(x: float, places: int) -> str:
 
 
 def _latex_text(plain: str) -> str:
-    """Return plain text for LaTeX's text mode; powers of ten become mathematics."""
+    """Return ``plain`` as LaTeX text: special characters are escaped, superscript digits become mathematics."""
     return POWER.sub(lambda m: f"$^{{{unicodedata.normalize('NFKC', m[0])}}}$", plain.translate(SPECIAL))
 
 
@@ -172,4 +182,4 @@ WRITERS: Mapping[str, Callable[[Document], str]] = {
     "latex": to_latex,
     "python": lambda document: document.script,
 }
-"""Writers of a document by the name of the format."""
+"""Functions that write a document as text, by the name of the format."""

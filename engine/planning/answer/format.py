@@ -1,4 +1,4 @@
-"""Numbers of answers as text: rounded as their intervals permit, and aligned in tables for a terminal."""
+"""Conversion of the numbers of answers to text: rounded as their intervals permit, and aligned in terminal tables."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.quantities import count, digits, duration, power10, to_places
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
-"""Units of numbers that are shown with k, M or B, such as 1.9 B."""
+"""Units whose numbers are shown with k, M or B, such as 1.9 B parameters."""
 MONEY = ("EUR", "USD")
 MILLION = 1e6
-"""Smallest amount of money that is shown in millions, 1.4 M EUR; a smaller one is grouped, 402,000 EUR."""
+"""Smallest amount of money that is shown in millions, such as 1.4 M EUR. Smaller amounts are written in full, such as
+402,000 EUR.
+"""
 SECONDS = "s"
-"""Unit of times. The text of a time contains its own unit, such as 4.2 min."""
+"""Unit of times. The text of a time includes its unit, such as "4.2 min", so this unit is not shown."""
 UNREACHABLE = "not reachable"
 FAR_END = 10.0
-"""Smallest ratio of an interval's end to the value for which the end has two significant digits of its own."""
+"""If an end of an interval is at least this many times the value, it is rounded to two significant digits of its
+own.
+"""
 SURE = 0.999
-"""Largest probability that a finite number of resamples can show."""
+"""Largest probability that a finite number of resamples can support. Larger ones are shown as "above 99.9 %"."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table of quantities, every field ready to show."""
+    """A row of a table of numbers. Every field is formatted text."""
 
     quantity: str
     value: str
@@ -43,7 +47,7 @@ COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def cells(row: Row) -> dict[str, str]:
-    """Return the texts of a row by the columns of a page."""
+    """Return the texts of a row by the column headings of a page."""
     unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
     far = f"{row.beyond} beyond" if row.beyond else ""
     shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
@@ -51,7 +55,7 @@ def cells(row: Row) -> dict[str, str]:
 
 
 def as_row(label: str, q: Quantity) -> Row:
-    """Return the quantity ``q`` as a line of a table."""
+    """Return the number ``q`` as a row of a table."""
     missing = "-" if q.ci68 is None else UNREACHABLE
     return Row(
         label,
@@ -65,23 +69,24 @@ def as_row(label: str, q: Quantity) -> Row:
 
 
 def table(body: Iterable[Row]) -> list[str]:
-    """Return the lines of a table for a terminal, with a head."""
+    """Return the lines of a table for a terminal, headings first."""
     head = ("", "value", "68 %", "95 %", "beyond the runs", "")
     cells = [head, *((r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in body)]
     return aligned(cells)
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of cells as text, each column as wide as its widest cell."""
+    """Return one text line per row of cells. Cells are padded so that the columns align."""
     width = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines]
 
 
 def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
-    """Return the value of ``q`` as text: 1.9 B parameters, 10²⁰ FLOPs, 1.4 M EUR; without its unit.
+    """Return the value of ``q`` as text without its unit.
 
-    ``x`` takes the place of the value, in the same style. ``keep`` is the number of significant digits; by default it
-    follows from the 68 % interval.
+    Examples are "1.9 B" (parameters), "10²⁰" (FLOPs) and "1.4 M" (EUR). If ``x`` is given, it is formatted instead of
+    the value, in the same style. ``keep`` is the number of significant digits; by default it follows from the 68 %
+    interval.
     """
     x = q.value if x is None else x
     if x is None:
@@ -93,7 +98,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     keep = keep or significant(q)
     if q.unit in COUNTED:
         known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
-        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 would lie outside an end of 950
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # 953 would lie outside an end of 950
     if q.unit == "FLOPs":
         return power10(x, keep)
     if q.unit == SECONDS:
@@ -102,7 +107,7 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
         places = min(places, 1 - math.floor(math.log10(abs(x))))
-    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 is not 0 at 49,000
+    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 is not 0 for a value of 49,000
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)
@@ -110,26 +115,26 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
 
 
 def significant(q: Quantity) -> int:
-    """Return the number of significant digits that the value and its 68 % interval permit: two to four."""
+    """Return the number of significant digits, two to four, that the 68 % interval of ``q`` permits."""
     if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
         return 3 if q.note == "given" or not q.ci68 else 2
     return min(max(digits(q.value, q.ci68) + math.floor(math.log10(abs(q.value))) + 1, 2), 4)
 
 
 def between(q: Quantity, ends: Interval | None) -> str:
-    """Return an interval of ``q`` as text: "1.7 B to 2.1 B", or "at least 1.7 B" if it has no upper end."""
+    """Return the interval ``ends`` of ``q`` as text: "1.7 B to 2.1 B", or "at least 1.7 B" if it has no upper end."""
     return "" if ends is None else span(ends, partial(number, q))
 
 
 def span(ends: Interval, show: Callable[[float], str]) -> str:
-    """Return an interval as text; ``show`` formats each end."""
+    """Return an interval as text; the function ``show`` formats each end."""
     return UNREACHABLE if ends[0] == math.inf else ends_in_words(ends, show)
 
 
 def with_interval(q: Quantity) -> str:
-    """Return a value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)".
+    """Return a value with its unit and 68 % interval, such as "1.9 B parameters (68 %: 1.7 B to 2.1 B)".
 
-    The interval is left out if both of its ends are shown as the value itself, as for a number at its limit.
+    The interval is left out if both ends have the same text as the value.
     """
     known = q.ci68 is not None and q.note != "given" and any(number(q, end) != number(q) for end in q.ci68)
     spread = f" (68 %: {between(q, q.ci68)})" if known else ""
@@ -137,18 +142,21 @@ def with_interval(q: Quantity) -> str:
 
 
 def shown_unit(q: Quantity) -> str:
-    """Return the unit to write after the number; empty for a time, whose text contains its unit."""
+    """Return the unit to write after the number; empty for a time, whose text already names its unit."""
     return "" if q.unit == SECONDS else q.unit
 
 
 def decades(x: float) -> str:
-    """Return a distance on a log axis as text: 0.13 decades, 1 decade, 160 decades."""
+    """Return a number of decades (factors of ten) as text: "0.13 decades", "1 decade", "160 decades"."""
     shown = f"{x:.0f}" if x >= 9.95 else f"{x:.2g}"
     return f"{shown} decade" if shown == "1" else f"{shown} decades"
 
 
 def probability(p: float | None) -> str:
-    """Return a probability as text, with the certainty and digits that a finite number of resamples permits."""
+    """Return a probability as text, with as many digits as a finite number of resamples permits.
+
+    Probabilities very close to 0 or 1 are given as limits, such as "above 99.9 %".
+    """
     p = p or 0.0
     if p > SURE:
         return f"above {100 * SURE:g} %"

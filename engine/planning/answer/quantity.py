@@ -1,4 +1,4 @@
-"""A number of an answer: its value, its intervals, and its distance from the data."""
+"""A number of an answer, with its intervals and its distance from the runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isoplan.engine.fitting.types.possible_values import least_of
 from isoplan.engine.fitting.types.result import Fit, Interval
 
 BAND_DRAWS = 400
-"""Number of resamples for bands, so that sliders respond at once. Numbers of a plan use all resamples."""
+"""Largest number of resamples for the bands of figures, so that sliders respond at once. Plans use all resamples."""
 STATED = 3.0
 """Largest distance from the runs, in decades, at which a number is stated."""
 UNPUBLISHED = "no interval: correlations unpublished"
@@ -25,23 +25,23 @@ FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
 NOT_RESAMPLED = "no interval: the fit was made without resampling"
 
 IMPOSSIBLE = "not possible"
-"""Start of the note of a number that the law gives but that is impossible."""
+"""Beginning of the note of a number for which the law gives an impossible value."""
 WITHHELD = "not stated: too far beyond the runs"
-"""Note of a number that the runs do not support."""
+"""Note of a number that is left out because the runs do not support it."""
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
-"""Interval of which even the lower end cannot be reached."""
+"""Interval of a number whose lower end is already infinite, because most resamples cannot reach the target."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that a plan states.
+    """A number of an answer in ``unit``, with its 68 % and 95 % intervals.
 
-    ``value`` is None if the best fit has none: it cannot reach the target, or the law does not determine the axis. An
-    interval is None if there is none. An infinite end is unbounded, and both ends +inf mean that even the lower end
-    cannot be reached. ``beyond`` is the distance from the range of the runs in decades, 0 inside it and if the range is
-    not known. ``note`` states why something is missing.
+    ``value`` is None if the best fit does not give it: the target is out of reach, or the law does not determine the
+    axis. An interval is None if it is unknown. An infinite end means that the interval is unbounded there; if both ends
+    are +inf, even the lower end cannot be reached. ``beyond`` is the distance from the range of the runs in decades; it
+    is 0 inside this range and if the range is unknown. ``note`` states why the value or the interval is missing.
     """
 
     value: float | None
@@ -53,7 +53,7 @@ class Quantity:
 
 
 def kept(r: int, most: int) -> Ints:
-    """Return the indices of at most ``most`` of ``r`` resamples, evenly spaced; all if there are no more."""
+    """Return the indices of ``most`` of ``r`` resamples, evenly spaced; of all if ``r`` is not larger than ``most``."""
     return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
 
 
@@ -68,7 +68,10 @@ def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
 
 
 def beyond(value: float | None, span: Interval | None) -> float:
-    """Return the distance in decades of ``value`` from ``span`` = (low, high); 0 inside it or if one is unknown."""
+    """Return the distance in decades of ``value`` outside ``span`` = (low, high).
+
+    It is 0 if ``value`` is inside, and if ``value`` or ``span`` is unknown.
+    """
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0
     at, low, high = (math.log10(x) for x in (value, *span))
@@ -78,13 +81,14 @@ def beyond(value: float | None, span: Interval | None) -> float:
 def measure(
     fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None, within: Interval | None = None
 ) -> Quantity:
-    """Return a number from its best-fit ``value`` and its ``draws`` (r,), one per resample of ``fit``.
+    """Return a number with intervals from its best-fit ``value`` and its ``draws`` (r,), one per resample of ``fit``.
 
-    Infinite draws are resamples that cannot reach it; an end of an interval is infinite if it falls among them. NaN
-    draws are resamples for which the number does not exist; they are left out. The interval is cut to the limits of the
-    number, ``within``, by default one parameter or one sample. A value outside ``within`` becomes None, and the note
-    states this. If there is a value, an end more than ``STATED`` decades outside ``span``, the range of the runs, is
-    open.
+    An infinite draw is a resample that cannot reach the target; an end of an interval is infinite if it falls among
+    these. A NaN draw is a resample for which the number does not exist; it is left out.
+
+    ``within`` is the range of possible values, by default at least one parameter or one sample. Intervals are cut to
+    it. A value outside it becomes None, and the note states this. ``span`` is the range of the runs. If there is a
+    value, an end more than ``STATED`` decades outside ``span`` becomes infinite.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -100,23 +104,23 @@ def measure(
 
 
 def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
-    """Return a number that the question states. It has no uncertainty, so both ends are the value itself."""
+    """Return a number that the question itself gives. It has no uncertainty, so both ends of its intervals equal it."""
     ends = (value, value) if len(fit.resamples) else None
     return Quantity(value, ends, ends, unit, beyond(value, span), "given")
 
 
 def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
-    """Return the empty quantity of a number that the law does not determine."""
-    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
+    """Return a number without a value, with a note that the law does not determine ``what``."""
+    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} does not determine {what}")
 
 
 def withheld(q: Quantity) -> Quantity:
-    """Return ``q`` without its numbers, for an answer that the runs do not support."""
+    """Return ``q`` without value and intervals, because the runs do not support the answer."""
     return replace(q, value=None, ci68=None, ci95=None, note=WITHHELD)
 
 
 def no_interval(fit: Fit) -> str:
-    """Return why the numbers of ``fit`` have no interval."""
+    """Return the reason why the numbers of ``fit`` have no interval."""
     if len(fit.resamples):
         few = len(fit.resamples) < FEWEST
         return FEW_RESAMPLES if few else "no interval: too few resamples give this number"
@@ -124,17 +128,19 @@ def no_interval(fit: Fit) -> str:
 
 
 def reach(span: Interval | None) -> Interval:
-    """Return the smallest and largest number that runs of the range ``span`` support; without a range, (0, inf)."""
+    """Return the smallest and largest number that runs of the range ``span`` support; (0, inf) if ``span`` is
+    unknown.
+    """
     if span is None or not 0 < span[0] <= span[1] < math.inf:
         return (0.0, math.inf)
     return (span[0] / 10**STATED, span[1] * 10**STATED)
 
 
 def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
-    """Open each end of the interval of a known value that lies too far outside the range ``span`` of the runs."""
+    """Replace each end of an interval that lies too far outside the range ``span`` of the runs by infinity."""
     if ends is None:
         return None
-    if ends == OUT_OF_REACH:  # an interval contains its estimate
+    if ends == OUT_OF_REACH:  # the interval of a known value must contain it
         return (-math.inf, math.inf)
     (low, high), (least, most) = ends, reach(span)
     return (-math.inf if 0 < low < least else low, math.inf if high > most else high)
@@ -146,7 +152,8 @@ def _impossible(value: float, within: Interval) -> str:
 
 
 def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
-    # If the best fit itself is infinite, its rank among the resamples does not measure their bias.
+    # If the best fit itself is infinite, its rank among the resamples does not measure their bias. So the interval is
+    # taken from percentiles.
     how = replace(how, method="percentile") if math.isinf(value) else how
     ends = how.interval(value, draws, level)
     if ends is None:
@@ -158,10 +165,10 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 
 
 def to_json(q: Quantity) -> dict[str, Any]:
-    """Return a quantity for JSON; null is an unbounded end, a missing interval or a missing value.
+    """Return a number as a JSON object. A missing value, a missing interval and an infinite end are null.
 
-    An interval of two nulls cannot be reached if there is no value, else it is unbounded at both ends. In the opposite
-    cases the key ``unreachable`` names the intervals that cannot be reached.
+    An interval of two nulls means "out of reach" if there is no value, and "unbounded at both ends" if there is one. If
+    this rule does not hold, the key ``unreachable`` names the intervals that are out of reach.
     """
     ends = {name: getattr(q, name) for name in INTERVALS}
     endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]
@@ -177,7 +184,7 @@ def to_json(q: Quantity) -> dict[str, Any]:
 
 
 def from_json(raw: Mapping[str, Any]) -> Quantity:
-    """Read a quantity from a JSON object. Raises PlannerError if the object is not a quantity."""
+    """Read a number from a JSON object. Raises PlannerError if the object is not a number."""
     try:
         value = None if raw["value"] is None else float(raw["value"])
         out = raw.get("unreachable", INTERVALS if value is None else ())

@@ -1,4 +1,4 @@
-"""Python script that reproduces an answer: run next to the JSON of its fits, it gives the same numbers."""
+"""Python script that reproduces the numbers of an answer. It must run in the folder with the JSON files of the fits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOMES = {
     "Limits": "isoplan.engine.planning.scenario.limits",
     "read_prices": "isoplan.engine.planning.scenario.prices_json",
 }
-"""Modules of the names that several answers use."""
+"""Names that the scripts of several answers import, with the modules that define them."""
 READ = (
     'def read(name, group=""):',
     '    return read_fit(json.loads(Path(name).read_text(encoding="utf-8")), group)',
@@ -29,9 +29,9 @@ READ = (
 
 
 def script(sentence: str, body: Iterable[str], homes: Mapping[str, str]) -> str:
-    """Return a script of the lines ``body``, headed by the ``sentence`` of the answer as a comment.
+    """Return a Python script of the lines ``body``, with ``sentence`` as a comment at its top.
 
-    It imports the names in these lines: modules of the standard library, and names listed in ``homes`` and ``HOMES``.
+    It imports the names in these lines from the standard library, and from the modules in ``homes`` and ``HOMES``.
     """
     lines = list(body)
     reads = READ if "read" in _names(lines) else ()
@@ -50,21 +50,21 @@ def _names(lines: Iterable[str]) -> set[str]:
 
 
 def call(target: str, function: str, arguments: Iterable[str]) -> list[str]:
-    """Return the lines of ``target = function(...)``, one line per argument."""
+    """Return the source lines of ``target = function(...)``, with one argument per line."""
     return [f"{target} = {function}(", *(f"    {argument}," for argument in arguments), ")"]
 
 
 def reading(name: str, group: str = "") -> str:
-    """Return the call that reads the fit in the file ``name``, or one of its groups."""
+    """Return the source code of the call that reads the fit in the file ``name``, or its group ``group``."""
     return f"read({name!r}{f', {group!r}' if group else ''})"
 
 
 def literal(value: Mapping[str, Any]) -> str:
-    """Return a JSON object as a Python literal."""
+    """Return the source code of a JSON object as a Python literal."""
     return repr(json.loads(json.dumps(value)))
 
 
 def array(x: Floats) -> list[str]:
-    """Return a vector (k,) as the lines of ``np.array([...])``."""
+    """Return the source lines of ``np.array([...])`` for a vector (k,)."""
     text = ", ".join("np.nan" if math.isnan(value) else repr(value) for value in x.tolist())
     return ["np.array([", *(f"    {line}" for line in textwrap.wrap(text, WIDTH)), "])"]

@@ -1,4 +1,7 @@
-"""Contours of a surface: round levels, and the (N, D) that reach each level, interpolated on its grid."""
+"""Contour lines of a loss surface: round levels, and the (N, D) at which the loss equals each level.
+
+Points on a line are interpolated between the points of a grid.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from isoplan.engine.arrays import Floats
 
 LEVELS = 9
 NARROWEST = 1e-300
-"""Smallest gap between losses; below it a double has no decimal places to round to."""
+"""A difference between losses below this counts as zero, because double precision could not round to it."""
 POINTS = 160
-"""Number of vertices of a line, enough to interrupt it closely around a label."""
+"""Number of points of a contour line. It is large enough to interrupt the line closely around a label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contour:
-    """Line on which the law equals ``level``: N and D sorted by N."""
+    """Contour line at which the loss equals ``level``: N and D of its points, sorted by N."""
 
     level: float
     N: Floats
@@ -27,7 +30,10 @@ class Contour:
 
 
 def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
-    """Return at most ``most`` round levels that divide the figure into about equal areas; none for a flat surface."""
+    """Return at most ``most`` round levels that divide the figure into about equal areas.
+
+    A constant surface has no levels.
+    """
     values = loss[np.isfinite(loss)]
     if values.size == 0 or np.ptp(values) < NARROWEST:
         return ()
@@ -39,7 +45,10 @@ def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
 
 
 def _round_to(x: float, gap: float) -> float:
-    """Round ``x`` to a multiple of the largest 1, 2 or 5 times a power of ten that is at most ``gap``."""
+    """Round ``x`` to a multiple of a step.
+
+    The step is 1, 2 or 5 times a power of ten: the largest of these that is at most ``gap``.
+    """
     power = 10.0 ** math.floor(math.log10(gap))
     unit = next(s * power for s in (5, 2, 1) if s * power <= gap * (1 + 1e-9))
     places = max(0, -math.floor(math.log10(unit)))
@@ -47,19 +56,17 @@ def _round_to(x: float, gap: float) -> float:
 
 
 def contours_of(N: Floats, D: Floats, loss: Floats, levels: Iterable[float]) -> tuple[Contour, ...]:
-    """Return the line of each of ``levels`` that crosses the window in at least two points.
+    """Return a contour line for each of ``levels``. Levels with fewer than two points on the grid are left out.
 
-    ``loss`` has the shape (len(N), len(D)).
-
-    The loss is interpolated in log D along every N of the grid and in log N along every D, so that both the steep and
-    the flat part of a line are smooth.
+    ``loss`` has the shape (len(N), len(D)). It is interpolated in log D at each N of the grid, and in log N at each D,
+    so that both the steep and the flat part of a line are smooth.
     """
     lines = (_line(np.log(N), np.log(D), loss, level) for level in levels)
     return tuple(line for line in lines if line is not None)
 
 
 def _line(N: Floats, D: Floats, loss: Floats, level: float) -> Contour | None:
-    """Return the line of ``level`` over ln N and ln D."""
+    """Return the contour line at ``level``; None if it has fewer than two points on the grid."""
     by_n = np.array([_crossing(level, row, D) for row in loss])
     by_d = np.array([_crossing(level, column, N) for column in loss.T])
     x, y = np.concatenate([N, by_d]), np.concatenate([by_n, D])
@@ -71,14 +78,17 @@ def _line(N: Floats, D: Floats, loss: Floats, level: float) -> Contour | None:
 
 
 def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return N and D of ``POINTS`` vertices, evenly spaced along a line of ln N and ln D."""
+    """Return N and D of ``POINTS`` points, evenly spaced along the line given by ln N and ln D."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     at = np.linspace(0.0, along[-1], POINTS)
     return np.exp(np.interp(at, along, x)), np.exp(np.interp(at, along, y))
 
 
 def _crossing(level: float, loss: Floats, at: Floats) -> float:
-    """Return where ``loss``, monotone in ``at``, crosses ``level``; NaN if it does not."""
+    """Return the value of ``at`` at which ``loss`` equals ``level``; NaN if it never does.
+
+    ``loss`` must be monotone in ``at``.
+    """
     if not np.all(np.isfinite(loss)):
         return float("nan")
     rising = loss[-1] > loss[0]

@@ -1,9 +1,9 @@
-"""Arrays for the figures: surface, iso-FLOP curves, frontier, one axis. Figures do no arithmetic.
+"""Arrays for figures of the surface, iso-FLOP curves, the frontier and laws of one axis. Figures do no arithmetic.
 
 Bands use at most 400 resamples, evenly spaced over all of them, so that sliders respond at once. Under a typed compute
-formula, which is solved numerically, they use 100. The numbers of a plan use all resamples. ``inside`` marks points at
-which every axis lies in the range of the runs. Losses keep their own direction: a metric of which larger is better
-rises.
+formula, which is solved numerically, they use 100. The numbers of a plan use all resamples. ``inside`` states at which
+points every axis lies in the range of the runs. Losses keep the sign of their column: a metric of which larger is
+better rises.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Pointwise 68 % and 95 % ends along a line, each (s,): NaN if there is no interval, infinite if unbounded."""
+    """Ends of the 68 % and 95 % intervals at each point of a line, each (s,).
+
+    They are NaN if there is no interval, and infinite if it is unbounded.
+    """
 
     low68: Floats
     high68: Floats
@@ -43,7 +46,7 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class IsoFlop:
-    """Line of the (N, D) that spend ``C``."""
+    """Line of the points (N, D) whose training costs ``C`` FLOPs."""
 
     C: float
     N: Floats
@@ -52,7 +55,7 @@ class IsoFlop:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Loss against N at a fixed budget ``C``, all arrays (s,), and its minimum."""
+    """Loss against N at a fixed compute ``C``, as arrays (s,), and the minimum of the loss."""
 
     C: float
     N: Floats
@@ -67,9 +70,10 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Compute-optimal frontier, all arrays (s,). N and D are NaN if the law does not determine them.
+    """Compute-optimal frontier: loss, N and D over C, as arrays (s,).
 
-    ``limit`` is the symbol of the floor, empty without one.
+    N and D are NaN if the law does not determine them. ``limit`` is the symbol of the floor; it is empty if the law has
+    none.
     """
 
     C: Floats
@@ -85,7 +89,10 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Ribbon:
-    """Uncertainty of the frontier in the (N, D) plane: the ends of N* at each C, and the D that spends C there."""
+    """Uncertainty of the frontier in the (N, D) plane.
+
+    It has the lower and the upper end of N* at each C, each with the D that spends C at this N.
+    """
 
     N_low: Floats
     D_low: Floats
@@ -95,7 +102,10 @@ class Ribbon:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)); ``region`` is the range of the runs."""
+    """Loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)).
+
+    ``region`` has the range of the runs in N, D and C.
+    """
 
     N: Floats
     D: Floats
@@ -112,9 +122,9 @@ class Surface:
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
-    """Compute the loss over (N, D) on an n x n grid, one decade beyond ``ranges`` (default: those of the runs).
+    """Compute the loss over (N, D) on a grid of n x n points, one decade beyond ``ranges`` on each side.
 
-    Raises PlannerError if the law is not a surface over N and D.
+    By default, ``ranges`` are those of the runs. Raises PlannerError if the law is not a surface over N and D.
     """
     _needs_plane(fit)
     rule, region = rule or fit.compute, region_of(fit, ranges, rule or fit.compute)
@@ -140,7 +150,7 @@ def surface(
 def isoflop_curves(
     fit: Fit, budgets: tuple[float, ...] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS // 2
 ) -> tuple[Curve, ...]:
-    """Compute loss against N at each of ``budgets``, with bands and minima.
+    """Compute the curve of loss against N, with its band and minimum, for each compute in ``budgets``.
 
     By default, ``budgets`` are round numbers within the range of the runs. Raises PlannerError if the law is not a
     surface over N and D.
@@ -153,9 +163,9 @@ def isoflop_curves(
 
 
 def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | None = None, n: int = POINTS) -> Frontier:
-    """Compute loss, N* and D* against ``C``, with bands.
+    """Compute loss, N* and D* with bands at each compute ``C``.
 
-    By default, ``C`` covers the range of the runs and a decade on either side. Raises PlannerError for a law without a
+    By default, ``C`` covers the range of the runs and a decade on each side. Raises PlannerError for a law without a
     frontier.
     """
     rule = rule or fit.compute
@@ -182,7 +192,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
 
 
 def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
-    """Compute the laws through an envelope over the compute of its points."""
+    """Compute the frontier of the laws through an envelope, over the range of compute of its points."""
     return frontier_curve(fit, np.geomspace(found.C.min(), found.C.max(), 2 * POINTS))
 
 
@@ -192,7 +202,10 @@ def _needs_plane(fit: Fit) -> None:
 
 
 def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
-    """Return the range of the runs in N, D and C; without runs, the frontier between 1e15 and 1e21 FLOPs."""
+    """Return the ranges of N, D and C of the runs by name.
+
+    Without runs, they are those of the frontier between 1e15 and 1e21 FLOPs.
+    """
     known = {name: span for name, span in (ranges or spans(fit)).items() if 0 < span[0] <= span[1]}
     if "C" not in known and {"N", "D"} <= set(known):
         known["C"] = (float(rule.flops(known["N"][0], known["D"][0])), float(rule.flops(known["N"][1], known["D"][1])))
@@ -205,7 +218,11 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
 
 
 def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
-    """Return round budgets between ``low`` and ``high``: powers of ten, times 1, 2, 5 or 1, 3 if these are few."""
+    """Return at most ``most`` round budgets between ``low`` and ``high``.
+
+    They are 1, 2 and 5 times powers of ten. If these are more than ``most``, they are 1 and 3 times powers of ten, or
+    else powers of ten alone.
+    """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         found = [s * 10.0**k for k in range(first, last + 1) for s in steps if low <= s * 10.0**k <= high]
@@ -216,29 +233,35 @@ def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
 
 
 def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
-    """Return about ``n`` points, evenly spaced in the logarithm, from below to above ``span``, including its ends."""
+    """Return about ``n`` points, evenly spaced in the logarithm, over ``span`` and ``decades`` decades on each side.
+
+    The points include the ends of ``span``.
+    """
     return with_points(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
 
 
 def with_points(x: Floats, *points: float) -> Floats:
-    """Return ``x`` and those of ``points`` in its range, sorted, so that a line changes its dash exactly there."""
+    """Return ``x``, sorted, with those of ``points`` that lie in its range.
+
+    A line then changes from solid to dashed exactly at such a point.
+    """
     return np.unique(np.r_[x, [p for p in points if x[0] < p < x[-1]]])
 
 
 def stretch(span: Interval, value: float | None) -> Interval:
-    """Return ``span``, extended to contain ``value``."""
+    """Return ``span``, extended so that it contains ``value``."""
     return span if value is None else (min(span[0], value), max(span[1], value))
 
 
 def within(x: Floats, span: Interval | None) -> Bools:
-    """Return which of ``x`` lie in ``span`` up to rounding; all if it is unknown."""
+    """Return which of ``x`` lie in ``span``, up to rounding; all if ``span`` is None."""
     if span is None:
         return np.ones(np.shape(x), bool)
     return np.asarray((x >= span[0] * (1 - 1e-9)) & (x <= span[1] * (1 + 1e-9)))
 
 
 def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
-    """Return the part of the iso-FLOP line that crosses the window of N and D."""
+    """Return the line of constant compute ``C`` within the window of N and D."""
     line = np.logspace(np.log10(N[0]), np.log10(N[-1]), 4 * len(N))
     at = rule.samples(C, line)
     seen = (at >= D[0]) & (at <= D[-1])
@@ -246,7 +269,10 @@ def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
 
 
 def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
-    """Compute the curve over the N of the runs and a decade on either side, denser close to the minimum."""
+    """Compute the loss against N at compute ``C``, over the N of the runs and a decade on each side.
+
+    The points are denser close to the minimum.
+    """
     best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
     around = np.geomspace(best.N / 5, best.N * 5, n // 2)
     N = with_points(grid(stretch(region["N"], float(best.N)), n), *around, *_crossings(C, region["D"], rule))
@@ -259,7 +285,7 @@ def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRu
 
 
 def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
-    """Return budgets over ``span``, with those at which the frontier enters and leaves the runs' range of N or D."""
+    """Return budgets over ``span``, including those at which N* or D* enters or leaves the range of the runs."""
     C = grid(span, n, decades)
     at = paid(fit, frontier(fit.law, fit.values, C, rule), rule)
     edges = [
@@ -271,7 +297,10 @@ def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: f
 
 
 def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
-    """Return the N at which spending ``C`` enters and leaves the range of D; only for proportional rules."""
+    """Return the values of N at which the line of compute ``C`` enters or leaves the range ``span`` of D.
+
+    The result is empty unless C is proportional to N D.
+    """
     return tuple(C / (rule.per_pair * D) for D in span) if rule.proportional else ()
 
 
@@ -285,6 +314,8 @@ def loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
 
 
 def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
-    """Return the 68 % and 95 % ends of ``draws`` (r, s) around ``centre`` (s,)."""
+    """Return the 68 % and 95 % intervals along a line: ``centre`` (s,) is the best fit, ``draws`` (r, s) are
+    resamples.
+    """
     ends = [fit.resampling.band(centre, draws, level) for level in (0.68, 0.95)]
     return Band(*ends[0], *ends[1])

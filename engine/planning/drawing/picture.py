@@ -1,4 +1,4 @@
-"""Arrays for the figure of a plan: the frontier, loss against N within its limits, or its one axis."""
+"""Arrays for the figure of a plan: the frontier, the loss against N within its limits, or a law of one axis."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ from isoplan.engine.planning.scenario.limits import LimitName
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Content of the figure of a plan; None for a curve that the law does not have.
+    """Curves of the figure of a plan; a curve is None if the law does not have it.
 
-    ``isoflop`` is the loss against N for the compute of the plan. With limits, it spends as much of this compute as
-    they allow, and ``free`` is the same curve without them. ``room`` are the largest N, D and C that the limits allow.
+    ``isoflop`` is the loss against N at the compute of the plan. If the plan has limits, it spends only as much of this
+    compute as they allow, and ``free`` is the curve without limits. ``room`` has the largest N, D and C that the limits
+    allow.
     """
 
     frontier: Frontier | None
@@ -44,7 +45,10 @@ class Picture:
 
 
 def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
-    """Compute the figure of ``plan``: the frontier and the iso-FLOP curve through its answer, or its one axis."""
+    """Compute the curves of the figure of ``plan``.
+
+    They are the frontier and the loss against N at the compute of the plan, or the curve of a law with one axis.
+    """
     if fit.law.axis in ("N", "D"):
         span = spans(fit).get(fit.law.axis) or around(fit)
         return Picture(None, None, one_axis_curve(fit, grid(stretch(span, plan.allocation[fit.law.axis].value), n)))
@@ -69,7 +73,7 @@ def _room(plan: Plan, fit: Fit) -> FeasibleRegion | None:
 
 
 def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
-    """Compute the loss against N with as many samples as compute and limits allow, and the plan's own answer."""
+    """Compute the loss against N at the largest D that compute and limits allow, through the answer of the plan."""
     N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
     region = region_of(fit, None, plan.compute)
     rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None

@@ -1,6 +1,6 @@
-"""Sections along one axis, with bands: one-axis laws, steps against batch size, and laws of several axes.
+"""Curves with bands along one axis: laws of one axis, steps against batch size, and sections of laws of several axes.
 
-A law of several axes is drawn along each of them, at the middle of the runs in the others.
+A law of several axes has one section per axis, at the middle of the range of the runs in all other axes.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from isoplan.engine.planning.plan.feasibility import bound_symbol, floor_of
 from isoplan.engine.schema import Runs
 
 UNKNOWN = (1e6, 1e12)
-"""Range of an axis if that of the runs is not known."""
+"""Range of an axis if the range of the runs is not known."""
 ROOM = 1.5
-"""Factor by which the drawn batch sizes extend below the smallest and above the largest."""
+"""Factor by which the curve extends below the smallest and above the largest batch size."""
 STEPS = 80
-"""Number of drawn batch sizes."""
+"""Number of batch sizes at which the curve is computed."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """Optimum of a law on an axis, its value there, and whether the sweep contains it."""
+    """Optimum of a law on its axis: its position ``x``, its ``loss``, and where it lies relative to the sweep."""
 
     x: Quantity
     loss: float
@@ -40,10 +40,10 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class AxisCurve:
-    """Loss against the axis of a one-axis law, all arrays (s,), with its floor and optimum (None if it has none).
+    """Loss against the axis of a law with one axis, as arrays (s,), with its floor and optimum (None if it has none).
 
-    ``log`` states whether the axis is logarithmic. ``realised`` is the value at which runs at zero are fitted, None if
-    they are not fitted. ``limit`` is the symbol of the floor.
+    ``log`` states whether the axis is logarithmic. ``realised`` is the value that stands for zero in the fit of runs at
+    zero; None if such runs are left out. ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -59,16 +59,19 @@ class AxisCurve:
 
 
 def around(fit: Fit) -> Interval:
-    """Return the range to draw of a one-axis law without runs: three decades on either side of its scale X_c."""
+    """Return the range that is drawn for a law of one axis without runs.
+
+    It extends three decades on each side of the scale X_c of the law.
+    """
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)
 
 
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Compute the loss against the axis of a one-axis law at ``x``, by default around the range of the runs.
+    """Compute the loss of a law with one axis at ``x``, by default over the range of the runs and beyond.
 
-    The default range extends a decade on either side for a scale, and less for a swept setting or an axis that is not
-    logarithmic. Raises PlannerError for a law over N and D.
+    The default range extends a decade on each side for a size, and less for a swept setting or a linear axis. Raises
+    PlannerError for a law over N and D.
     """
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive
@@ -99,7 +102,7 @@ def _best(fit: Fit, axis: str) -> Best | None:
 
 
 def _linear(span: Interval, n: int) -> Floats:
-    """Return ``n`` points over ``span`` and a sixth of it on either side; above zero if the span is."""
+    """Return ``n`` points over ``span`` and one sixth of its width on each side; they stay positive if ``span`` is."""
     room = (span[1] - span[0]) / 6
     low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
     return with_points(np.linspace(low, span[1] + room, n), *span)
@@ -114,10 +117,10 @@ def _axis(fit: Fit) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Updates:
-    """Law S(B) with its bands, its minimum steps S_min and samples E_min, and B_crit with its intervals.
+    """Figure of the law S(B) of steps against batch size, with S_min as ``least`` and B_crit as ``critical``.
 
-    ``slope`` (s,) is E_min / B, the value of S without a plateau. Without a plateau, S_min is not above zero and B_crit
-    is infinite.
+    ``slope`` (s,) is E_min / B, which S approaches at small B. If the law has no plateau, S equals it, S_min is not
+    above zero and B_crit is infinite.
     """
 
     curve: AxisCurve
@@ -127,12 +130,12 @@ class Updates:
 
     @property
     def levels_off(self) -> bool:
-        """Whether the best fit has a plateau."""
+        """Whether the steps of the best fit level off at large batch sizes, so that S_min and B_crit exist."""
         return bool(self.least.value > 0 and np.isfinite(self.critical.value))
 
 
 def updates(fit: Fit) -> Updates:
-    """Compute the figure of a fit of the law critical-batch, over a range that contains its runs and B_crit."""
+    """Compute the figure of a fit of the law critical-batch. Its range contains the runs and B_crit."""
     least = next(p for p in fit.parameters if p.name == "S_min")
     critical = next(p for p in fit.derived if p.name == "B_crit")
     low, high = fit.data.ranges[str(fit.law.axis)]
@@ -144,10 +147,10 @@ def updates(fit: Fit) -> Updates:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """y along ``axis``, all arrays (s,), at the values ``others`` of the other axes.
+    """Section of a law: y along ``axis``, as arrays (s,), at the fixed values ``others`` of all other axes.
 
-    ``x_runs`` and ``y_runs`` (n,) are the runs moved to the section along the law: each keeps its distance from the
-    law, as a ratio if losses are compared by ratios. They are empty if the ``runs`` are not known.
+    ``x_runs`` and ``y_runs`` (n,) are the runs, moved along the law to these values. Each run keeps its distance from
+    the law: as a ratio for a fit of log residuals, otherwise as a difference. They are empty if ``runs`` is None.
     """
 
     axis: str
@@ -162,7 +165,7 @@ class Slice:
 
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
-    """Compute the law of ``fit`` along each axis, slightly beyond the runs on either side."""
+    """Compute the sections of the law of ``fit`` along each of its axes, to slightly beyond the runs on each side."""
     ranges = {axis: fit.data.ranges.get(axis, UNKNOWN) for axis in fit.law.axes}
     middle = {a: float(np.sqrt(low * high) if low > 0 else (low + high) / 2) for a, (low, high) in ranges.items()}
     return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
@@ -178,7 +181,7 @@ def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, 
 
 
 def _moved(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) -> tuple[Floats, Floats]:
-    """Return the runs, moved along the law to the values ``others`` of the other axes."""
+    """Return x and y of the runs, moved along the law to the values ``others`` of the other axes."""
     if runs is None or any(name not in runs for name in (*fit.law.axes, fit.spec.y)):
         return np.empty(0), np.empty(0)
     at = placed(fit.spec, runs)
@@ -189,7 +192,11 @@ def _moved(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) 
 
 
 def _window(span: tuple[float, float], log: bool) -> Floats:
-    """Return points from half a decade below to one decade above the runs; a fifth of their width on a linear axis."""
+    """Return points over the range ``span`` of the runs and beyond.
+
+    On a log axis they extend half a decade below and one decade above it, on a linear axis a fifth of its width on each
+    side.
+    """
     low, high = span
     if low > 0 and log:
         return np.geomspace(low / 3, high * 10, POINTS)

@@ -1,1 +1,1 @@
-"""Compute-optimal allocation of a law, with and without limits."""
+"""Compute-optimal N and D of a law, with and without limits."""

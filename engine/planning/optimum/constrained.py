@@ -1,13 +1,14 @@
-"""Optimum of a law within limits, by search over N: any surface, any compute rule, all resamples at once.
+"""Optimum of a law within limits by a search over N, for any surface, any compute rule, and all resamples at once.
 
-For each N the best D is known: the most samples that budget, money and limits allow, or the fewest that reach the
-target. Along N, the loss of the former and the cost of the latter fall and then rise. Golden-section search finds their
-minimum. It needs a function that falls and then rises, so impossible points count as increasingly bad, from ``FAR`` on.
+For each N the best D follows directly. For a budget it is the most samples that compute, money and the limits allow;
+for a target it is the fewest samples that reach the loss. As a function of N, the loss (for a budget) or the cost (for
+a target) falls and then rises. Golden-section search finds its minimum. At an impossible point the function has a value
+above ``FAR`` that increases with the distance from the possible ones, so that the search moves back to them.
 
-If each sample has a price and the law describes the value of repeated ones, a limit on unique samples is the largest
-number that may be simulated. Fewer samples, repeated more often, may cost less. For each N the best number U is
-searched, down to e^-25 of what a single pass would take. Fewer samples cost less to simulate and more to train on, so
-the objective falls along ln U and then rises.
+A second search is needed if each sample has a price and the law describes the value of repeated samples. A limit on
+unique samples is then the largest number that may be simulated, and fewer samples, repeated more often, may cost less.
+For each N the best number U of unique samples is searched, down to e^-25 of the largest. Fewer unique samples cost less
+to simulate and more to train on, so the objective falls along ln U and then rises.
 """
 
 from __future__ import annotations
@@ -26,22 +27,25 @@ from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 WIDTH = 40.0
-"""Half-width in ln N of the search for the best N around sqrt(C)."""
+"""Half-width, in ln N, of the search for the best N. Its centre is the N for which N parameters on D = N samples
+spend C.
+"""
 SECTIONS = 58
-"""Number of golden sections, which reduce a bracket of 80 to below 1e-10."""
+"""Number of golden-section steps. They reduce a bracket of width 80 to below 1e-10."""
 NEAR = 1e-7
-"""Distance in ln N from an end of the search below which a point counts as at the end."""
+"""Distance in ln N from an end of the search below which a point counts as lying at the end."""
 ROUNDING = 1e-9
-"""Relative difference from a limit on C or D that counts as rounding."""
+"""Relative difference from a limit on C or D below which the limit counts as met exactly."""
 FAR = 1e250
-"""Value of an impossible point, so that a search leaves it."""
+"""Smallest value that an impossible point has in a minimisation, so that the search moves away from it."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeasibleRegion:
-    """Region within limits: the largest N, D, C in FLOPs and money, and the unique samples U; inf if unlimited.
+    """Region that limits allow: the largest N, D, C in FLOPs and money, and the number U of unique samples.
 
-    Arrays of one shape that broadcasts with the values of a law: () for one scenario, (k, 1) for k.
+    A field is infinite if it is not limited. The arrays have one shape that broadcasts with the parameter values of a
+    law: () for one scenario, (k, 1) for k.
     """
 
     N: Floats
@@ -52,19 +56,28 @@ class FeasibleRegion:
 
 
 def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
-    """Return ``left`` with ``U`` unique samples, at most as many as before, and with the same number of passes."""
+    """Return the region ``left`` with ``U`` unique samples, which may not exceed its present number.
+
+    The largest number of passes over the unique samples stays the same, so the largest D changes in proportion to U.
+    """
     with np.errstate(invalid="ignore"):
         passes = left.D / left.U
     return replace(left, U=U, D=np.where(np.isnan(passes), left.D, passes * U))
 
 
 def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
-    """Return the total cost of N parameters on D samples; D beyond the ``U`` unique samples is simulated only once."""
+    """Return the total money for N parameters, D training samples and C FLOPs of training.
+
+    ``U`` is the number of unique samples. Only the unique samples are simulated and paid for: min(D, U).
+    """
     return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
 
 
 def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
-    """Return the D that spends C: 0 if N alone costs more, ``MOST_SAMPLES`` if no D costs as much."""
+    """Return the D that spends the compute C on N parameters.
+
+    It is 0 if N parameters alone cost more than C, and ``MOST_SAMPLES`` if no D costs as much as C.
+    """
     D = rule.samples(C, N)
     too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C
     return np.where(np.isnan(D), np.where(too_large, 0.0, MOST_SAMPLES), D)
@@ -73,7 +86,11 @@ def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
 def allowed(
     x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
 ) -> tuple[Floats, Bools]:
-    """Return ``x``, or the nearest affordable place if its price exceeds ``most``, and whether there is one."""
+    """Return the point nearest to ``x`` whose price is at most ``most``, and whether there is such a point.
+
+    ``x`` itself is returned if its price is at most ``most``. The search covers ``low`` to ``high``, where ``price``
+    falls and then rises.
+    """
     dear = price(x) > most
     if not dear.any():
         return x, ~dear
@@ -88,10 +105,10 @@ def allowed(
 
 
 def best_loss(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Point:
-    """Minimise the loss within ``room``, whose C is finite; the shapes of ``v`` and ``room`` broadcast.
+    """Return the point of lowest loss within ``room``, whose C must be finite; ``v`` and ``room`` broadcast.
 
-    ``rates`` are the prices that the money of ``room`` pays. NaN if the loss still falls at an end of the search in N
-    (a vanished term), and if no model is affordable.
+    ``rates`` are the prices of what is paid from the money of ``room``. The point is NaN if no model is affordable, and
+    if the loss still falls at an end of the search in N, as it does for a law with a vanished term.
     """
     v = {**v, "U": room.U} if law.repeats else v
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
@@ -125,10 +142,11 @@ def least_cost_within(
     aim: Rates = COMPUTE,
     rates: Rates | None = None,
 ) -> Point:
-    """Return the point that reaches ``loss`` within ``room`` at the least cost by ``aim``; inf if there is none.
+    """Return the point within ``room`` that reaches ``loss`` at the least cost by ``aim``; infinite if there is none.
 
-    Shapes as for ``best_loss``. Along the models of equal loss the costs are convex in ln N. So if the cheapest model
-    exceeds the compute, or by ``rates`` the money, the best one is the nearest that uses exactly the limit.
+    ``v`` and ``room`` broadcast. Among the models of equal loss each cost is convex in ln N. So if the cheapest model
+    exceeds the limit on compute or (by ``rates``) on money, the best model is the nearest one that uses exactly this
+    limit.
     """
     v = {**v, "U": room.U} if law.repeats else v
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
@@ -138,7 +156,7 @@ def least_cost_within(
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
     def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
-        """Return the cost by rates, with at most ``unique`` samples paid."""
+        """Return the cost of the model of ln N = x by the rates ``by``; at most ``unique`` samples are paid for."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
         with np.errstate(all="ignore"):
@@ -162,7 +180,10 @@ def least_cost_within(
 
 
 def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Floats:
-    """Return the largest D that C, money and samples in ``room`` allow for ``N`` parameters; at most 0 if none."""
+    """Return the largest D for ``N`` parameters that the C, money and samples of ``room`` allow.
+
+    It is zero or negative if not even one sample is affordable.
+    """
     D = np.minimum(spending(rule, room.C, N), room.D)
     if rates is None:
         return D
@@ -171,7 +192,10 @@ def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rate
 
 
 def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -> Floats:
-    """Return the D whose training and simulation cost ``left``: first new samples, then repeated ones."""
+    """Return the D whose simulation and training cost the money ``left``.
+
+    The first ``U`` samples are new and paid for; further samples are repeats and cost only training.
+    """
     if not rates.sample:
         return spending(rule, left / rates.flop, N)
     if rule.rule in ("powers", "formula"):
@@ -187,21 +211,21 @@ def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -
 
 
 def _known(there: Bools, *sizes: Floats) -> Point:
-    """Return the point of N, D, C, loss and U, NaN if it is not ``there``."""
+    """Return the point of N, D, C, loss and U, with NaN where ``there`` is false."""
     return Point(*(np.where(there, x, np.nan) for x in sizes))
 
 
 DEEP = 25.0
-"""Depth of the search for U in ln U, below its largest value."""
+"""The search for U covers this range of ln U below the largest U."""
 SHARES, SIZES = 34, 42
-"""Numbers of golden sections in ln U and ln N. They reduce brackets to 2e-6 and 1e-7, over which a minimum cost is flat
-to 1e-11.
+"""Numbers of golden-section steps in ln U and in ln N. They reduce the brackets to widths of 2e-6 and 1e-7, within
+which the minimum of a cost is flat to 1e-11.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Best number of unique samples U for N parameters, the D to train on, and the value of the objective."""
+    """Best number of unique samples U for N parameters, with its D and its value of the objective (loss or cost)."""
 
     U: Floats
     D: Floats
@@ -209,9 +233,9 @@ class Mix:
 
 
 def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
-    """Return the point that reaches ``loss`` within ``room`` for the least money; U is free up to that of ``room``.
+    """Return the point within ``room`` that reaches ``loss`` for the least money; infinite if there is none.
 
-    It is inf if there is none. The shapes of ``v`` and ``room`` broadcast.
+    The number of unique samples is chosen freely up to the U of ``room``. ``v`` and ``room`` broadcast.
     """
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
     first = np.log(size_for(law, {**v, "U": room.U}, room.D, goal))
@@ -236,7 +260,10 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
         return _best(cost, most)
 
     def compute(x: Floats) -> Floats:
-        """Return the least compute of the model, which it needs if all samples it can use are new."""
+        """Return the compute of the model of ln N = x if it has as many unique samples as allowed.
+
+        This is its least compute.
+        """
         N = np.exp(x)
         D = samples_for(law, {**v, "U": room.U}, N, goal)
         with np.errstate(all="ignore"):
@@ -256,9 +283,9 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: 
 
 
 def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
-    """Minimise the loss within ``room``, with U free up to that of ``room``; NaN if no model is affordable.
+    """Return the point of lowest loss within ``room``; NaN if no model is affordable.
 
-    The shapes of ``v`` and ``room`` broadcast.
+    The number of unique samples is chosen freely up to the U of ``room``. ``v`` and ``room`` broadcast.
     """
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
     centre = 0.5 * np.log(np.maximum(C, 1e-300) / rule.flops_anywhere(1.0, 1.0))
@@ -295,14 +322,17 @@ def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates
 
 
 def _epochs(room: FeasibleRegion) -> Floats:
-    """Return the largest number of passes over unique samples in ``room``; infinite if it is not limited."""
+    """Return the largest number of passes over the unique samples of ``room``; infinite if it is not limited."""
     with np.errstate(invalid="ignore"):
         found = room.D / room.U
     return np.where(np.isnan(found), np.inf, found)
 
 
 def _best(curve: Callable[[Floats], tuple[Floats, Floats]], most: Floats) -> Mix:
-    """Minimise ``curve`` (value, D) over ln U up to ``most``, which may be the minimum itself."""
+    """Return the U with the lowest value of ``curve``, searched over ln U up to and including ``most``.
+
+    ``curve`` returns the value of the objective and D at each ln U.
+    """
     u = least(lambda u: curve(u)[0], most - DEEP, most, SHARES)
     (value, D), (at_most, all_new) = curve(u), curve(most)
     full = at_most <= value

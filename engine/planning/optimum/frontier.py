@@ -1,8 +1,9 @@
 """Compute-optimal frontier of any law under any compute rule.
 
-If C is proportional to N D, the laws have it in closed form. Under any other rule, at the optimum one more FLOP lowers
-the loss equally through N and through D. With the term a N^-alpha of N, the term b D^-beta of D and sigma = (dlnC/dlnN)
-/ (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. This is a root in one variable.
+If C is proportional to N D, each law has a closed form of its frontier. Under any other rule the optimum is the point
+at which one more FLOP lowers the loss by the same amount whether it is spent on N or on D. For the terms a N^-alpha and
+b D^-beta, and with sigma = (dlnC/dlnN) / (dlnC/dlnD), this condition is alpha a N^-alpha = sigma beta b D^-beta. It is
+solved as a root in one variable.
 """
 
 from __future__ import annotations
@@ -19,39 +20,46 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.terms import Const, Term
 
 STEP = 1e-4
-"""Step in ln N and ln D for the slope of a formula; the error in N* is of the order of its square."""
+"""Step in ln N and ln D for the slope of a compute formula. The error in N* is of the order of the square of this
+step.
+"""
 
 
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
-    """Minimise the loss at ``C`` FLOPs; arrays have the shape to which ``values`` and ``C`` broadcast.
+    """Return the N, D, C and loss of lowest loss at ``C`` FLOPs; ``values`` and ``C`` broadcast.
 
-    NaN if the law does not determine N or D, if a term has vanished, or if no N and D spend ``C``. Raises PlannerError
-    for a law without a frontier.
+    N or D is NaN if the law does not determine it. All are NaN if a term has vanished or no N and D cost exactly ``C``.
+    Raises PlannerError for a law without a frontier.
     """
     if law.frontier is None:
         raise PlannerError(
-            f"A law on {' and '.join(law.axes)} alone does not say how to spend a budget: ask for a target loss, "
+            f"A law on {' and '.join(law.axes)} alone does not determine how to spend a budget: ask for a target loss, "
             "or fit chinchilla, isoflop or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
-    with np.errstate(all="ignore"):  # a vanished term gives NaN, which is reported
+    with np.errstate(all="ignore"):  # a vanished term gives NaN, which the caller reports
         return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
 
 
 def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
-    """Return the least C that reaches ``loss``; inf if ``loss`` is at or below the floor.
+    """Return the point of least C that reaches ``loss``; infinite if ``loss`` is at or below the floor.
 
-    Shapes as for ``frontier``. Raises PlannerError for a law without a least compute.
+    ``values`` and ``loss`` broadcast. Raises PlannerError for a law without a least compute.
     """
     if law.least_compute is None:
-        raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
+        raise PlannerError(
+            f"The law {law.name} does not determine the cost of a target: fit chinchilla, isoflop or power."
+        )
     closed = rule.proportional or not _two_axes(law)
     with np.errstate(all="ignore"):
         return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))
 
 
 def floor(law: Law, values: Values) -> Floats:
-    """Return the loss at infinite scale: the sum of the law's constants, or a formula's limit; zero if it has none."""
+    """Return the loss at infinite scale: the sum of the law's constants, or the limit of a formula.
+
+    It is zero if the law has no constant.
+    """
     if isinstance(law, FormulaLaw):
         return law.limit(values)
     consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
@@ -59,20 +67,23 @@ def floor(law: Law, values: Values) -> Floats:
 
 
 def _sound(at: Point) -> Point:
-    """Set NaN if a law has no optimum: a vanished term (A = 0) would put it at N = 0 without cost."""
+    """Return the points ``at`` with NaN where the law has no optimum.
+
+    This happens if a term has vanished (A = 0): the optimum would lie at N = 0.
+    """
     gone = (at.N == 0) | (at.D == 0) | np.isnan(at.loss)
     return Point(*(np.where(gone, np.nan, x) for x in (at.N, at.D, at.C, at.loss)))
 
 
 def _two_axes(law: Law) -> bool:
-    """Return whether the law is a sum of terms in N and D, so that the compute rule affects its optimum."""
+    """Return whether the law is a sum of terms in N and D. Only then does its optimum depend on the compute rule."""
     return bool(law.terms) and set(law.axes) == {"N", "D"}
 
 
 def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Return amplitude and exponent of the term in N and of the term in D.
+    """Return the amplitude and exponent of the term in N, and those of the term in D.
 
-    Raises PlannerError unless there is exactly one of each.
+    Raises PlannerError unless the law has exactly one term in N and one in D.
     """
     found: dict[str, list[Term]] = {"N": [], "D": []}
     for term in law.terms:
@@ -85,9 +96,10 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
 
 
 def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
-    """Return ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN if C does not increase with both.
+    """Return the logarithm of (dlnC/dlnN) / (dlnC/dlnD), by central differences.
 
-    N and D are clipped to 1e-9 and 1e40, beyond which only intermediate steps of a search lie.
+    It is NaN if C does not increase with both N and D. N and D are clipped to the range 1e-9 to 1e40; only intermediate
+    steps of a search lie outside it.
     """
     N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
     up, down = np.exp(STEP), np.exp(-STEP)
@@ -101,7 +113,10 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
     C = np.asarray(C, float)
 
     def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
-        """Return ln of the gain from D over the gain from N at ln N = x; it increases with N."""
+        """Return the logarithm of the gain per FLOP through D divided by that through N, at ln N = x.
+
+        It increases with x.
+        """
         N = np.exp(x)
         D = rule.samples(C, N)
         known = np.where(np.isnan(D), 1.0, D)
@@ -120,7 +135,10 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     excess = np.asarray(loss, float) - floor(law, values)
 
     def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
-        """Return N and D that reach the loss if the term of N is a fraction u = 1/(1 + e^-t) of the excess."""
+        """Return the N and D that reach the loss if the term of N is the fraction u = 1/(1 + e^-t) of the excess.
+
+        The excess is the loss above the floor.
+        """
         N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
         return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
 
@@ -136,20 +154,20 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:
-    """Return the points of a frontier with the D that ``rule`` pays for at N* and C; N, C and loss are unchanged.
+    """Return the points ``at`` of a frontier with the D that C pays for at N* by ``rule``; N, C and loss do not change.
 
-    It is for laws whose N* and D* were fitted separately (isoflop), so that a plan costs its budget by the stated rule.
-    The loss remains that of the frontier, because the law has no other. NaN if ``rule`` pays for no sample.
+    This is for laws whose N* and D* were fitted separately (isoflop): with this D a plan costs exactly its budget by
+    the rule. The loss remains that of the frontier, because the law gives no other. D is NaN if C pays for no sample.
     """
     return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
 
 
 def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
-    """Return the points ``at`` of the frontier of ``fit`` with the D that ``rule`` pays for; any shape.
+    """Return the points ``at`` of the frontier of ``fit`` with the D that C pays for by ``rule``; any shape.
 
-    A law over N and D already uses ``rule``. A law on C alone gives the D* of its runs, which is valid for the rule by
-    which their costs were computed. Under any other rule D is what that rule pays for at N*. All are NaN if it pays for
-    no sample there.
+    A law over N and D already takes the rule into account, so its points do not change. A law on C alone gives the D*
+    of its runs, which is valid only for the rule by which their C was computed. Under any other rule D is computed from
+    C and N*. All numbers of a point are NaN if its C pays for no sample at N*.
     """
     if fit.law.axes != ("C",) or rule == fit.compute:
         return at

@@ -1,7 +1,7 @@
-"""Loss surface of a law over N and D, and the N or D at which it equals a given loss.
+"""Loss of a law as a function of N and D, and the N or D at which it equals a given loss.
 
-Arrays broadcast element by element, so resamples (r,) and scenarios (k, 1) can be combined. Values may contain U, the
-number of unique samples. A law that uses U gives repeated samples less value; any other law counts every sample as new.
+Arrays broadcast, so resamples (r,) and scenarios (k, 1) can be combined. Parameter values may contain U, the number of
+unique samples. A law that uses U gives less value to repeated samples; any other law counts every sample as new.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ from isoplan.engine.laws.terms import Const
 
 ENDLESS_SAMPLES = np.asarray(np.inf)
 SMALLEST, LARGEST = np.log(1e-12), np.log(1e40)
-"""Range of ln N and ln D in the search."""
+"""Range of ln N and ln D in a search."""
 
 
 def loss_at(law: Law, v: Values, N: Floats, D: Floats) -> Floats:
-    """Return the law at ``N`` and ``D`` (lower is better); infinite if it is NaN."""
+    """Return the value of the law at ``N`` and ``D`` (lower is better); infinite where it is NaN."""
     found = evaluate(law, v, {"N": N, "D": D, "U": v.get("U", ENDLESS_SAMPLES)})
     return np.where(np.isnan(found), np.inf, found)
 
 
 def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
-    """Evaluate the law element by element: row i of the values at row i of the ``columns``."""
+    """Evaluate the law, in the sign in which lower is better.
+
+    Row i uses row i of the parameter values ``v`` and row i of each of ``columns``.
+    """
     with np.errstate(all="ignore"):
         if isinstance(law, FormulaLaw):
             return value(law.formula.tree, {**v, **columns}) * (-1.0 if law.turned else 1.0)
@@ -40,24 +43,30 @@ def evaluate(law: Law, v: Values, columns: Mapping[str, Floats]) -> Floats:
 
 
 def reducible(law: Law, v: Values) -> Values:
-    """Return the values without the floor, so that a search resolves the rest of the loss with all digits."""
+    """Return the parameter values with the floor set to zero.
+
+    A search then minimises only the part of the loss above the floor and does not lose digits to the floor.
+    """
     return {**v, **{t.amplitude: np.zeros(()) for t in law.terms if isinstance(t, Const)}}
 
 
 def samples_for(law: Law, v: Values, N: Floats, loss: Floats) -> Floats:
-    """Return the least D with which ``N`` parameters reach ``loss``; inf if none does."""
+    """Return the least D with which ``N`` parameters reach ``loss``; infinite if none does."""
     if law.samples is not None:
         return law.samples(v, N, loss)
     return _reach(lambda some, at, x: loss_at(law, some, at, x), v, N, loss)
 
 
 def size_for(law: Law, v: Values, D: Floats, loss: Floats) -> Floats:
-    """Return the least N that reaches ``loss`` with ``D`` samples; inf if none does. ``D`` may be infinite."""
+    """Return the least N that reaches ``loss`` with ``D`` samples; infinite if none does. ``D`` may be infinite."""
     return _reach(lambda some, at, x: loss_at(law, some, x, at), v, np.minimum(D, ENDLESS), loss)
 
 
 def _reach(curve: Callable[[Values, Floats, Floats], Floats], v: Values, at: Floats, loss: Floats) -> Floats:
-    """Return where ``curve(v, at, x)``, which falls with x, equals ``loss``."""
+    """Return the x at which ``curve(v, at, x)`` equals ``loss``. The curve falls with x.
+
+    The result is infinite if the curve stays above ``loss``.
+    """
 
     def better(x: Floats, loss: Floats, at: Floats, *some: Floats) -> Floats:
         return loss - curve(dict(zip(v, some, strict=True)), at, np.exp(x))

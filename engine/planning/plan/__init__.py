@@ -1,1 +1,4 @@
-"""Plans for a budget or a target: the allocation, its feasibility, its metric, its shadow prices, its text."""
+"""Plans for a budget or a target.
+
+The modules compute allocation, feasibility, metrics, costs and shadow prices, and write plans as text and JSON.
+"""

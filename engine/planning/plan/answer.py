@@ -1,4 +1,4 @@
-"""A plan: the question, the allocation that answers it, and its warnings and support."""
+"""The class Plan, which contains a question and its answer; its sentence in words; and the warnings of plans."""
 
 from __future__ import annotations
 
@@ -31,25 +31,30 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
 )
 UNSUPPORTED, IMPOSSIBLE, RUN_IS_BETTER = "unsupported", "impossible", "run-is-better"
 BELOW_FLOOR = "below-floor"
-"""Code of the warning that runs lie below the floor of a fit."""
+"""Code of the warning that some runs are better than the floor of the fit."""
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
 
 ABOUT_RUNS = "runs"
-"""Code of notes on how the runs were read (columns derived, rows left out). Plans do not repeat them."""
+"""Code of the warnings of a fit on how its runs were read (columns derived, rows left out). Plans leave them out."""
 PUBLISHED = "published"
-"""Code of the warning that a published law has no intervals."""
+"""Code of the warning that a law was taken from a publication and so has no intervals."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An answer. ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known, epochs.
+    """Answer to a question for a budget or a target.
 
-    ``fit`` is the hash of the fit and ``y`` what the law describes. ``reach`` states whether a target can be reached at
-    all (None for a budget and without resamples), and ``p_reach`` is its probability (None if not known). ``bill`` is
-    the cost by ``prices``, ``worth`` the value of its limits, ``restated`` the cost by a second compute rule, and
-    ``maps`` the hashes of the fits that map to its metrics, in their order. Each of these is empty if it was not
-    requested. ``support`` states what the runs support if the plan lies too far beyond them to be an answer.
+    ``allocation`` has N, D, C and loss; ``derived`` has D/N and, if U is known, epochs. ``fit`` is the hash of the fit,
+    ``law`` the name of its law, and ``y`` the name of the predicted quantity. ``reach`` states whether a target can be
+    reached at all, and ``p_reach`` is the probability of this. ``reach`` is None for a budget, and for a fit without
+    resamples. ``p_reach`` is None if the probability is not known.
+
+    The following parts are empty or None if the caller did not request them. ``bill`` lists the costs by ``prices``.
+    ``worth`` has the value of each limit. ``restated`` is the cost by a second compute rule. ``maps`` are the hashes of
+    the fits that predict metrics from ``y``, in the order of the metrics.
+
+    ``support`` is None if the runs support the plan. Otherwise it describes which plans they support.
     """
 
     question: Question
@@ -72,17 +77,20 @@ class Plan:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the plan. Farther beyond them its numbers are marked and are not an answer."""
+        """Whether the runs support the plan.
+
+        If not, outputs leave out its numbers and state what the runs do support.
+        """
         return self.support is None and farthest(self.placed)[1] <= ANSWERED
 
     @property
     def fails(self) -> bool:
-        """Whether the best fit does not reach the target."""
+        """Whether the plan is for a target that the best fit does not reach."""
         return any(w.code == BEST_FIT_FAILS for w in self.warnings)
 
     @property
     def shown(self) -> Plan:
-        """The plan as shown in every output: without numbers if the runs do not support it."""
+        """The plan as every output shows it: without numbers if the runs do not support it, otherwise unchanged."""
         if self.answers:
             return self
         allocation, derived = (
@@ -92,13 +100,20 @@ class Plan:
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
-        """Numbers whose distance from the runs counts: the allocation, and the requested metric."""
+        """Quantities whose distance from the runs decides whether the plan is supported.
+
+        These are the allocation and the requested metric.
+        """
         metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
         return {**self.allocation, **metric}
 
     @property
     def unique(self) -> float:
-        """Number of unique samples; D beyond it repeats them. It is that of the plan, else its limit, else inf."""
+        """Number of unique samples; training samples beyond this number are repeats.
+
+        It is the number that the plan chose. If it chose none, it is the limit on unique samples; without a limit,
+        infinity.
+        """
         simulated, most = self.derived.get("U"), self.question.limits.unique
         if simulated is not None and simulated.value is not None:
             return simulated.value
@@ -106,14 +121,17 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """The answer as one sentence that does not require knowledge of the law; else what the runs support."""
+        """The answer as one sentence for readers who do not know the law.
+
+        If the runs do not support the plan, the text states which plans they support.
+        """
         if not self.answers:
             return _unsupported_sentence(self)
         return _budget_sentence(self) if self.question.kind == "budget" else _target_sentence(self)
 
 
 def _unsupported_sentence(plan: Plan) -> str:
-    """Return what the runs support, and which cells would support a plan that lies too far beyond them."""
+    """Return the text for a plan too far beyond the runs: what the runs support, and which cells to train first."""
     name, far = farthest(plan.placed)
     asked = plan.question
     what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
@@ -161,21 +179,27 @@ def _not_reached(plan: Plan, target: str) -> str:
 
 
 def reach_text(plan: Plan) -> str:
-    """Return whether the target can be reached, as a sentence; empty if that is certain or not known."""
-    if plan.reach is None:  # a plan saved by an older version
+    """Return a sentence on whether the target can be reached.
+
+    It is empty if reaching it is certain, and for a plan without resamples.
+    """
+    if plan.reach is None:  # a plan saved by an older version has only a probability
         p = plan.p_reach
         return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
     return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
 
 
 def _unique_text(plan: Plan) -> str:
-    """Return the number of unique samples and passes as text; empty if the plan did not choose them."""
+    """Return the clause with the number of unique samples and the passes over them.
+
+    It is empty if the plan did not choose the number of unique samples.
+    """
     U, passes = plan.derived.get("U"), plan.derived.get("passes")
     return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
 
 
 def _least_money(plan: Plan) -> Quantity | None:
-    """Return the total cost of a plan of least money; None for a plan of least compute."""
+    """Return the total cost in money of a plan that minimises money; None for a plan that minimises compute."""
     if plan.prices is None or not plan.prices.aim.weighs:
         return None
     known = (line.amount for line in plan.bill if (line.part, line.what) == ("total", "money"))
@@ -183,13 +207,20 @@ def _least_money(plan: Plan) -> Quantity | None:
 
 
 def spans(fit: Fit) -> Mapping[str, Interval]:
-    """Return the ranges of the runs by role, with "loss" for what the law describes."""
+    """Return the range (lowest, highest) of each column of the runs, by its role such as "N".
+
+    The key "loss" has the range of the quantity that the law predicts.
+    """
     own = fit.data.ranges.get(fit.spec.y)
     return {**fit.data.ranges, **({"loss": own} if own else {})}
 
 
 def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
-    """Return the warnings of any plan: extrapolation, missing intervals and ranges, and then those of the fit."""
+    """Return the warnings that every plan can have, followed by the warnings of the fit.
+
+    They concern extrapolation, a run better than the plan, unknown ranges of the runs, missing intervals, and ``lost``
+    resamples without an optimum.
+    """
     found = [*(unsupported(quantities) if too_far(fit, quantities) else extrapolated(quantities))]
     found += better_run(fit, quantities["loss"]) if "loss" in quantities else ()
     if not fit.data.ranges:
@@ -209,7 +240,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
-    """Return a warning if ``quantities`` lie beyond the runs, with their names and decades."""
+    """Return a warning if ``quantities`` lie beyond the runs; it names each of them with its distance in decades."""
     most = farthest(quantities)[1]
     if most <= 0.005:
         return ()
@@ -218,7 +249,10 @@ def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -
 
 
 def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
-    """Return a warning if the floor of ``fit`` is above some of its runs, and one of them is better than the plan."""
+    """Return a warning if a run of the table is better than the planned ``loss``.
+
+    It is checked only for a fit whose floor is above some of its runs.
+    """
     best, planned = fit.best_run, loss.value
     if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):
         return ()
@@ -239,26 +273,26 @@ def _distances(quantities: Mapping[str, Quantity]) -> str:
 
 
 def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
-    """Return a warning for each number that the law gives but that is impossible."""
+    """Return one warning for each number of the plan whose predicted value is impossible, such as a negative loss."""
     found = {name: q.note for name, q in derived.items() if q.note.startswith(quantity.IMPOSSIBLE)}
     return tuple(FitWarning(IMPOSSIBLE, f"{name}: {note}. Do not use it.") for name, note in found.items())
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
-    """Return a warning if D exceeds the number of unique samples of the runs."""
+    """Return a warning if ``epochs`` is above 1: D exceeds the largest number of unique samples in the runs."""
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
-        f"The plan sees the most unique {sample_unit(fit)} that the runs had {count(epochs.value)} times; "
+        f"The plan has {count(epochs.value)} times the largest number of unique {sample_unit(fit)} in the runs; "
         "the law counts every sample as new."
     )
     return (FitWarning(REPEATS, sees),)
 
 
 def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
-    """Return a warning if unique samples are limited and the law gives no credit for repeats.
+    """Return a warning if unique samples are limited but the law does not describe repeated samples.
 
-    ``D`` () is that of the best fit.
+    ``D`` () is the number of training samples in the plan of the best fit.
     """
     if limits.unique is None or fit.law.repeats:
         return ()

@@ -1,7 +1,7 @@
-"""The costs of a plan, line by line, each with intervals from the resamples of the fit.
+"""Bill of a plan: time, money, energy and other costs, line by line, with intervals from the resamples of the fit.
 
-If a model is too small to reach the machine's stated share of its peak, its time is not known, nor are the amounts that
-follow from it.
+The time on a machine assumes a share of its peak speed. A model that is too small to reach this share has no known
+time, and no known amounts that follow from the time, such as money.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from isoplan.engine.quantities import count
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"training": "C", "inference": "N", "simulation": "D"}
-"""Number to which each part of the bill is proportional."""
+"""Quantity that determines the size of each part of the bill."""
 
 SMALL_MODEL = "small-model"
 PRICE = "The price of a FLOP"
 OF_TIME = ("time", "device hours", "money", "energy", "CO2")
-"""Lines of a bill that follow from the time on a machine."""
+"""Kinds of cost that follow from the time on a machine."""
 FOLLOWS = "not known: it follows from the time"
 
 
 def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool = False) -> tuple[CostLine, ...]:
-    """Return the costs of an answer by ``prices``: ``best`` () of the best fit, ``draws`` (r,) of its resamples.
+    """Return the bill of an answer by ``prices``; it is empty without prices.
 
-    Each unique sample is simulated once; D beyond them repeats samples. Resamples that cannot reach a target cost
-    infinity. ``spent`` states that the compute is a given budget. A part has no value, and a note, if the law does not
-    determine its size. The same is true for the time of a model that is too small for the machine's assumed share of
-    its peak. Without prices there are no lines.
+    ``best`` () is the answer of the best fit, ``draws`` (r,) are those of the resamples. A resample that cannot reach
+    the target counts as infinite cost. ``spent`` states that the compute is a given budget; the cost of training then
+    has no uncertainty. Each unique sample is simulated once; samples beyond them are repeats and cost no simulation.
+
+    An amount is None, with a note that states why, in two cases: the law does not determine N or D, or the time of a
+    model is not known because it is too small for the machine's assumed share of its peak.
     """
     if prices is None:
         return ()
@@ -53,14 +55,14 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices | None, spent: bool
 
 
 def _lines(prices: Prices, at: Point) -> tuple[Line, ...]:
-    """Return the lines of answers; if there is no answer, all are infinite, including those without a size."""
+    """Return the lines of the bill at the points ``at``. A point with infinite N, D or C has infinite amounts."""
     lines = prices.lines(at.C, at.N, np.minimum(at.D, at.U))
     never = np.isinf(at.C) | np.isinf(at.D) | np.isinf(at.N)
     return tuple(replace(line, amount=np.where(never, np.inf, line.amount)) for line in lines)
 
 
 def _unpowered(prices: Prices) -> list[CostLine]:
-    """Return energy lines without a value, and with a note, for machines of unknown power."""
+    """Return a line for energy, with a note and no amount, for each machine whose power is unknown."""
     return [
         CostLine(part, "energy", Quantity(None, unit="kWh", note=UNPOWERED.format(machine.device.name)))
         for part, machine in machines(prices).items()
@@ -72,21 +74,22 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
     value = float(one.amount)
     if math.isnan(value):
         size = OF.get(one.part, "N or D")
-        return Quantity(None, unit=one.unit, note=f"the law on {fit.law.axis or 'C'} says nothing of {size}")
+        return Quantity(None, unit=one.unit, note=f"the law on {fit.law.axis or 'C'} does not determine {size}")
     if spent:
         return given(fit, value, one.unit)
     return measure(fit, value, np.broadcast_to(many.amount, len(fit.resamples)), one.unit)
 
 
 def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
-    """Return an amount that follows from an unknown time."""
+    """Return an empty amount in ``unit``; by default the note states that it follows from an unknown time."""
     return Quantity(None, unit=unit, note=note)
 
 
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
-    """Return ``lines`` of the bill of a model of ``N`` parameters without the amounts that need its unknown time.
+    """Return the ``lines`` of the bill, with empty amounts where the time of a model of ``N`` parameters is unknown.
 
-    The total money is also left out. Nothing changes if N is not known (None or NaN).
+    The time is unknown if the model is too small for the assumed share of the machine's peak. The amounts that follow
+    from it, and the total money, are emptied as well. ``lines`` are unchanged if N is None or NaN.
     """
     of = machines(prices)
     lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}
@@ -102,7 +105,7 @@ def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> 
 
 
 def machines(prices: Prices) -> dict[Part, Machine]:
-    """Return the machine of each part of a bill that has one."""
+    """Return the machine of training and, if the prices include queries, the machine of inference."""
     found: dict[Part, Machine] = {"training": prices.machine}
     if prices.inference is not None:
         found["inference"] = prices.inference.machine or prices.machine
@@ -112,7 +115,10 @@ def machines(prices: Prices) -> dict[Part, Machine]:
 def converted(
     prices: Prices | None, limits: Mapping[LimitName, float], weighs: bool, N: float
 ) -> tuple[FitWarning, ...]:
-    """Return a warning if time or money limits the plan of such a small model, or money ``weighs`` in its cost."""
+    """Return a warning if a model is so small that the conversion of its compute to time or money is too optimistic.
+
+    It is given only if hours or money are limited, or if the plan minimises money (``weighs``).
+    """
     named = [name for name in ("hours", "money") if name in limits]
     if prices is None or not (named or weighs):
         return ()
@@ -120,14 +126,20 @@ def converted(
 
 
 def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[FitWarning, ...]:
-    """Return a warning that ``what`` assumes a share of the peak that no model of ``N`` parameters reaches."""
+    """Return a warning if ``what`` assumes a share of the machine's peak that the model does not reach.
+
+    ``N`` is the number of its parameters.
+    """
     if machine is None or N is None or not N < machine.least:
         return ()
     return (FitWarning(SMALL_MODEL, f"{what} counts on {machine.share}; {_because(machine, N, 'it')}."),)
 
 
 def why_unknown(machine: Machine | None, N: float | None) -> str:
-    """Return why the time of a model of ``N`` parameters on ``machine`` is not known; empty if its share is reached."""
+    """Return the reason why the time of a model of ``N`` parameters on ``machine`` is unknown.
+
+    It is empty if the model reaches the assumed share of the machine's peak.
+    """
     if machine is None or N is None or not N < machine.least:
         return ""
     return f"not known: {_because(machine, N, machine.share)}"

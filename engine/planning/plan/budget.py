@@ -1,4 +1,4 @@
-"""Question 1: a budget -> N*, D*, the expected loss, the flatness of the optimum, and the effect of limits."""
+"""Plan for a budget: N*, D*, the expected loss, the flatness of the optimum, and the effect of limits."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.quantities import count
 
 ONE = 1 - 1e-9
-"""One parameter or one sample, up to rounding."""
+"""Smallest model size and number of samples of a valid plan: 1, less a margin for rounding."""
 BEYOND, POINTS = 10.0, 50
-"""Factor beyond the runs, and number of N, for the search for a loss without a minimum in N."""
+"""Search for a minimum of the loss in N: it covers a factor of ``BEYOND`` on each side of the runs, with ``POINTS``
+values of N.
+"""
 
 
 def plan_budget(
@@ -43,11 +45,12 @@ def plan_budget(
     other: ComputeRule | None = None,
     maps: tuple[Through, ...] = (),
 ) -> Plan:
-    """Plan the best use of ``C`` FLOPs by the law of ``fit``, under its compute rule or ``rule``, within ``limits``.
+    """Plan the best use of ``C`` FLOPs by the law of ``fit``, within ``limits``.
 
-    ``prices`` add the bill, ``other`` the cost by a second compute rule, and ``maps`` (made from this fit by
-    ``through``) the expected metrics. Raises PlannerError if the budget is not a positive number, for a law without a
-    frontier, and for limits that cannot be applied.
+    The compute rule is ``rule``, by default that of the fit. ``prices`` add the bill, and ``other`` adds the cost by a
+    second compute rule. ``maps`` add the metrics that they predict; each was made from this fit by ``through``. Raises
+    PlannerError if the budget is not a positive number, if the law has no compute-optimal frontier, and if a limit
+    cannot be applied.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e20.")
@@ -100,20 +103,20 @@ def plan_budget(
 
 
 def nothing(fit: Fit, task: Task, C: float) -> str:
-    """Return why a budget has no answer."""
+    """Return the reason, as a sentence, why no model can be trained with ``C`` FLOPs within the limits of ``task``."""
     if set(task.limits) - {"budget"}:
         most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
         return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
     if not task.rule.proportional:
-        return f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
+        return f"Under {task.rule.text} no N and D cost {C:.3g} FLOPs."
     return at_an_end(fit, task.rule, C) or no_optimum(fit)
 
 
 def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
     """Raise PlannerError if the answer ``at`` of the best fit has less than one parameter or less than one sample.
 
-    The message names the limits if these are the cause, else the budget or target that was ``asked``. If the runs
-    themselves have sizes below one, they use another unit, and no answer is refused.
+    The message names the limits that cause this. If no limit does, it names the budget or target in ``asked``. Nothing
+    is raised for a size whose smallest run is below one, because the runs then use another unit.
     """
     if _whole(fit, at):
         return
@@ -124,14 +127,17 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
         most = clash(fit.law, task.limits, lambda some: _whole(fit, replace(task, limits=some).best(fit)))
         raise PlannerError(f"{_limits(most, task.prices)} {shown}, {less}: {loosen(most)}.")
     if asked.kind == "budget":
-        raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger one.")
+        raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger budget.")
     harder = "a harder" if asked.metric else "a higher" if fit.larger_is_better else "a lower"
     what = f"A target {asked.metric or fit.spec.y} of {asked.value:g}"
     raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} one.")
 
 
 def _whole(fit: Fit, at: Point) -> bool:
-    """Return whether N and D are at least one; unknown sizes, and sizes whose runs are below one, pass."""
+    """Return whether N and D are at least one.
+
+    A size that is NaN, or whose smallest run is below one, passes the test.
+    """
     spans = plans.spans(fit)
     return not any(x < ONE and spans.get(name, (1.0, 1.0))[0] >= 1 for name, x in (("N", at.N), ("D", at.D)))
 
@@ -145,7 +151,7 @@ def _answered(fit: Fit, task: Task, limits: Mapping[LimitName, float]) -> bool:
 
 
 def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Return the subject and verb of a sentence on limits: "The limit of 5 EUR leaves"."""
+    """Return the beginning of a sentence on limits, with its verb: "The limit of 5 EUR leaves"."""
     return (
         f"The limits of {listed(most, prices)} leave"
         if len(most) > 1
@@ -154,7 +160,10 @@ def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
 
 
 def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
-    """Return the sentence for a law whose loss at ``C`` FLOPs is monotone in N; otherwise an empty string."""
+    """Return the sentence that the loss at ``C`` FLOPs has no minimum in N because it only rises or only falls with N.
+
+    It is empty if the loss has a minimum, and if the law does not depend on N and D separately.
+    """
     ranges = fit.data.ranges
     vanished = any(t.axis is not None and not float(fit.values[t.amplitude]) for t in fit.law.terms)
     if not fit.law.is_surface or vanished or not {"N", "D"} <= ranges.keys():
@@ -172,16 +181,19 @@ def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
 
 
 def no_optimum(fit: Fit) -> str:
-    """Return the sentence for a best fit without an optimum at the requested point."""
+    """Return the sentence that the best fit has no compute-optimal point for this question.
+
+    It includes the parameter values of the fit.
+    """
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
-        "This fit has no compute-optimal point there, because one of its terms has vanished or is out of all range "
+        "This fit has no compute-optimal point there, because one of its terms is zero or far out of range "
         f"({values}): ask for less extreme numbers, add runs that vary N and D apart, or fix a parameter."
     )
 
 
 def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
-    """Return N, D, C and loss with intervals, from the point of the best fit and those of the resamples (r,)."""
+    """Return N, D, C and loss with intervals: values from ``best`` (), intervals from the resamples ``draws`` (r,)."""
     spans = plans.spans(fit)
     sizes = {
         "N": (best.N, draws.N, "parameters"),
@@ -199,10 +211,11 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
 
 
 def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
-    """Return D/N, passes over the unique samples, and the training time.
+    """Return D/N, the passes over the unique samples, and the training time, by name; empty if N or D is NaN.
 
-    The unique samples are those of the plan, else the most that the runs had. Their number is included if the plan
-    simulates fewer than the limits allow. The time is that on the machine of the runs, if they have one.
+    If the law uses U, the passes are D divided by the U of the plan; U is included if it is smaller than the limit.
+    Otherwise the key "epochs" has D divided by the largest U of the runs. The training time is for the machine of the
+    runs and is left out if their times are not known.
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
@@ -222,9 +235,9 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
 
 
 def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
-    """Return the training time on the machine of the runs; its interval includes the scatter of the runs' times.
+    """Return the training time in seconds on the machine of the runs; None if the times of the runs are not known.
 
-    None if the times of the runs are not known.
+    The interval includes the scatter of the measured times around the fitted time.
     """
     runtime = fit.data.runtime
     if runtime is None:

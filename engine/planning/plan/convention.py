@@ -1,8 +1,8 @@
-"""Compute convention of a plan: N* from the frontier, D from the rule in use, and both by another rule.
+"""Compute rules of a plan: D from the rule in use, and the cost of the same N and D by a second rule.
 
 The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1). By this
-formula the published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two: ``spend`` gives the D
-that the rule in use pays for, and ``recost`` restates the same plan by another rule.
+formula the published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two rules: ``spend`` computes
+the D that the budget pays for by the rule in use, and ``recost`` computes the cost of the same plan by another rule.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
 COSTS_APART = 0.05
-"""Relative difference between the budget and the cost of N* and D* above which a plan shows a warning."""
+"""A plan shows a warning if the cost of N* and D* differs from the budget by more than this fraction."""
 
 
 @dataclass(frozen=True)
 class Recost:
-    """Cost of the same N and D by two rules; arrays of one shape, FLOPs and samples.
+    """Costs of N parameters and D samples by two compute rules, in FLOPs; all arrays have one shape.
 
-    ``C`` is the cost by ``rule``, ``other_C`` that by ``other``. ``other_D`` is the D that ``C`` pays for by ``other``
-    at the same N (NaN if none).
+    ``C`` is the cost by ``rule``, and ``other_C`` the cost by ``other``. ``other_D`` is the number of samples that
+    ``C`` FLOPs pay for by ``other`` at the same N; it is NaN if they pay for none.
     """
 
     rule: ComputeRule
@@ -44,12 +44,12 @@ class Recost:
 
     @property
     def factor(self) -> Floats:
-        """Ratio of the cost by ``other`` to the cost by ``rule``."""
+        """Cost by ``other`` divided by the cost by ``rule``."""
         return self.other_C / self.C
 
     @property
     def sentence(self) -> str:
-        """The comparison as a sentence, for a single plan."""
+        """Sentence that compares the two costs of a single plan (arrays of shape ())."""
         paid = float(self.other_D)
         instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
         ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
@@ -57,9 +57,10 @@ class Recost:
 
 
 def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule | None) -> SecondRuleCost | None:
-    """Restate an answer by ``other``, None without it; ``best`` () is of the best fit, ``draws`` (r,) of its resamples.
+    """Return the cost of an answer by the rule ``other``, with intervals; None if ``other`` is None.
 
-    Raises PlannerError if the law does not determine N or D, or if the best fit has no answer.
+    ``best`` () is the answer of the best fit by ``rule``, ``draws`` (r,) are those of its resamples. Raises
+    PlannerError if the law does not determine N or D, or if the best fit has no answer.
     """
     if other is None:
         return None
@@ -83,9 +84,10 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
 
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
-    """Return warnings for N* and D* that were fitted separately: which of them a plan uses, and what they cost.
+    """Return a warning for a law whose N* and D* were fitted separately.
 
-    ``best`` is the answer of the best fit as ``paid`` by ``rule``, shape ().
+    It states which D the plan uses and what N* and D* cost. ``best`` () is the answer of the best fit, with the D that
+    ``rule`` pays for. Other laws have no such warning.
     """
     if fit.law.is_pointwise or fit.law.frontier is None or not np.isfinite(best.D):
         return ()
@@ -103,9 +105,9 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
 
 
 def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:
-    """Compute the cost of ``N`` parameters on ``D`` samples by ``rule`` and by ``other``; arrays broadcast.
+    """Compute the FLOPs of ``N`` parameters on ``D`` samples by ``rule`` and by ``other``; arrays broadcast.
 
-    Raises PlannerError for a size that is not positive.
+    Raises PlannerError if a size is not positive.
     """
     sizes = np.asarray(N, float), np.asarray(D, float)
     for name, x in zip("ND", sizes, strict=True):

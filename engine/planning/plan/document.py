@@ -35,24 +35,33 @@ LABELS = {
 
 
 def rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the table of a plan: the allocation, then the derived numbers; empty if the runs support no answer."""
+    """Return the table of a plan: the allocation, then the derived numbers.
+
+    It is empty if the runs do not support the plan.
+    """
     return tuple(as_row(label, q) for label, q in _numbers(plan))
 
 
 def _numbers(plan: Plan) -> list[tuple[str, Quantity]]:
-    """Return the allocation and the derived numbers with their labels; empty if the runs support no answer."""
+    """Return the label and the quantity of each number in the allocation and among the derived numbers.
+
+    The list is empty if the runs do not support the plan.
+    """
     names = {**LABELS, "loss": plan.y}
     numbers = {**plan.allocation, **plan.derived} if plan.answers else {}
     return [(names.get(name, name), q) for name, q in numbers.items()]
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the table of the costs of a plan; empty without prices or an answer."""
+    """Return the bill of a plan as table rows; empty if it has no prices or the runs do not support it."""
     return tuple(line.row for line in plan.bill) if plan.answers else ()
 
 
 def summary(plan: Plan) -> str:
-    """Return the time, money, energy and CO2 of a plan in words; empty without an answer and if none is known."""
+    """Return one or two sentences with the training time, the total money, energy, CO2 and storage of a plan.
+
+    They are empty if the runs do not support the plan or if none of these amounts is known.
+    """
     if not plan.answers or plan.allocation["C"].value is None:
         return ""
     amounts = {(line.part, line.what): line.amount for line in plan.bill}
@@ -72,7 +81,10 @@ def summary(plan: Plan) -> str:
 
 
 def _times(plan: Plan, hours: Quantity | None) -> list[str]:
-    """Return how long the plan trains, on the machine of its prices and on the machine of the runs."""
+    """Return the training time of the plan as phrases.
+
+    They are for the machine of its prices and for the machine of the runs.
+    """
     priced = [f"{duration(3600 * hours.value)} on {_machine(plan)}"] if hours and hours.value is not None else []
     own = plan.derived.get("time")
     return [*priced, f"{with_interval(own)} on the machine of the runs"] if own and own.value is not None else priced
@@ -83,7 +95,7 @@ def _machine(plan: Plan) -> str:
 
 
 def as_text(plan: Plan) -> str:
-    """Return the plan for a terminal: sentence, tables, the lines below them, and warnings."""
+    """Return the text of the plan for a terminal: its sentence, its table, its remarks, and its warnings."""
     notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     lines = (*rows(plan), *bill_rows(plan))
     body = [*table(lines), ""] if lines else []
@@ -91,7 +103,7 @@ def as_text(plan: Plan) -> str:
 
 
 def beside(plan: Plan) -> list[str]:
-    """Return the lines below the table: limits, machine, compute rule, and the plan by a second rule."""
+    """Return the remarks below the table: worth of the limits, machine, compute rule, and cost by a second rule."""
     machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
     other = [plan.restated.sentence] if plan.restated is not None and plan.answers else []
     worth = [worth_sentence(plan, w) for w in plan.worth] if plan.answers else []
@@ -99,7 +111,7 @@ def beside(plan: Plan) -> list[str]:
 
 
 def worth_sentence(plan: Plan, worth: Worth) -> str:
-    """Return a sentence on one limit: whether it is active, and the gain of ten per cent more of it."""
+    """Return a sentence on one limit: whether it is reached, and what ten per cent more of it gains."""
     limit = named(worth.limit, worth.most, plan.prices)
     if not worth.binds:
         return f"The limit of {limit} is not reached: the plan uses {100 * worth.used / worth.most:.2g} % of it."
@@ -119,7 +131,10 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
 
 
 def flatness(plan: Plan) -> list[str]:
-    """Return the range of N around the optimum as a sentence; empty if it is not known or is infinite."""
+    """Return a list with one sentence on the range of N and D in which the loss is close to the best.
+
+    The list is empty if the range is not known or an end of it is infinite.
+    """
     if plan.flat is None or not plan.answers or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
@@ -141,10 +156,10 @@ HOMES = {
 
 
 def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
-    """Return ``plan`` as a document whose script reads the file ``fit`` (the output of ``isoplan fit --json``).
+    """Return ``plan`` as a document. Its script reads the file ``fit``, which ``isoplan fit --json`` wrote.
 
-    ``group`` is the planned group of that file. ``maps`` are the files of the fits that map to its metrics, in their
-    given order. By default the files are named ``fit-HASH.json``.
+    ``group`` is the name of the group in that file that the plan is about. ``maps`` are the files of the fits that
+    predict metrics, in the order of the metrics. By default the files are named ``fit-HASH.json``.
     """
     fit, maps = fit or f"fit-{plan.fit}.json", maps or tuple(f"fit-{one}.json" for one in plan.maps)
     notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
@@ -152,9 +167,10 @@ def document(plan: Plan, fit: str = "", *, group: str = "", maps: tuple[str, ...
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
-    """Return all numbers of ``plan`` with their names; empty if the runs support no answer.
+    """Return the label and value of every number of ``plan``; empty if the runs do not support the plan.
 
-    These are the allocation, derived numbers, the bill, the worth of limits, and the cost by a second rule.
+    These are the allocation, the derived numbers, the bill, the gains from larger limits, and the cost by a second
+    rule.
     """
     if not plan.answers:
         return ()
@@ -186,15 +202,15 @@ def _script(plan: Plan, fit: str, group: str, maps: tuple[str, ...]) -> str:
 
 
 def limits_literal(limits: Limits) -> str:
-    """Return limits as Python."""
+    """Return Python source text that creates ``limits``, such as "Limits(unique=2000000.0)"."""
     return f"Limits({', '.join(f'{name}={most!r}' for name, most in limits.given.items())})"
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
-    """Return the object that ``plan --json`` prints.
+    """Return the JSON object of a plan, as ``plan --json`` prints it.
 
-    Parts that were not requested are left out, so that hashes of plans do not change. A plan that the runs do not
-    support has no numbers in it.
+    Parts that were not requested are left out, so that the hashes of older plans stay the same. The object has no
+    numbers if the runs do not support the plan.
     """
     plan = plan.shown
     asked = {
@@ -223,7 +239,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
 
 
 def read_plan(raw: Mapping[str, Any]) -> Plan:
-    """Read a plan from a JSON object. Raises PlannerError that names what is missing or wrong."""
+    """Read a plan from a JSON object. Raises PlannerError, which names the missing or wrong part."""
     try:
         if raw["schema"] != SCHEMA:
             raise PlannerError(f"The plan has schema {raw['schema']}, this version reads schema {SCHEMA}.")
@@ -252,7 +268,10 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
 
 
 def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | None:
-    """Return whether the target can be reached; None for a plan of an older version, which has only a probability."""
+    """Read from JSON whether a target can be reached; ``p`` is its probability.
+
+    None if ``raw`` is None: an older version saved only the probability.
+    """
     if raw is None:
         return None
     verdict = next((one for one in VERDICTS if one == raw["verdict"]), None)
@@ -288,6 +307,9 @@ def _read_flat(raw: Mapping[str, Any]) -> Flat:
 
 
 def _span(raw: list[float | None], rising: bool) -> Interval:
-    """Read an interval of ``flat`` and replace its null ends: N goes from 0 to infinity, D from infinity to 0."""
+    """Read an interval of ``flat`` from JSON and replace null by 0 or infinity.
+
+    Along the flat range N rises from 0 to infinity (``rising``), while D falls from infinity to 0.
+    """
     low, high = (0.0, float("inf")) if rising else (float("inf"), 0.0)
     return (low if raw[0] is None else float(raw[0]), high if raw[1] is None else float(raw[1]))

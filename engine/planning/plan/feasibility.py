@@ -1,15 +1,16 @@
-"""Feasibility of targets: the floor of a law, and the verdict, the probability and the reason as sentences.
+"""Feasibility of targets: the floor of a law, and whether, with which probability and why a target can be reached.
 
-The floor decides. It is resolved if its 95 % interval has two ends and the lower end is above zero. Then its confidence
-curve gives the probability that it lies below the target. With limits on the plan, the probability is the share of the
-resamples that reach the target.
+Whether a target can be reached depends on the floor. The runs resolve the floor if its 95 % interval has two ends and
+the lower end is above zero. Then the confidence curve of the floor gives the probability that the floor is below the
+target. If the plan has limits, the probability is instead the share of resamples that reach the target within them.
 
-If the runs do not resolve the floor, there is no probability: half of the resamples have no floor, but this share is
-not a probability. A verdict is still given if the floor is below the target with 95 % confidence. A law without a
-confidence curve (iso-FLOP minima, a published law) has no probability either, because the share of its resamples does
-not measure it, as simulations of minima show. No probability is stated either if a run of the table already reaches a
-target that the law does not reach with certainty: a single run may be a positive fluctuation, and a law that its runs
-surpass is wrong there.
+If the runs do not resolve the floor, no probability is stated: half of the resamples then have no floor, but this share
+is not a probability. The target still counts as reachable if the floor is below it with 95 % confidence.
+
+Two further cases have no probability. One is a law without a confidence curve (iso-FLOP minima, a published law): in
+simulations of iso-FLOP minima the share of resamples is not the probability. The other is a target that a run of the
+table already reaches but the law does not reach with certainty. That run may be a favourable fluctuation, but a law
+that is worse than its own runs is not reliable there either.
 """
 
 from __future__ import annotations
@@ -39,11 +40,14 @@ from isoplan.engine.planning.scenario.prices import COMPUTE
 from isoplan.engine.quantities import count, flops, rounded
 
 OF_SIZES: tuple[LimitName, ...] = ("unique", "epochs", "parameters", "memory")
-"""Limits on N and D, which more compute cannot relax."""
+"""Limits on N and D. More compute cannot offset them."""
 
 
 def floor_of(fit: Fit) -> Quantity:
-    """Return the floor (the ceiling if larger is better) with its intervals, one-sided if it is not resolved."""
+    """Return the floor with its intervals, or the ceiling if larger values are better.
+
+    The intervals are one-sided if the runs do not resolve the floor.
+    """
     value, draws = floor(fit.law, fit.values), np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
     found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y, within=possible(fit))
     if not fit.resampling.floorless:
@@ -53,27 +57,30 @@ def floor_of(fit: Fit) -> Quantity:
 
 
 def bound(fit: Fit) -> str:
-    """Return the name of the limit of a law at infinite scale."""
+    """Return the word for the value of a law at infinite scale: "ceiling" if larger values are better, else "floor"."""
     return "ceiling" if fit.larger_is_better else "floor"
 
 
 def bound_symbol(fit: Fit) -> str:
-    """Return the parameter of the bound, E or L_inf; empty if the law has none or more than one."""
+    """Return the name of the law's constant term, such as E or L_inf; empty unless there is exactly one."""
     found = [term.amplitude for term in fit.law.terms if isinstance(term, Const)]
     return found[0] if len(found) == 1 else ""
 
 
 def met(map: Through, target: float) -> str:
-    """Return the sentence for a metric target that every loss reaches."""
+    """Return the sentence that every loss gives a metric better than ``target``."""
     metric = map.map.spec.y
-    return f"By its map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder one."
+    return f"By the map every {map.law.spec.y} gives a {metric} better than {target:g}: ask for a harder target."
 
 
 def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | None = None) -> str:
-    """Return why neither the best fit nor any resample of ``fit`` reaches ``target``, and what to do."""
+    """Return a sentence that ``target`` is out of reach for ``fit`` and all its resamples, why, and what to do.
+
+    ``map`` is the map to the metric of the target; None if the target is a value of what the law predicts.
+    """
     wanted = f"A target {map.map.spec.y if map else fit.spec.y} of {target:g}"
     if map is not None and np.isneginf(goal.best):
-        return f"{wanted} is out of reach: by its map no {fit.spec.y} gives it; ask for an easier one."
+        return f"{wanted} is out of reach: by the map no {fit.spec.y} gives this value; ask for an easier target."
     if task.limits and bool(floor(fit.law, fit.values) < goal.best):
         return f"{wanted} {_contradicts(fit, task, goal, map)}"
     limit = floor_of(fit)
@@ -94,7 +101,10 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
 
 
 def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
-    """Return how the limits exclude a goal above the floor of the best fit, naming only the limits that matter."""
+    """Return how the limits of ``task`` exclude a goal that is above the floor of the best fit.
+
+    The text names only the limits that together exclude the goal.
+    """
 
     def reached(some: Mapping[LimitName, float]) -> bool:
         return bool(np.isfinite(solve(fit.law, fit.values, replace(task, limits=some), some, goal.best).C))
@@ -110,16 +120,19 @@ def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
         best = float(loss_at(fit.law, v, np.minimum(left.N, ENDLESS), np.minimum(left.D, ENDLESS)))
         y, value = (map.map.spec.y, map.at(best)) if map else (fit.spec.y, fit.sign * best)
         allow = "they allow" if len(most) > 1 else "it allows"
-        return f"{contradicts}: {allow} {y} {rounded(value)} at best, whatever is spent; {instead}"
+        return f"{contradicts}: {allow} {y} {rounded(value)} at best, with any amount of compute; {instead}"
     within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
-    if len(others) > 1:  # each can be kept alone: the need for one does not determine the other
+    if len(others) > 1:  # the goal fits within each limit alone, so the need for one of them depends on the other
         return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"
     takes = _takes(fit, task, goal, sizes, next(iter(others)))
     return f"{contradicts}: {within} takes at least {takes}; {instead}"
 
 
 def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], of: LimitName) -> str:
-    """Return the least amount of the limited quantity ``of`` that the goal needs, within limits on ``sizes``."""
+    """Return the compute or money that the goal needs at least, as text.
+
+    It is money if ``of`` is "money", else compute. ``sizes`` are the limits on N and D that stay in force.
+    """
     prices = task.prices
     if of == "money" and prices is not None:
         aim = replace(task, aim=prices.rates)
@@ -134,11 +147,12 @@ def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], o
 def reachability(
     fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools, best_run: str = ""
 ) -> Reachability | None:
-    """Return whether ``fit`` reaches ``asked`` (such as "loss 0.1"); None for a fit without resamples.
+    """Return whether ``fit`` reaches the target ``asked`` (a text such as "loss 0.1"); None without resamples.
 
-    ``goals`` () or (r,) are the values that the law must reach (lower is better). ``reached`` (r,) states which
-    resamples do. ``limited``: the plan has limits, within which the resamples are counted. ``best_run`` is the result
-    of the best run of the table, such as "a loss of 0.09", if it reaches the target.
+    ``goals`` are the values that the law must reach (lower is better), () for all resamples or (r,) for each.
+    ``reached`` (r,) states which resamples reach their goal. ``limited`` states that the plan has limits; ``reached``
+    takes them into account. ``best_run`` is the result of the best run of the table, such as "a loss of 0.09"; it is
+    empty unless this run reaches the target.
     """
     if not len(fit.resamples):
         return None
@@ -152,7 +166,7 @@ def reachability(
 
 
 def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) -> Reachability:
-    """Return the verdict of the law alone."""
+    """Return whether the law reaches the target, without regard to the best run of the table."""
     known = fit.confidence
     if known is None or limited:
         return _by_resamples(fit, asked, limited, reached)
@@ -169,9 +183,10 @@ def _by_law(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) 
 
 
 def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reachability:
-    """Return the verdict from the share of resamples that reach the target.
+    """Return whether the target can be reached, from the share of resamples that reach it.
 
-    If the floor is not resolved, it is the verdict on which resamples with and without a floor agree.
+    If the floor is not resolved, resamples with a floor and those without one are counted separately. A verdict is
+    stated only if both groups agree.
     """
     within = " within the limits" if limited else ""
     if fit.confidence is None:
@@ -191,7 +206,10 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
 
 
 def _unanimous(fit: Fit, what: str, reached: Bools) -> Reachability:
-    """Return the verdict of a law without a confidence curve: what all resamples agree on, without a probability."""
+    """Return the verdict of a law without a confidence curve, without a probability.
+
+    It is "reachable" if all resamples reach ``what``, "out of reach" if none does, otherwise "not determined".
+    """
     if reached.all():
         return Reachability("reachable", None, "")
     if not reached.any():
@@ -206,7 +224,10 @@ def _stated(p: float, able: str) -> Reachability:
 
 
 def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, float]) -> Reachability:
-    """Return the verdict if the objective of the fit and least squares differ on the floor: what ``both`` agree on."""
+    """Return the verdict if the objective of the fit and least squares give different floors.
+
+    ``both`` are the probabilities by the two floors. A verdict is stated only if both agree.
+    """
     name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
     text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."
     if min(both) >= SURE:
@@ -221,7 +242,7 @@ def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, f
 
 
 def _what_to_train(fit: Fit) -> str:
-    """Return which runs would resolve the floor."""
+    """Return a sentence on which runs would resolve the floor."""
     ends = {axis: span[1] for axis, span in fit.data.ranges.items() if axis in fit.law.axes}
     if not ends or not any(isinstance(t, Const) for t in fit.law.terms):
         return "Train larger runs to resolve the floor."

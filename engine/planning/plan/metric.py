@@ -1,8 +1,8 @@
-"""Targets in a metric: a map from what the law describes to the metric, with paired resamples.
+"""Targets in a metric: a map predicts the metric from the quantity that the law predicts, such as the loss.
 
-If law and map were fitted to the same runs with the same seed, resample i of both drew the same runs and row i is
-paired with row i. Otherwise the two are independent, and the rows of the map are shuffled so that equal seeds do not
-correlate them.
+Each resample of the law is paired with one of the map. If both were fitted to the same runs with the same seed,
+resample i of both consists of the same runs, so the two rows i are paired. Otherwise both are independent, and the rows
+of the map are shuffled so that equal seeds do not correlate them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from isoplan.engine.planning.plan.solve import Goal
 from isoplan.engine.quantities import rounded
 
 CHECKED = 400
-"""Number of points at which a map is tested for turning points."""
+"""Number of points at which the code checks whether a map is monotone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """A law and a map from its y to a metric; ``law`` and ``map`` have equally many, paired resamples.
+    """A law, and a map from the y of the law to a metric. ``law`` and ``map`` have equally many, paired resamples.
 
-    ``kept`` (r,) are the indices of these resamples among those of the law's fit.
+    ``kept`` (r,) are the indices of these resamples among all resamples of the law.
     """
 
     law: Fit
@@ -44,9 +44,9 @@ class Through:
         return self.map.draws
 
     def goal(self, target: float) -> Goal:
-        """Return the values of the law at which the metric is ``target``, for the best fit and for the resamples.
+        """Return the values of the law at which the metric is ``target``, for the best fit and for each resample.
 
-        A value is -inf if no possible loss gives the target, and NaN if every loss reaches it.
+        A value is -inf if no possible loss gives the target, and NaN if every loss gives a better metric.
         """
         low, high = possible(self.law)
         least = low if self.law.sign > 0 else -high
@@ -58,16 +58,19 @@ class Through:
         return Goal(possible_loss(self.map.values), possible_loss(self.draws))
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
-        """Return the metric at the law's values ``best`` () and ``draws`` (r,), with its intervals.
+        """Return the metric, with intervals, at the values ``best`` () and ``draws`` (r,) of the law.
 
-        The values have the law's own sign.
+        In these values lower is better: they are negative if larger is better for the quantity of the law.
         """
         many = self._at(self.draws, draws)
         y = self.map.spec.y
         return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
 
     def at(self, best: Floats | float) -> float:
-        """Return the metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
+        """Return the metric by the best fits, at the value ``best`` () of the law.
+
+        In this value lower is better, as in ``metric``.
+        """
         return float(self._at(self.map.values, np.asarray(best)))
 
     def _at(self, v: Values, x: Floats) -> Floats:
@@ -87,10 +90,11 @@ class Through:
 
 
 def through(law: Fit, map: Fit, name: str = "") -> Through:
-    """Pair ``map`` with ``law``, as the metric of what ``law`` describes.
+    """Pair ``map`` with ``law``: the map predicts a metric from the quantity of the law.
 
-    ``name`` is the requested metric, "" for any. Raises PlannerError if the map describes another metric or another
-    column, has no runs, is not monotone within the range of its runs, or makes the metric worse as the law improves.
+    ``name`` is the metric that the user requested; "" accepts any. Raises PlannerError in these cases: the map predicts
+    another metric or from another column, it has no runs, it is not monotone within the range of its runs, or the
+    metric gets worse as the law improves.
     """
     metric, axes = map.spec.y, map.law.axes
     if name and name != metric:
@@ -112,7 +116,7 @@ def through(law: Fit, map: Fit, name: str = "") -> Through:
 
 
 def same_runs(law: Fit, map: Fit) -> bool:
-    """Return whether resample i of both drew the same runs."""
+    """Return whether resample i of ``law`` and resample i of ``map`` consist of the same runs."""
     one, other = (
         (f.data.snapshot or f.data.sha256, f.data.where, f.n, f.spec.seed, f.resampling.method) for f in (law, map)
     )
@@ -124,7 +128,10 @@ def _range(law: Fit, map: Fit) -> Interval:
 
 
 def _monotone(law: Fit, map: Fit) -> None:
-    """Raise PlannerError if the map is not monotone within its runs, or if a better law gives a worse metric."""
+    """Raise PlannerError if a target in the metric has no unique answer.
+
+    This is so if the map is not monotone within its runs, or if its metric gets worse as the law improves.
+    """
     y, metric = law.spec.y, map.spec.y
     at = np.linspace(*_range(law, map), CHECKED)
     steps = np.diff(map.predict({y: at}))
@@ -145,12 +152,15 @@ def _monotone(law: Fit, map: Fit) -> None:
 
 
 def _direction(law: Fit) -> float:
-    """Return 1 if smaller values of what the law describes are better, -1 if larger ones are."""
+    """Return 1 if smaller values are better for the quantity that the law predicts, -1 if larger ones are."""
     return -1.0 if law.larger_is_better else 1.0
 
 
 def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:
-    """Return where a one-axis ``law`` equals ``y``, searched within ``span`` only; NaN if nowhere."""
+    """Return the x at which a ``law`` of one axis equals ``y``; NaN if there is none.
+
+    The search covers only ``span``, unless the law has an inverse in closed form.
+    """
     if law.inverse is not None:
         return law.inverse(v, y)
     low, high = span

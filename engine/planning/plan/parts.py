@@ -20,10 +20,11 @@ VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not 
 
 @dataclass(frozen=True)
 class Flat:
-    """Flatness of the iso-FLOP curve: N and D between which the loss is within ``tolerance`` of the best.
+    """Range around the optimum at constant compute in which the loss is within ``tolerance`` (relative) of the best.
 
-    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the 68
-    % intervals of the two ends of N. They are None without resamples and if such an interval is unbounded.
+    ``N`` has its two ends, and ``D`` the D at each of them: ``D[0]`` belongs to ``N[0]``. An end is 0 or infinite if
+    the loss stays within the tolerance. ``low`` and ``high`` are the 68 % intervals of the two ends of N. They are None
+    without resamples, and if such an interval is unbounded.
     """
 
     tolerance: float
@@ -35,7 +36,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class CostLine:
-    """A line of the bill: the part of the plan, the kind of cost, and the amount."""
+    """A line of the bill: the part of the plan (such as training), the kind of cost (such as money), and the amount."""
 
     part: Part
     what: str
@@ -43,21 +44,22 @@ class CostLine:
 
     @property
     def row(self) -> Row:
-        """The line as a table row, ready to show."""
+        """The line as a row of a table, with all texts formatted."""
         return as_row(f"{self.part.capitalize()}, {self.what}", self.amount)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line for JSON."""
+        """Return the line as a JSON object."""
         return {"part": self.part, "what": self.what, "amount": quantity.to_json(self.amount)}
 
 
 @dataclass(frozen=True)
 class Worth:
-    """A limit and its worth at the answer: its amount, the amount in use, and the gain from more of it.
+    """A limit and its worth for the plan: the limit ``most``, the amount ``used``, and the gain from a larger limit.
 
-    ``slope`` is the gain per additional unit of the limit, ``ten`` the gain from ten per cent more. For a budget the
-    gain is in y (positive is better). For a target it is in money, or in FLOPs without prices. ``one_sided`` if less of
-    it costs at another rate than more of it gains, because another limit becomes active.
+    ``binds`` states that the limit is reached. ``slope`` is the gain per additional unit of the limit, ``ten`` the gain
+    from ten per cent more. For a budget the gain is the improvement of y (positive is better). For a target it is the
+    money saved, or the FLOPs saved if there are no prices. ``one_sided`` states that a decrease of the limit costs at
+    another rate than an increase gains, because another limit is reached at the same point.
     """
 
     limit: LimitName
@@ -69,7 +71,7 @@ class Worth:
     one_sided: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the worth for JSON."""
+        """Return the worth as a JSON object."""
         gains = {"slope": quantity.to_json(self.slope), "ten": quantity.to_json(self.ten)}
         rest = {name: getattr(self, name) for name in ("limit", "most", "used", "binds", "one_sided")}
         return rest | gains
@@ -77,9 +79,9 @@ class Worth:
 
 @dataclass(frozen=True)
 class SecondRuleCost:
-    """Cost of a plan by another compute rule, in FLOPs and as a ``factor`` of the plan's C.
+    """Cost of a plan by a second compute rule: ``C`` in FLOPs, and ``factor``, which is this C divided by the plan's C.
 
-    ``D`` is what that rule pays for with the plan's C at the same N.
+    ``D`` is the number of samples that the plan's C pays for by the second rule at the same N.
     """
 
     rule: ComputeRule
@@ -89,17 +91,18 @@ class SecondRuleCost:
     sentence: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the cost for JSON."""
+        """Return the cost as a JSON object."""
         numbers = {name: quantity.to_json(getattr(self, name)) for name in ("C", "D", "factor")}
         return {"compute": self.rule.to_json(), **numbers, "sentence": self.sentence}
 
 
 @dataclass(frozen=True)
 class Reachability:
-    """Answer to whether a target can be reached: ``verdict``, ``probability`` if it is known, and ``text`` to show.
+    """Statement on whether a target can be reached.
 
-    The text is empty if there is nothing to report. "reachable" and "out of reach" are stated with at least 95 %
-    confidence. "uncertain" has a probability, "not determined" has none.
+    It has a ``verdict``, its ``probability`` (None if it is not known), and a ``text`` to show. The verdicts
+    "reachable" and "out of reach" have at least 95 % confidence. "uncertain" has a probability, "not determined" has
+    none. The text is empty if there is nothing to report.
     """
 
     verdict: Verdict
@@ -108,14 +111,14 @@ class Reachability:
 
 
 def read_line(raw: Mapping[str, Any]) -> CostLine:
-    """Read a line from a JSON object; raises KeyError, ValueError or PlannerError if it is not a line."""
+    """Read a line of a bill from a JSON object. Raises KeyError, ValueError or PlannerError if it is not one."""
     if raw["part"] not in get_args(Part):
         raise ValueError(f"part {raw['part']!r}")
     return CostLine(raw["part"], str(raw["what"]), quantity.from_json(raw["amount"]))
 
 
 def read_worth(raw: Mapping[str, Any]) -> Worth:
-    """Read a worth from a JSON object; raises KeyError, ValueError or PlannerError if it is not a worth."""
+    """Read the worth of a limit from a JSON object. Raises KeyError, ValueError or PlannerError if it is not one."""
     if raw["limit"] not in get_args(LimitName):
         raise ValueError(f"limit {raw['limit']!r}")
     slope, ten = (quantity.from_json(raw[name]) for name in ("slope", "ten"))
@@ -125,6 +128,9 @@ def read_worth(raw: Mapping[str, Any]) -> Worth:
 
 
 def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
-    """Read the cost by a second rule from a JSON object; raises KeyError, ValueError or PlannerError if it is none."""
+    """Read the cost by a second rule from a JSON object.
+
+    Raises KeyError, ValueError or PlannerError if the object is not such a cost.
+    """
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))

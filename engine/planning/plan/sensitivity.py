@@ -1,9 +1,13 @@
 """Sensitivity of a plan: the range of N in which the loss is at most 1 % worse, and the shadow prices of its limits.
 
-The worth of a limit l is -dL/dl for a budget and -dC/dl for a target. If compute has a price, money replaces C; it is
-the total cost if that is minimised. The worth is the gain in the answer if the limit is relaxed slightly. The question
-is answered again with slightly more and slightly less of the limit. If the two slopes differ, another limit becomes
-active there, and the worth is that of more. A limit that is not active has no worth.
+The worth (shadow price) of a limit l is the gain per unit if the limit is raised slightly: -dL/dl for a budget,
+-d(cost)/dl for a target. The cost is C, or money if an hour of the machine has a price. This money is the cost of
+training, or the total cost if the plan minimises the total.
+
+The slope is computed by solving the question again with slightly more and slightly less of the limit. If the two slopes
+differ, another limit becomes active at this point; the worth is then the slope towards more. A limit that is not
+reached
+has a worth of zero.
 """
 
 from __future__ import annotations
@@ -28,27 +32,28 @@ from isoplan.engine.planning.scenario.limits import LimitName
 
 TOLERANCE = 0.01
 WIDEST = 20.0
-"""Decades on either side of N* in which the ends of the flat range are searched."""
+"""Decades on each side of N* that are searched for the ends of the flat range."""
 DRAWS = 200
-"""Number of resamples for intervals."""
+"""Maximum number of resamples for the intervals of sensitivities."""
 SIDES = np.array([[-1.0], [1.0]])
-"""Signs of ln N - ln N* at both ends of the flat range."""
+"""Sign of ln N - ln N* at the lower and at the upper end of the flat range."""
 STEP = 1e-4
-"""Relative step of the slope."""
+"""Relative change of a limit for the computation of its slope."""
 MORE = 1.1
-"""Factor of ten per cent more."""
+"""Factor that raises a limit by ten per cent."""
 BINDS = 1e-6
-"""Relative distance between use and limit below which the limit is active."""
+"""A limit counts as reached if the amount used differs from it by at most this fraction."""
 KINK = 0.05
-"""Relative difference of the slopes on either side above which they count as different."""
+"""The slopes towards more and towards less of a limit count as different if they differ by more than this fraction."""
 NOISE = 1e-11
-"""Relative gain below which the gain counts as zero."""
+"""Relative gain below which a gain counts as zero (rounding)."""
 
 
 def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
-    """Return where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None without a surface.
+    """Return the range of N around the optimum in which the loss is at most 1 % worse.
 
-    D follows N: it is the largest that the budget and the limits of ``task`` allow.
+    It is None for a law that is not a surface over N and D. ``best`` () is the answer of the best fit, ``draws`` (r,)
+    are those of the resamples. At each N, D is the largest that the budget and the limits of ``task`` allow.
     """
     if not fit.law.is_surface or not np.isfinite(best.N):
         return None
@@ -67,7 +72,10 @@ def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
 
 
 def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
-    """Return N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0 or inf if never left."""
+    """Return N and D at both ends of the flat range around the answers ``best`` (r,), each (2, r), lower end first.
+
+    An end is 0 or infinite if the loss never becomes 1 % worse in its direction.
+    """
     at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
     whole = room(fit.law, task.limits, task.prices)
     rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
@@ -76,7 +84,7 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
-        """Return the loss minus the limit at ln N = centre + side x."""
+        """Return the loss at ln N = centre + side x, minus the largest loss of the flat range."""
         N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
         D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
         found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))
@@ -93,10 +101,10 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
 
 
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
-    """Return the worth of each limit of ``task`` to the answer ``at`` of ``fit``; empty without limits or an answer.
+    """Return the worth of each limit of ``task`` at the answer ``at`` of ``fit``.
 
-    Intervals use at most 200 of the resamples that have an answer. Limits on hours and money are left out if the model
-    is too small for the machine's assumed share of its peak.
+    It is empty if there are no limits or no answer. Intervals use at most 200 of the resamples that have an answer.
+    Limits on hours and money are left out if the model is too small for the machine's assumed share of its peak.
     """
     if not set(task.limits) - {"budget"} or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
@@ -122,7 +130,11 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of each limit (m, r): per unit, from ten per cent more, and whether the slopes to both sides differ."""
+    """Gains from raising each of m limits, for r resamples: arrays (m, r).
+
+    ``slope`` is the gain per unit, ``ten`` the gain from ten per cent more. ``kink`` states that the slope towards more
+    differs from the slope towards less.
+    """
 
     slope: Floats
     ten: Floats
@@ -130,7 +142,10 @@ class _Gains:
 
 
 def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
-    """Compute the gains of all limits at once, by changing each a little up, a little down and ten per cent up."""
+    """Compute the gains of all limits at once.
+
+    Each limit is raised slightly, lowered slightly, and raised by ten per cent.
+    """
     steps = (1 + STEP, 1 - STEP, MORE)
     names, m = list(task.limits), len(task.limits)
     factors = np.ones((1 + len(steps) * m, m))
@@ -152,7 +167,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
 
 
 def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
-    """Return the amount of each limit of ``task`` that the point ``at`` of one plan uses."""
+    """Return the amount that the answer ``at`` (one point) uses of each limited quantity of ``task``."""
     N, D, C = float(at.N), float(at.D), float(at.C)
     unique = float(at.U)
     found: dict[LimitName, float] = {

@@ -1,6 +1,6 @@
-"""Solution of a question as points, for the best fit and for all resamples, within limits.
+"""Solution of a question within limits, for the best fit and for all resamples, as points (N, D, C, loss, U).
 
-It also gives the region that limits allow, and the smallest subset of them that together allow no answer.
+The module also computes the region that the limits allow, and the smallest set of limits that excludes every answer.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops
 
 OF_MACHINE: tuple[LimitName, ...] = ("hours", "memory", "money")
-"""Limits that need a machine."""
+"""Limits that need a machine to be converted to N or C."""
 OF_SPENDING: tuple[LimitName, ...] = ("budget", "hours", "money")
 AMPLE = 1e6
-"""Factor on the budget that makes it large enough not to be a limit."""
+"""A budget that must not limit anything is multiplied by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Value that the law must reach, in its own sign (lower is better).
+    """Value that the law must reach, with the sign in which lower is better.
 
-    ``best`` () is the goal of the best fit. ``draws`` is () if all resamples have the same goal, (r,) if each has its
-    own.
+    ``best`` () is the goal of the best fit. ``draws`` has the goals of the resamples: shape () if all have the same
+    goal, (r,) if each has its own.
     """
 
     best: Floats
@@ -53,10 +53,10 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task for a law within ``limits``: the least loss of a budget, or the least cost that reaches a ``goal``.
+    """What to minimise within ``limits``: the loss for a budget, or the cost of reaching a ``goal``.
 
-    Without a goal it is a budget, which is the limit "budget" in FLOPs. ``aim`` is the cost to minimise: compute, or
-    money if more than training has a price (``Prices.aim``).
+    Without a goal the task is a budget, and ``limits["budget"]`` is its FLOPs. ``aim`` is the cost that a goal
+    minimises: compute, or money if more than training has a price (``Prices.aim``).
     """
 
     rule: ComputeRule
@@ -66,9 +66,10 @@ class Task:
     aim: Rates = COMPUTE
 
     def cost(self, at: Point) -> Floats:
-        """Return the cost of the answers ``at``: all money if that is the aim, else the cost of training.
+        """Return the cost of the answers ``at``, in their shape; infinite for an answer that does not reach the goal.
 
-        In FLOPs if an hour of the machine has no price. Shape of ``at``; infinite if nothing reaches the goal.
+        It is the total money if ``aim`` includes more than compute, else the money for training. If an hour of the
+        machine has no price, it is the compute in FLOPs.
         """
         if self.prices is None or self.prices.machine.price is None:
             return at.C
@@ -79,14 +80,14 @@ class Task:
 
     @property
     def saved(self) -> str:
-        """Unit of ``cost``: the currency, or FLOPs without a price."""
+        """Unit of ``cost``: the currency, or FLOPs if an hour of the machine has no price."""
         priced = self.prices is not None and self.prices.machine.price is not None
         return self.prices.currency if priced and self.prices is not None else "FLOPs"
 
     def best(self, fit: Fit) -> Point:
         """Return the answer of the best fit, shape ().
 
-        Raises PlannerError if the rule pays for no sample at its N*.
+        Raises PlannerError if the compute pays for no sample at N*.
         """
         at = solve(fit.law, fit.values, self, self.limits, self.goal.best if self.goal else None)
         found = paid(fit, at, self.rule)
@@ -105,7 +106,7 @@ class Task:
 
 
 def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None = None) -> Task:
-    """Return the task of a question about what ``fit`` describes."""
+    """Return the task that answers ``asked``, a question about the quantity that ``fit`` predicts."""
     limits: dict[LimitName, float] = dict(asked.limits.given)
     if asked.kind == "budget":
         return Task(rule, {"budget": asked.value, **limits}, prices=prices)
@@ -114,9 +115,10 @@ def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None 
 
 
 def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
-    """Solve ``task`` under ``limits`` (arrays of one shape, which broadcasts with ``v``).
+    """Solve ``task`` for the parameter values ``v`` under ``limits`` and return the optimal points.
 
-    Raises PlannerError for a limit that cannot be applied to the law or the prices.
+    ``limits`` are arrays of one shape, which broadcasts with ``v``. Raises PlannerError for a limit that cannot be
+    applied to the law or the prices.
     """
     bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
     if bare or not law.is_surface:
@@ -137,13 +139,16 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
 
 
 def _either(at: Point, mix: Point, better: Bools) -> Point:
-    """Return ``mix`` if it is ``better``, else ``at``: fewer samples that are repeated, or samples seen once."""
+    """Return ``mix`` where it is ``better``, else ``at``.
+
+    ``mix`` simulates fewer samples and repeats them. ``at`` uses as many unique samples as allowed.
+    """
     pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
     return Point(*(np.where(better, two, one) for one, two in pairs))
 
 
 def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
-    """Solve on the frontier, in closed form if the law has one; only C can be limited."""
+    """Solve ``task`` on the compute-optimal frontier of the law. Only limits on compute can be applied."""
     C: Floats = room(law, limits, task.prices).C if limits else np.asarray(np.inf)
     if goal is None:
         return frontier(law, v, C, task.rule)
@@ -154,10 +159,10 @@ def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike
 
 
 def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
-    """Return the region that ``limits`` (arrays of one shape by name) allow to ``law``.
+    """Return the region of N, D, C, money and U that ``limits`` allow; each limit is an array, all of one shape.
 
-    A law without repetition gives no credit for repeats, so its D ends at the unique samples. Raises PlannerError for a
-    limit that needs a missing machine or price, and for one that cannot be applied to the law.
+    A law that does not describe repeated samples has no use for them, so its D is limited to the unique samples. Raises
+    PlannerError for a limit that needs a missing machine or price, and for a limit that cannot be applied to the law.
     """
     check(law, limits, prices)
     most = {name: np.asarray(x, float) for name, x in limits.items()}
@@ -175,7 +180,10 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Fe
 
 
 def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:
-    """Raise PlannerError for a limit that cannot be applied to ``law`` or ``prices``."""
+    """Raise PlannerError if one of ``limits`` cannot be applied to ``law`` or ``prices``.
+
+    For example, a limit on hours needs a machine, and therefore prices.
+    """
     for name in OF_MACHINE:
         if name in limits and prices is None:
             raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
@@ -200,11 +208,12 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
 def clash(
     law: Law, limits: Mapping[LimitName, float], works: Callable[[Mapping[LimitName, float]], bool]
 ) -> dict[LimitName, float]:
-    """Return the limits that contradict: no answer with all of them, but one if any of them is removed.
+    """Return the limits that contradict each other.
 
-    ``works`` returns whether limits allow an answer, and is false for all of ``limits``. Limits without an effect are
-    left out one by one, those on spending first, so that a size limit that no spending can offset is named. A budget is
-    part of every question, so it becomes very large instead of being removed.
+    Together they allow no answer, but there is an answer if any one of them is removed. ``works`` returns whether given
+    limits allow an answer; it is false for all of ``limits``. Limits that do not contribute are removed one by one.
+    Limits on spending are tried first, so that a limit on size remains if no spending can offset it. A budget is part
+    of every budget question, so it is made very large instead of being removed.
     """
     left = dict(limits)
     found = dict(limits)
@@ -217,19 +226,22 @@ def clash(
 
 
 def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> dict[LimitName, float]:
-    """Return ``limits`` without the one called ``name``."""
+    """Return ``limits`` without the limit ``name``.
+
+    A budget becomes very large instead. Unique samples become infinite if the law needs a value of U.
+    """
     if name == "budget":
         return {**limits, name: AMPLE * limits[name]}
-    if name == "unique" and law.repeats:  # the law uses it
+    if name == "unique" and law.repeats:  # the law needs a value of U
         return {**limits, name: np.inf}
     return {other: most for other, most in limits.items() if other != name}
 
 
 def listed(limits: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Return limits as a phrase for a sentence: "2 M unique samples and 100 M parameters"."""
+    """Return the limits as a phrase of a sentence: "2 M unique samples and 100 M parameters"."""
     return " and ".join(named(name, most, prices) for name, most in limits.items())
 
 
 def loosen(limits: Mapping[LimitName, float]) -> str:
-    """Return what to do about the limits."""
+    """Return the advice on limits that exclude an answer: "loosen it" or "loosen one of them"."""
     return "loosen one of them" if len(limits) > 1 else "loosen it"

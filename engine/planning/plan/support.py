@@ -1,4 +1,4 @@
-"""Range in which the runs of a law support plans, and cells that would support a plan beyond it."""
+"""Range of plans that the runs of a law support, and cells to train so that a plan beyond it is supported."""
 
 from __future__ import annotations
 
@@ -21,27 +21,30 @@ from isoplan.engine.planning.optimum.frontier import frontier
 from isoplan.engine.quantities import count, power10
 
 UNKNOWN_C: Interval = (1e15, 1e21)
-"""Range of budgets if the compute of the runs is not known."""
+"""Range of budgets in FLOPs if the compute of the runs is not known."""
 ANSWERED = STATED
-"""Largest distance of an answer above the runs, in decades."""
+"""Largest distance above the runs, in decades, at which a plan is still an answer."""
 BELOW = 1.0
-"""Largest distance of sizes below the runs, in decades. Smaller models may have the loss of an untrained one."""
+"""Largest distance below the runs, in decades, at which a plan is still an answer.
+
+Smaller models may not train at all, so that their loss is that of an untrained model.
+"""
 MARKED = 1.0
-"""Distance from the runs, in decades, above which the sentence of an answer states it."""
+"""The sentence of an answer states its distance from the runs if this distance is larger, in decades."""
 FARTHER = 1.0
-"""Largest distance beyond the supported range, in decades, for which cells are named."""
+"""Cells to train are named only if they lie at most this many decades beyond the supported range."""
 SIZES = ("N", "D", "C")
 REACH, STEP = 40, 0.1
-"""Search for supported budgets: decades of compute around the runs, and the step between two budgets."""
+"""Search for supported budgets: decades of compute on each side of the runs, and step in decades."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
+    """Range of plans that the runs support, from ``low`` to ``high`` along ``axis`` (C, or the only axis of the law).
 
-    Both are None if no plan of the law is supported. ``cells`` are the N, D and C of cells with which the requested
-    plan would lie within ``ANSWERED`` decades of the runs. They are empty if they also lie more than ``FARTHER``
-    decades beyond the range.
+    ``low`` and ``high`` are None if the runs support no plan of the law. ``cells`` has the N, D and C of cells to
+    train: runs there would be within ``ANSWERED`` decades of the requested plan. It is empty if the cells themselves
+    would lie more than ``FARTHER`` decades beyond the range.
     """
 
     axis: str
@@ -50,7 +53,7 @@ class Support:
     cells: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the support for JSON."""
+        """Return the support as a JSON object."""
         return {"axis": self.axis, "low": self.low, "high": self.high, "cells": dict(self.cells)}
 
 
@@ -61,22 +64,30 @@ def read_support(raw: Mapping[str, Any]) -> Support:
 
 
 def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
-    """Return the quantity farthest beyond the runs and its distance in decades; "" and 0 if none lies beyond."""
+    """Return the name of the quantity farthest beyond the runs, and its distance in decades.
+
+    They are "" and 0 if no quantity lies beyond the runs.
+    """
     name = max(quantities, key=lambda one: quantities[one].beyond, default="")
     far = quantities[name].beyond if name else 0.0
     return (name, far) if far > 0 else ("", 0.0)
 
 
 def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
-    """Return the clause of an answer's sentence that gives its distance from the runs; empty up to one decade."""
+    """Return the clause for the distance of an answer from the runs: ", extrapolated 1.5 decades in C".
+
+    ``placed`` are the quantities of the answer, ``y`` is the name of its loss. It is empty up to a distance of one
+    decade.
+    """
     name, far = farthest(placed)
     return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
 
 
 def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
-    """Return the text that replaces an answer: the supported plans, how far ``away`` it is, and which cells help.
+    """Return the text that is shown instead of an answer.
 
-    ``units`` are those of N, D and C.
+    It has the range of supported plans, the sentences ``away`` (such as the distance of the plan from the runs), and
+    the cells to train first. ``units`` are the units of N, D and C.
     """
     parts = [_range_text(support, units), *away, _cells_text(support, units)]
     return " ".join(part for part in parts if part)
@@ -104,12 +115,12 @@ def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
 
 
 def _size_too_far(q: Quantity, span: Interval | None) -> bool:
-    """Return whether a size lies too far above or below the runs."""
+    """Return whether a size (N, D or C) lies too far above or below the range ``span`` of the runs."""
     return q.beyond > ANSWERED or (span is not None and any(x < _least(span) for x in _stated(q)))
 
 
 def _stated(q: Quantity) -> list[float]:
-    """Return the value of ``q``, or the finite ends of its intervals if it has no value."""
+    """Return the value of ``q`` as a list; if it has no value, the finite ends of its intervals."""
     if q.value is not None:
         return [q.value]
     return [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
@@ -120,7 +131,7 @@ def _least(span: Interval) -> float:
 
 
 def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> Support | None:
-    """Return what the runs of ``fit`` support if a plan of these ``quantities`` lies too far beyond them; else None."""
+    """Return what the runs of ``fit`` support; None if they support a plan of these ``quantities``."""
     if not too_far(fit, quantities):
         return None
     axis, (low, high) = _supported(fit, rule)
@@ -133,9 +144,9 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
 
 
 def within_reach(fit: Fit, draws: Point) -> Point:
-    """Replace every size in ``draws`` (r,) that lies too far above the runs to be stated by infinity.
+    """Replace each N, D, C or U in ``draws`` (r,) that lies too far above the runs by infinity.
 
-    The intervals of costs, passes and times that follow from these sizes then have no upper end.
+    Costs, passes and times that are computed from the result then have intervals without an upper end.
     """
     spans = fit.data.ranges
     most = {name: reach(spans.get(name))[1] for name in SIZES}
@@ -147,7 +158,10 @@ def within_reach(fit: Fit, draws: Point) -> Point:
 
 
 def budgets(fit: Fit) -> Interval:
-    """Return the smallest and the largest C of the runs; without a column C, from N and D by the compute rule."""
+    """Return the smallest and the largest C of the runs, in FLOPs.
+
+    Without a column C they are computed from N and D by the compute rule of the fit.
+    """
     spans = fit.data.ranges
     if "C" in spans or not {"N", "D"} <= set(spans):
         return spans.get("C", UNKNOWN_C)
@@ -156,7 +170,10 @@ def budgets(fit: Fit) -> Interval:
 
 
 def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | tuple[None, None]]:
-    """Return the axis of plans and its range: budgets whose N, D and C are near enough to the runs."""
+    """Return the axis along which plans are described, and the range of supported plans on it; (None, None) if none is.
+
+    A budget is supported if its compute-optimal N, D and C are near enough to the runs.
+    """
     spans = {name: fit.data.ranges[name] for name in SIZES if name in fit.data.ranges}
     if fit.law.frontier is None:
         axis = str(fit.law.axis)
@@ -170,7 +187,7 @@ def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | 
 
 
 def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
-    """Return a budget in the middle of the runs."""
+    """Return the budget at the middle of the runs (geometric mean), in FLOPs."""
     middle = {name: math.sqrt(low * high) for name, (low, high) in spans.items()}
     if "C" in middle or not {"N", "D"} <= set(middle):
         return middle.get("C", 1e15)
@@ -178,7 +195,10 @@ def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
 
 
 def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Bools:
-    """Return which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs, (k,)."""
+    """Return which of the budgets ``C`` (k,) are supported, (k,).
+
+    A budget is supported if its compute-optimal N, D and C are near enough to the ranges ``spans`` of the runs.
+    """
     at = frontier(fit.law, fit.values, C, rule)
     sizes = {"N": at.N, "D": at.D, "C": C}
     near = np.isfinite(at.loss)
@@ -189,7 +209,10 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 
 
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
-    """Return sizes of cells from which the plan is near enough for an answer; empty if a size would be below one."""
+    """Return the N, D and C of cells that would bring the plan near enough to the runs.
+
+    The result is empty if one of these sizes would be below one.
+    """
     known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
     if {"N", "D"} <= set(found):
@@ -198,9 +221,10 @@ def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> d
 
 
 def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
-    """Return N, D and C of ``found``, with N and D scaled by one factor to match a C outside ``span``.
+    """Return N, D and C of a cell whose compute agrees with its N and D by ``rule``.
 
-    The factor is at least 1 for a C above ``span`` and at most 1 for a C below it.
+    If the C in ``found`` lies outside ``span``, N and D are scaled by one factor to spend it. The factor is at least 1
+    for a C above ``span`` and at most 1 for a C below it.
     """
     N, D = found["N"], found["D"]
     times = 1.0
@@ -215,7 +239,7 @@ def _outermost(stated: list[float], span: Interval) -> float:
 
 
 def _toward(value: float, span: Interval) -> float:
-    """Return the place nearest to the runs from which ``value`` is near enough for an answer."""
+    """Return the size nearest to the range ``span`` of the runs from which ``value`` is near enough for an answer."""
     low, high = span
     if value > high:
         return max(high, value / 10**ANSWERED)

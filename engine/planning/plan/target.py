@@ -1,4 +1,4 @@
-"""Question 2: a target -> the least compute or money that reaches it, and the probability of reaching it."""
+"""Plan for a target: the least compute or money that reaches it, and the probability that it can be reached."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from isoplan.engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
-"""Ratio of the money of the least compute to that of the plan above which the plan states it."""
+"""A plan of least money mentions the plan of least compute if that one costs at least this many times as much money."""
 
 
 def plan_target(
@@ -46,15 +46,17 @@ def plan_target(
     map: Through | None = None,
     aim: Rates | None = None,
 ) -> Plan:
-    """Plan the least cost at which ``target`` is reached, under ``rule`` or the fit's compute rule.
+    """Plan the least cost at which ``target`` is reached, within ``limits``.
 
-    The cost is the compute, or the money if ``prices`` pay for more than training (``Prices.aim``); ``aim`` is another
-    cost to minimise.
+    The compute rule is ``rule``, by default that of the fit. The cost is the compute, or the total money if ``prices``
+    pay for more than training (``Prices.aim``). ``aim`` replaces this choice of cost.
 
-    With a ``map`` (made from this fit by ``through``), ``target`` is a value of its metric, and the plan has as many
-    resamples as the map. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the
-    bill, ``other`` the cost by a second compute rule. Raises PlannerError for a target that is not a number, that the
-    quantity cannot take, that every loss reaches, or that neither the best fit nor any resample reaches.
+    With a ``map`` (made from this fit by ``through``), ``target`` is a value of the metric of the map, and the plan has
+    as many resamples as the map. A resample that cannot reach the target within ``limits`` counts as infinite cost.
+    ``prices`` add the bill, and ``other`` adds the cost by a second compute rule.
+
+    Raises PlannerError if the target is not a finite number, is a value that the quantity cannot have, is reached by
+    every loss, or is reached neither by the best fit nor by any resample.
     """
     _check(fit, target, map)
     known, rule = fit.hash, rule or fit.compute
@@ -78,7 +80,7 @@ def plan_target(
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     near = within_reach(fit, draws)
     extra = derived(fit, best, draws, limits) if reached else {}
-    if not many.all():  # ratios do not exist where the cost is infinite
+    if not many.all():  # D/N does not exist where the cost is infinite
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     placed = quantities
     if map is not None:
@@ -114,7 +116,7 @@ def plan_target(
 def _of_answer(
     fit: Fit, task: Task, best: Point, reached: bool, limits: Limits, extra: Mapping[str, Quantity]
 ) -> tuple[FitWarning, ...]:
-    """Return the warnings about the numbers of an answer; empty if the runs support no answer."""
+    """Return the warnings about the numbers of an answer that the runs support."""
     return (
         *(_least_money(fit, task, best) if reached else ()),
         *converted(task.prices, task.limits, task.aim.weighs, float(best.N)),
@@ -124,7 +126,10 @@ def _of_answer(
 
 
 def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
-    """Return what the least compute would cost, if the plan saves money by using more compute."""
+    """Return the cost in money of the plan of least compute, as a warning.
+
+    It is given if the plan minimises money and so saves money by using more compute.
+    """
     if task.prices is None or not task.aim.weighs or not fit.law.is_surface:
         return ()
     at = replace(task, aim=COMPUTE).best(fit)
@@ -141,7 +146,7 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
 
 
 def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, Bools]:
-    """Return whether the best fit reaches the goal, and which resamples do (r,)."""
+    """Return whether the best fit reaches the goal, and an array (r,) of whether each resample does."""
     if task.limits:
         able, many = np.isfinite(best.C), np.isfinite(draws.C)
     else:
@@ -150,12 +155,15 @@ def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple
 
 
 def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
-    """Return the loss of the plan: the target itself, or the loss that the map gives for it."""
+    """Return the loss of the plan with intervals.
+
+    It is the target itself or, with a ``map``, the loss that gives the target.
+    """
     span = plans.spans(fit).get("loss")
     if map is None:
         return given(fit, target, fit.spec.y, span)
     within = possible(fit)
-    # A resample in which no possible loss gives the target counts with the best possible loss.
+    # If no possible loss gives the target in a resample, the best possible loss counts for it.
     best = within[0 if fit.sign > 0 else 1]
     draws = np.where(np.isneginf(goal.draws) & math.isfinite(best), best, fit.sign * goal.draws)
     return measure(fit, float(fit.sign * goal.best), draws, fit.spec.y, span, within)
@@ -172,7 +180,10 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
 
 
 def _best_run(fit: Fit, target: float) -> str:
-    """Return the result of the best run of the table ("a loss of 0.09") if it reaches ``target``; else empty."""
+    """Return the result of the best run of the table, such as "a loss of 0.09".
+
+    It is empty if this run does not reach ``target``.
+    """
     best = fit.best_run
     if best is None or not (best >= target if fit.larger_is_better else best <= target):
         return ""
@@ -180,9 +191,10 @@ def _best_run(fit: Fit, target: float) -> str:
 
 
 def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
-    """Return the effect on the intervals of resamples that do not reach the target; empty if all reach it.
+    """Return a warning if some resamples do not reach the target: how they affect the intervals; empty if all reach it.
 
-    ``far``: the runs do not support the plan, so it has no intervals.
+    ``many`` (r,) states which resamples reach it, ``reached`` whether the best fit does. ``far`` states that the runs
+    do not support the plan, so that it has no intervals.
     """
     if many.all():
         return ()
@@ -197,7 +209,10 @@ def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, fa
 
 
 def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
-    """Return a warning that resamples of a law of minima reach targets too often, so that it has no probability."""
+    """Return a warning that no probability is stated for a law of iso-FLOP minima.
+
+    In simulations its resamples reach targets too often.
+    """
     if fit.law.estimator != "parabola":
         return ()
     side = "high" if fit.larger_is_better else "low"

@@ -1,1 +1,1 @@
-"""Common parts of all planner questions: declaration, inputs, answer and charts."""
+"""Parts that all planner questions share: declaration, inputs, answer and charts."""

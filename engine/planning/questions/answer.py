@@ -1,4 +1,4 @@
-"""Answer to a planner question: its sentences, text and document, and the parts that the page shows."""
+"""Answer to a planner question: its sentences, its text, its document, and the tables and charts on the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from isoplan.engine.planning.questions.chart import Chart
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a ``head`` and ``rows`` of the same length; ``alt`` describes it for readers who cannot see it."""
+    """A table of texts: ``head`` has the column headings, and each of ``rows`` as many cells.
+
+    ``alt`` describes the table for readers who cannot see it.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -23,13 +26,16 @@ class Table:
 
 
 def tabulate(rows: Iterable[Row], alt: str) -> Table:
-    """Return a table of numbers with their intervals."""
+    """Return a table of numbers with the columns value, unit and intervals."""
     return Table(COLUMNS, tuple(tuple(cells(row).values()) for row in rows), alt)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A table, a chart, or both, under ``title``, with ``caption`` below. The chart is computed when it is drawn."""
+    """A table, a chart, or both, under ``title``, with ``caption`` below.
+
+    ``chart`` is a function that computes the chart when the page shows it.
+    """
 
     table: Table | None = None
     chart: Callable[[], Chart] | None = None
@@ -39,11 +45,12 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """Answer to a planner question, printed as in the terminal. ``isoplan.save`` saves its ``document``.
+    """Answer to a planner question. Its representation in Python is the text that the terminal prints.
 
-    ``result`` contains the numbers. The page shows the ``sentence``, ``remarks`` and the ``conclusion``, then
-    ``parts``, and in a box the ``hint``, which names further possible inputs. ``name`` is the default name of the saved
-    answer. If ``document`` is None, ``no_file`` states what is missing for it.
+    ``result`` contains the numbers. The page shows the ``sentence``, the ``remarks``, the ``conclusion`` and the
+    ``parts``, and in a box the ``hint``, which names further possible inputs. ``document`` is the content for export,
+    which ``isoplan.save`` writes; ``name`` is its default file name. If ``document`` is None, ``no_file`` states what
+    is missing for it.
     """
 
     result: Any
@@ -59,12 +66,12 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence: that of the document, else the first line of the text."""
+        """The answer in one sentence: that of the document, or the first line of the text if there is no document."""
         return self.document.sentence if self.document is not None else self.text.partition("\n")[0]
 
     @property
     def file(self) -> Document:
-        """The document that is written to files. Raises PlannerError if the answer has none."""
+        """The document for export. Raises PlannerError if the answer has none."""
         if self.document is None:
             raise PlannerError(self.no_file)
         return self.document

@@ -1,4 +1,4 @@
-"""Charts as data: content without style. Texts are HTML for figures, and colours are named by their meaning."""
+"""Charts as data without style. Texts are HTML, and a colour is named by its meaning, such as "training"."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Colour = Literal["law", "second", "text", "training", "simulation", "inference"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, logarithmic if ``log``, with labels at ``ticks`` if there are any.
+    """An axis from ``low`` to ``high``. It is logarithmic if ``log``, and has labels at ``ticks`` if these are given.
 
-    ``share`` writes values as signed percentages around a line at zero, ``short`` as 1.5M and 2B.
+    With ``share`` values are shown as signed percentages, with a line at zero. With ``short`` they are such as 1.5M and
+    2B.
     """
 
     label: str
@@ -31,10 +32,11 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line over ``x`` (n,): solid if limits allow it (``within``) and runs support it (``seen``), else dashed.
+    """A line over ``x`` (n,).
 
-    ``band`` contains the ends of its 68 % interval. ``hover`` is a hover template of plotly, and ``texts`` are the
-    values of its ``text``. ``name`` is the name of the line and ``key`` its text in the key of the chart.
+    It is solid where limits allow it (``within``) and runs support it (``seen``), else dashed. ``band`` has the two
+    ends of its 68 % interval, each (n,). ``hover`` is a hover template of plotly, and ``texts`` are what its variable
+    ``text`` stands for at each point. ``name`` is the name of the line, ``key`` its text in the legend.
     """
 
     x: Floats
@@ -52,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Area:
-    """The area between two lines over ``x`` (n,), labelled with its name if there is space."""
+    """The area between the lines ``low`` and ``high`` over ``x`` (n,). Its name is shown in it if there is space."""
 
     name: str
     x: Floats
@@ -63,7 +65,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Marker:
-    """A point: the answer as a star, or another point as a ring. ``x68`` and ``y68`` are its 68 % intervals."""
+    """A point: a star for the answer, or a ring for another point. ``x68`` and ``y68`` are its 68 % intervals."""
 
     x: float
     y: float
@@ -71,13 +73,14 @@ class Marker:
     x68: Interval | None = None
     y68: Interval | None = None
     ring: str = ""
-    """The name of the point if it is a ring."""
+    """Name of the point if it is a ring; empty for the star."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text next to a line at (x, y), left of the point if ``left``, else right; omitted in a small figure if
-    ``spare``. It is above the point, or ``below`` it.
+    """A text at the point (x, y) of a line. It is above the point, or below it if ``below``.
+
+    It is to the left of the point if ``left``, else to the right. A ``spare`` label is omitted in a small figure.
     """
 
     x: float
@@ -90,7 +93,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Shade:
-    """A part of the x axis, grey with a text at its right, or lightly tinted in ``colour`` with a title."""
+    """A shaded range of the x axis.
+
+    It is lightly tinted with a title if ``colour`` is given, else grey with a text at its right.
+    """
 
     low: float
     high: float
@@ -100,12 +106,12 @@ class Shade:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Areas, curves and points over two axes; ``alt`` describes the chart for readers who cannot see it.
+    """A chart of areas, curves and points over two axes.
 
-    ``name`` is its file name without the extension. ``uprights`` are vertical lines, each with its x, its text, and
-    the rest of the text, which is omitted in a small figure.
+    ``alt`` describes the chart for readers who cannot see it. ``name`` is its file name without the extension.
+    ``uprights`` are vertical lines: each has its x, its text, and an additional text that is omitted in a small figure.
     Remarks on limits and runs are at the top if ``top``, else at the bottom; the texts of vertical lines are at the
-    other end. ``columns`` are the numbers of its table.
+    opposite end. ``columns`` are the numbers of the chart for its table.
     """
 
     name: str

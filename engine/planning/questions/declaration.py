@@ -1,4 +1,7 @@
-"""Declarations of planner questions: the part that page, terminal and Python show before a question is answered."""
+"""Declaration of a planner question.
+
+It has the names, texts and inputs that page, terminal and Python show before the question is asked.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +23,21 @@ if TYPE_CHECKING:
 
 
 MODULE = "question"
-"""Name of the module that declares the ``QUESTION`` of its folder. The list of commands imports it, so it must not
-import numpy.
+"""Name of the module that declares the ``QUESTION`` of a folder. It must not import numpy, because the list of commands
+imports it.
 """
 
 
 @dataclass(frozen=True)
 class FitInput:
-    """A fit that a question reads; the first one is the law of the answer.
+    """A fit that a question needs as input. The first fit of a question gives the law of its answer.
 
-    ``name`` is its argument in Python. The terminal shows ``file`` as the name of its file, and ``help``. The page
-    shows ``label`` and offers fits of ``laws`` over ``axes`` (all if empty); a link contains the fit as ``link``, by
-    default its name. A further fit that is not ``optional`` belongs to the task of the first one: the page shows
-    ``missing`` if that task has none, and ``unsure`` if the task is not known.
+    ``name`` is the argument in Python. The terminal shows ``file`` as the placeholder of the file name, and ``help``.
+    The page shows ``label`` and offers only fits of ``laws`` over ``axes`` (of any if empty). A link stores the fit as
+    ``link``, by default as its name.
+
+    A further fit that is not ``optional`` must belong to the same task as the first. The page shows ``missing`` if the
+    task has no such fit, and ``unsure`` if the task of the first fit is unknown.
     """
 
     help: str
@@ -48,15 +53,15 @@ class FitInput:
 
     @property
     def key(self) -> str:
-        """The name of the fit in a link."""
+        """The key of the fit in a link."""
         return self.link or self.name
 
 
 @dataclass(frozen=True)
 class CurveInput:
-    """Training curves that determine the value of ``field``, which is then not typed.
+    """Training curves that determine the value of ``field``, so that the user does not type it.
 
-    The terminal shows ``help``. The page shows ``label`` with the help ``tip``, and a link contains the choice as
+    The terminal shows ``help``. The page shows ``label`` with the help ``tip``, and a link stores the choice as
     ``link``.
     """
 
@@ -69,17 +74,23 @@ class CurveInput:
 
 @dataclass(frozen=True)
 class PlannerQuestion:
-    """A question about one or several fits.
+    """Declaration of a question about one or several fits.
 
-    ``name`` is its command, its function in Python, and the kind of its saved answers. The Plan page shows ``title``
-    with the Material symbol ``icon``, and the words ``lead`` before the first input. ``summary`` is one sentence of at
-    most 66 characters. ``fits`` are the fits that it reads; --group chooses a group of the fit ``grouped``, by default
-    the first. ``fields`` are its inputs, in the order of the terminal. ``curves`` can replace one of them. The page
-    shows optional fits and the curves under the title ``more``. ``module`` contains the function ``answer(fit,
-    given)``, and is imported when the question is answered. ``costs`` is a module with a function ``read_costs(texts,
-    place, values)``, which then reads the prices. ``key`` is a key of the JSON that only its answers have.
+    ``name`` is its command, its function in Python, and the kind of its saved answers. ``summary`` is one sentence of
+    at most 66 characters. The Plan page shows ``title`` with the Material symbol ``icon``, and the words ``lead``
+    before the first input.
 
-    In ``lead`` and in the words after an input, {y} is the quantity of the first law and {unit} the name of a sample.
+    ``fits`` are its fits. The option --group chooses a group of the fit ``grouped``, by default of the first.
+    ``fields`` are its inputs in the order of the terminal. ``curves`` are training curves that can replace one field.
+    The page shows optional fits and the curves under the title ``more``.
+
+    ``module`` is the name of the module with the function ``answer(fit, given)``; it is imported only when the question
+    is answered. ``costs`` is the name of a module whose function ``read_costs(texts, place, values)`` reads the prices
+    of this question; if it is empty, they are read as for a plan. ``key`` is a JSON key that only answers to this
+    question have.
+
+    In ``lead`` and in the words after an input, {y} stands for the quantity of the first law, {unit} for the name of a
+    sample.
     """
 
     name: str
@@ -98,12 +109,12 @@ class PlannerQuestion:
 
     @property
     def losses(self) -> tuple[Field, ...]:
-        """The fields of a budget or a target loss, of which one must be given."""
+        """The fields for the budget and the target loss. Exactly one of them must be given."""
         return self._of(LOSS)
 
     @property
     def limits(self) -> tuple[Field, ...]:
-        """The fields that limit the answer."""
+        """The fields of the limits on the answer."""
         return self._of(LIMITS)
 
     @property
@@ -118,7 +129,7 @@ class PlannerQuestion:
 
     @property
     def needed(self) -> tuple[FitInput, ...]:
-        """The fits without which there is no answer."""
+        """The fits that are not optional."""
         return tuple(one for one in self.fits if not one.optional)
 
     def _of(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -126,17 +137,23 @@ class PlannerQuestion:
         return tuple(field for field in self.fields if field.name in names)
 
     def read_costs(self, texts: Texts, place: Place, values: Mapping[str, Any]) -> Any:
-        """Return the costs that the question reads itself; None if it has none or none are given."""
+        """Return the costs that the module ``costs`` reads from ``texts``.
+
+        They are None if there is no such module or no price.
+        """
         return import_module(self.costs).read_costs(texts, place, values) if self.costs else None
 
     def answer(self, fit: Fit, given: Given) -> Answer:
-        """Return the answer for the inputs ``given``. Raises PlannerError if there is none."""
+        """Return the answer for the inputs ``given``. Raises PlannerError if there is no answer."""
         return cast("Answer", import_module(self.module).answer(fit, given))
 
 
 @cache
 def find_questions() -> Mapping[str, PlannerQuestion]:
-    """Return all questions by name. Other folders of ``engine/planning`` are not imported."""
+    """Return all questions by name.
+
+    Of the folders of ``engine/planning``, only those that declare a question are imported.
+    """
     folders = [Path(root) / one.name for root in planning.__path__ for one in pkgutil.iter_modules([root]) if one.ispkg]
     names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())
     declared = [import_module(f"{planning.__name__}.{name}.{MODULE}").QUESTION for name in names]

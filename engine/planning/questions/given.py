@@ -1,4 +1,4 @@
-"""Inputs of a question: loss, limits, prices, queries, compute rule, and the fields of this question alone."""
+"""Inputs of a question after reading: loss, limits, prices, queries, compute rule, and its own fields."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from isoplan.engine.schema import Curves
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Inputs of a question, typed at ``place``.
+    """Inputs of a question, which the user typed at ``place``.
 
-    ``asked`` is the budget or target with the limits, None if the question has neither. ``rule`` is None for the
-    compute rule of the fit. ``values`` are the values of the question's own fields by name, None if not given.
-    ``costs`` are the prices of a question that reads them itself. ``fits`` are all fits by name. A
-    script reads each fit from a file in ``files``, one of them by its ``group``. ``curves`` determine a field that is
-    not typed. ``notes`` state how typed texts were interpreted.
+    ``asked`` is the budget or target with its limits; None if the question has neither. ``rule`` is the compute rule;
+    None means that of the fit. ``queries`` are those over the life of the model. ``values`` are the values of the
+    fields that only this question has, by name; None for a field that is not given. ``costs`` are the prices of a
+    question that reads them by its own function.
+
+    ``fits`` are all fits of the question by name, and ``files`` the files from which a script reads them. ``group`` is
+    the group of one of these files. ``curves`` are training curves in place of a typed field. ``notes`` state how typed
+    texts were interpreted.
     """
 
     asked: Question | None = None
@@ -41,7 +44,7 @@ class Given:
 
     @property
     def loss(self) -> Question:
-        """The budget or target; only for a question that has one."""
+        """The budget or target. The question must have one."""
         assert self.asked is not None
         return self.asked
 

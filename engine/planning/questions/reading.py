@@ -1,4 +1,4 @@
-"""Reader of the typed inputs of a planner question, for the page, the terminal and Python."""
+"""Conversion of the typed inputs of a planner question to values, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 CURVES = "curves"
-"""Name of the option for training curves, whose text is not empty if they are given."""
+"""Name of the option for training curves. Its text is not empty if curves are given."""
 
 
 def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
-    """Read the typed inputs of a question. Raises PlannerError with the name of a missing or wrong input."""
+    """Read the typed inputs of a question. Raises PlannerError, which names the missing or wrong input."""
     stated = [field for field in question.losses if texts.get(field.name)]
     if question.losses and len(stated) != 1:
         raise PlannerError(_which(question, place))
@@ -32,14 +32,18 @@ def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
     given = Given(asked, limits, values=values, notes=tuple(notes), place=place)
     if question.costs:
         return replace(given, costs=question.read_costs(texts, place, values))
-    # The page has one form for machine and queries. Elsewhere queries without a machine are counted in FLOPs.
+    # On the page one form has the machine and the queries. In the terminal and in Python, queries do not require a
+    # machine: without one they are counted in FLOPs.
     apart = () if place == "page" else [field.name for field in QUERIES]
     prices = read_prices({name: text for name, text in texts.items() if name not in apart}, place)
     return replace(given, prices=prices, queries=read_inference(texts, place))
 
 
 def _own_value(question: PlannerQuestion, field: Field, texts: Texts, place: Place) -> Any:
-    """Return the value of a field that no other question has; None if it is not given or curves determine it."""
+    """Return the value of a field that only this question has.
+
+    It is None if the field is not given or if training curves determine it.
+    """
     text, typed = texts.get(field.name, ""), place == "page" and field.name in texts
     if question.curves is None or question.curves.field != field.name:
         text = text or field.start

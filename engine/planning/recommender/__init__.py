@@ -1,4 +1,4 @@
-"""Recommender recipe: s, B, N, D, K and the learning rate for a budget and the serving metric."""
+"""Planner question "recipe": embedder share s, B, N, D, K and learning rate for a budget and a serving metric."""
 
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.document import read_evidence

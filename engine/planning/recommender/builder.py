@@ -1,4 +1,4 @@
-"""Evidence of a recipe from a run table, used by page, terminal and documents."""
+"""Fits of a run table that give the evidence for a recipe. Page, terminal and exported scripts all use them."""
 
 from __future__ import annotations
 
@@ -26,23 +26,27 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 
 Progress = Callable[[str, float], None]
-"""Callback that receives the name of the current fit and the completed fraction, between 0 and 1."""
+"""Function that is called during fits. Its arguments are the setting that is being fitted, and the fraction of the fits
+of this setting that is complete (0 to 1).
+"""
 OBJECTIVE: ObjectiveName = "ols"
 REFITS = 200
 FULL = 10
-"""Smallest number of values of a setting for which the five parameters of two costs (behavioural, eqs. 2, 6) are
-fitted. With fewer values, a parabola in the logarithm (three parameters) is fitted, because two costs leave too few
-degrees of freedom for the noise.
+"""Smallest number of values of a setting for which the law of two costs (behavioural, eqs. 2, 6) is fitted.
+
+This law has five parameters. With fewer values, too few degrees of freedom would remain to estimate the noise, so a
+parabola in the logarithm (three parameters) is fitted instead.
 """
 SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "K")
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """Evidence of run tables, the runs behind each setting, and the reasons why other varied settings have no fit.
+    """Evidence from a run table, with the runs behind each setting.
 
-    ``metrics`` are those that the tables measure. ``references`` are table rows by setting that compare the cells of
-    its sweep with baselines of counting.
+    ``errors`` states by setting why a setting that the table varies has no fit. ``metrics`` are the metrics that the
+    table measures. ``references`` are table rows by setting: they compare the cells of its sweep with baselines that
+    only count items.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -54,7 +58,10 @@ class Built:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one setting of a ``table``: its ``runs``, the ``metrics`` by name, and options."""
+    """The fit of one ``setting`` of a ``table`` to its ``runs``.
+
+    It has the ``metrics`` by name, and the options of the fit.
+    """
 
     setting: Setting
     runs: Runs
@@ -67,13 +74,13 @@ class Job:
     progress: Progress | None
 
     def spec(self, law: str, y: str, axis: str | None = None) -> FitSpec:
-        """Return the specification of a fit of ``law`` to ``y``."""
+        """Return the specification of a fit of ``law`` to the column ``y``."""
         return FitSpec(law=law, axis=axis, y=y, objective=OBJECTIVE, bootstrap=self.refits, seed=self.seed)
 
     def measured(self, metric: Metric, *needed: str) -> Runs:
-        """Return the runs that have ``metric``, as their only metric, and all ``needed`` values.
+        """Return the runs that have values of ``metric`` and of all ``needed`` columns; the result has no other metric.
 
-        Raises PlannerError if there are none.
+        Raises PlannerError if there are no such runs.
         """
         missing = next((name for name in needed if name not in self.runs), None)
         if missing is not None:
@@ -88,11 +95,11 @@ class Job:
 
     @property
     def scored(self) -> str:
-        """Column of the number of events over which the metrics are averaged; empty if there is none."""
+        """Name of the column with the number of events over which the metrics are averaged; empty if there is none."""
         return self.table.columns.settings.get("scored", "")
 
     def tell(self, part: float) -> None:
-        """Report that the fraction ``part`` of this setting is fitted."""
+        """Report that the fraction ``part`` of the fits of this setting is complete."""
         if self.progress is not None:
             self.progress(self.setting, part)
 
@@ -107,13 +114,12 @@ def build_evidence(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Built:
-    """Return the evidence of ``table`` for ``metrics`` by their printed names; the served metric comes first.
+    """Return the evidence of ``table`` for ``metrics``, the serving metric first.
 
-    Names of metrics may have any spelling. A setting that no sweep varies is left out.
-
-    ``curves`` reads the training curves of runs, from which training steps to a target are counted. If the table has
-    none of ``metrics``, N and D are fitted for the loss. Remarks of the evidence list settings that cannot be fitted,
-    and runs that were left out of a sweep.
+    Metrics may have any spelling. A setting that no sweep varies is left out. ``curves`` reads the training curves of
+    runs; they give the number of training steps to a target. If the table has none of ``metrics``, N and D are fitted
+    for the loss. The remarks of the evidence list the settings that cannot be fitted, and the runs that were left out
+    of a sweep.
     """
     metrics = tuple(dict.fromkeys(map(printed_name, metrics)))
     asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
@@ -158,7 +164,10 @@ def _negatives(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
-    """Return the optima of every metric at every budget, and remarks on the budgets that cannot be fitted."""
+    """Return the optimum of the swept column ``over`` for every metric at every budget.
+
+    The second value has a remark on each budget that cannot be fitted. Raises PlannerError if no optimum can be fitted.
+    """
     found: list[Optimum] = []
     failed: dict[float, str] = {}
     for i, (name, metric) in enumerate(_asked(job).items()):
@@ -180,7 +189,7 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
 
 
 def _asked(job: Job) -> Mapping[str, Metric]:
-    """Return the requested metrics. Raises PlannerError if the table has none of them."""
+    """Return the requested metrics that the table has, by name. Raises PlannerError if it has none of them."""
     if not job.metrics:
         known = ", ".join(job.table.columns.metrics) or "no column that is known as a metric"
         raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
@@ -188,7 +197,10 @@ def _asked(job: Job) -> Mapping[str, Metric]:
 
 
 def _law_of(x: Floats) -> str:
-    """Return the law for a sweep over ``x`` (n,); runs at zero do not count, because the axis is logarithmic."""
+    """Return the name of the law to fit to a sweep over the values ``x`` (n,).
+
+    It depends on the number of distinct values; zero does not count, because the axis is logarithmic.
+    """
     return "starvation" if len(np.unique(x[x > 0])) >= FULL else "log-parabola"
 
 
@@ -198,7 +210,10 @@ def _budgets(runs: Runs) -> list[float]:
 
 
 def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    """Fit N* and D* to the minima of iso-FLOP curves, with the powers of N and D by which the measured C grows."""
+    """Fit N* and D* of each metric to the minima of its iso-FLOP curves.
+
+    If a column measures C, its compute rule is fitted first: C grows as a power of N and a power of D.
+    """
     return Evidence(allocation=_each(job, lambda name, metric: _frontier(job, metric))), ()
 
 
@@ -207,7 +222,10 @@ def _frontier(job: Job, metric: Metric) -> Fit:
 
 
 def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
-    """Fit each metric; raise the first error if no metric can be fitted."""
+    """Call ``make`` for each metric and return the fits by metric.
+
+    A metric that cannot be fitted is left out. If none can be fitted, the error of the first one is raised.
+    """
     found, reasons = dict[str, Fit](), list[PlannerError]()
     for i, (name, metric) in enumerate(_asked(job).items()):
         job.tell(i / len(job.metrics))
@@ -221,7 +239,7 @@ def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
 
 
 def _measured_rule(runs: Runs) -> Runs:
-    """Return the runs under the compute rule that their measured C follows; unchanged if no column measures C."""
+    """Return the runs with a compute rule fitted to their measured C; unchanged if no column measures C."""
     if runs.roles.C is None:
         return runs
     try:
@@ -232,7 +250,10 @@ def _measured_rule(runs: Runs) -> Runs:
 
 
 def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
-    """Fit the critical batch by metric, from curves that reach a target, or from a column of training steps."""
+    """Fit the critical batch size for each metric.
+
+    The number of training steps to a target comes from training curves, otherwise from a column of the table.
+    """
     over = job.table.columns.settings["B"]
     get_law("critical-batch", over)
     if job.curves is not None:
@@ -252,7 +273,7 @@ def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
 
 
 def of_metric(runs: Runs, metric: str) -> Runs:
-    """Return the rows of ``metric`` in a table whose groups are metrics; all rows of another table."""
+    """Return the rows about ``metric`` if the groups of the table are metrics; otherwise return all rows."""
     if "group" not in runs.labels:
         return runs
     named = [label == metric or metric_name(label) == metric for label in runs.labels["group"].tolist()]
@@ -260,7 +281,10 @@ def of_metric(runs: Runs, metric: str) -> Runs:
 
 
 def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
-    """Fit the law of S(B). Raises PlannerError if S rises with B, which the law does not describe."""
+    """Fit the law S(B) of training steps against batch size, from training curves.
+
+    Raises PlannerError if S rises with B, which this law does not describe.
+    """
     assert job.curves is not None
     runs = job.measured(metric, over)
     made = fit(job.spec("critical-batch", metric.column, over), runs, curves=job.curves(runs))

@@ -1,4 +1,4 @@
-"""One line of the recipe: a setting, its value, and the cost of another choice."""
+"""One setting of a recipe: its value, where the value comes from, and what other values cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value ``x`` of the setting and its cost: an increase by ``amount``, in the unit of ``amount``."""
+    """Another value ``x`` of a setting and its cost compared with the chosen value: ``amount`` in its unit."""
 
     x: float
     amount: Quantity
@@ -22,14 +22,16 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Choice:
-    """One setting of the recipe for one metric.
+    """The choice of one setting of a recipe for one metric.
 
-    ``place`` is the position of the value in the sweep (None for a setting without a sweep). If no curve determines the
-    value, it is missing and ``note`` gives the reason. ``band`` is the range of the optimum over all budgets.
-    ``quoted`` is the statement of the paper. ``borrowed`` names the metric whose law gives the value; it is empty if
-    the served metric has its own law. ``remarks`` list the user's runs that were left out, or the reasons for which
-    they do not determine the setting. ``supported`` is the range of budgets (FLOPs) at which the runs determine the
-    value; it is None unless the given budget lies too far outside it.
+    If no curve determines the ``value``, it is missing and ``note`` states why. ``place`` is where the value lies
+    relative to its sweep; None for a setting without a sweep. ``band`` is the range of the optimum over all budgets.
+    ``quoted`` is what the paper states. ``otherwise`` are other values with their costs.
+
+    ``borrowed`` is the metric whose law gives the value; it is empty if the serving metric has its own law. ``remarks``
+    list the user's runs that were left out, or the reasons why they do not determine the setting. ``supported`` is the
+    range of budgets in FLOPs at which the runs determine the value; it is set only if the requested budget lies too far
+    outside.
     """
 
     setting: Setting

@@ -1,6 +1,6 @@
-"""Columns of a run table with the settings and metrics of a recommender, found by their names.
+"""Recognition of the columns of a run table that have settings and metrics of a recommender, by their names.
 
-A metric has several spellings, and a printed name in the papers.
+A metric can be spelled in several ways; its printed name is the one in the papers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PRINTED = {
 }
 
 Field = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
-"""Columns of a run table that a recipe uses besides its metrics."""
+"""Columns, besides metrics, that a recipe reads from a run table."""
 FIELDS: tuple[Field, ...] = get_args(Field)
 SIZES: tuple[Field, ...] = ("N", "D", "C", "budget")
 _EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
@@ -52,30 +52,32 @@ NAMES: Mapping[Field, tuple[str, ...]] = {
     "scored": ("scored", rf"{_COUNT}_(?:scored|eval(?:uated)?|held_out)(?:_(?:users|events))?",
                r"(?:scored|eval|held_out|test|val(?:idation)?)_(?:users|events)"),
 }  # fmt: skip
-"""Patterns of ``plain_name`` of a column, best first; ``C_step`` is the compute that sizes Isoplan's cells."""
+"""Regular expressions for the ``plain_name`` of a column, best first. ``c_step`` is the compute by which Isoplan
+chooses the sizes of its cells.
+"""
 STARTS = {"guess": "all candidates alike", "popularity": "popularity", "last_items": "counts after the last items"}
-"""Prefixes of the columns of baselines, which are not results of a cell."""
+"""Prefixes of the columns with results of a baseline instead of a cell, and the name of each baseline."""
 COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10": "MRR@10"}
-"""Metrics by the suffixes of the columns of baselines."""
+"""Suffixes of the columns with results of a baseline, and the metric of each."""
 PASSES = "passes"
 REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
-"""Baseline columns of recommender cells, named as in trainers/behavior/scores/metrics.py.
+"""Columns with results of baselines in tables of recommender cells, such as ``popularity_recall@10``.
 
-An example is ``popularity_recall@10``.
+Their names are those in trainers/behavior/scores/metrics.py.
 """
 
 
 def plain_name(column: str) -> str:
-    """Return a column name in lower-case words joined by underscores: ``Recall@10`` gives ``recall_10``."""
+    """Return a column name as lower-case words joined by underscores: ``Recall@10`` gives ``recall_10``."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", column.strip())
     return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
 
 
 def metric_name(column: str) -> str | None:
-    """Return the printed name of the metric in ``column``; None if it is not a known metric.
+    """Return the printed name of the metric in ``column``; None if the column has no known metric.
 
-    ``recall_at_10``, ``recall10``, ``Recall@10`` and ``val/recall@10`` are recall@10. A metric of the training set, of
-    part of the users or of other candidates (``recall@10/ctx_5``, ``full_recall@10``) is not renamed.
+    ``recall_at_10``, ``recall10``, ``Recall@10`` and ``val/recall@10`` give recall@10. Metrics of the training set, of
+    some of the users, or of other candidates (``recall@10/ctx_5``, ``full_recall@10``) do not count as known.
     """
     text = plain_name(column)
     if _LOSSES.fullmatch(text):
@@ -87,27 +89,31 @@ def metric_name(column: str) -> str | None:
 
 
 def printed_name(metric: str) -> str:
-    """Return the printed name of a metric in any of its spellings; an unknown name is returned unchanged."""
+    """Return the printed name of a metric that may be spelled in another way; an unknown name is returned unchanged."""
     return metric_name(metric) or metric
 
 
 def metric_direction(name: str) -> Direction:
-    """Return the better direction of a metric by its printed name."""
+    """Return "min" if smaller values of the metric are better, else "max"; ``name`` is its printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"
 
 
 def mean_of_events(column: str) -> bool:
-    """Return whether a metric is a mean over scored events of values in [0, 1]: recall, NDCG, ... but not coverage."""
+    """Return whether the metric in ``column`` is a mean over scored events of values between 0 and 1.
+
+    Recall and NDCG are such means; the loss and coverage are not.
+    """
     name = metric_name(column)
     return name is not None and name not in (LOSS, ENTROPY) and not name.startswith("coverage")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of ``settings`` and ``metrics`` by name; ``roles`` has the labels and rules of the table.
+    """Columns of ``settings`` and ``metrics`` by name; ``roles`` is the mapping of the table.
 
-    ``nominal`` are further columns of the embedder share, such as the planned share in addition to the trained one.
-    ``label`` is a text column with the metric of each row, empty for none. ``references`` are the columns of baselines.
+    ``nominal`` are further columns of the embedder share, such as the planned share if the trained one is used.
+    ``label`` is a text column that states the metric of each row; empty for none. ``references`` are the columns with
+    results of baselines.
     """
 
     settings: Mapping[Field, str]
@@ -119,11 +125,14 @@ class Columns:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Metrics by name whose column has another spelling."""
+        """Column of each metric that the table spells in another way, by the printed name of the metric."""
         return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
 
     def metric(self, name: str) -> Metric | None:
-        """Return the column of a metric by its printed name, by the name of its column, or by another spelling."""
+        """Return the metric called ``name``: a printed name, the name of a column, or another spelling.
+
+        It is None if the table has no such metric.
+        """
         by_column = {metric.column: metric for metric in self.metrics.values()}
         return self.metrics.get(name) or by_column.get(name) or self.metrics.get(metric_name(name) or "")
 
@@ -131,11 +140,11 @@ class Columns:
 def find_columns(
     numeric: Sequence[str], roles: Roles, chosen: Mapping[str, str] | None = None, text: Sequence[str] = ()
 ) -> Columns:
-    """Find the columns of a table from the names of its ``numeric`` and ``text`` columns and its mapping ``roles``.
+    """Recognise the columns of settings and metrics by their names.
 
-    ``chosen`` names columns of settings (N, K, ...) and of metrics (recall@10) that replace the found ones; an empty
-    name means no column. A column is used only if its name fits. Raises PlannerError for a chosen column that the table
-    does not have.
+    ``numeric`` and ``text`` are the number and text columns of the table, ``roles`` is its mapping. ``chosen`` gives
+    columns of settings (N, K, ...) and of metrics (recall@10) that replace the recognised ones; an empty name means
+    that there is no such column. Raises PlannerError for a chosen column that the table does not have.
     """
     chosen = {name if name in FIELDS else printed_name(name): column for name, column in (chosen or {}).items()}
     for name, column in chosen.items():
@@ -162,12 +171,12 @@ def find_columns(
 
 
 def is_reference(column: str) -> bool:
-    """Return whether a column is that of a baseline (guessing or counting) and not of a cell."""
+    """Return whether a column has results of a baseline (guessing or counting) and not of a cell."""
     return column.startswith(tuple(f"{start}_" for start in STARTS))
 
 
 def _to_target(column: str) -> bool:
-    """Return whether a column counts the training steps to a target and not those of the whole run."""
+    """Return whether a column has the number of training steps to a target, not that of the whole run."""
     return re.fullmatch(NAMES["updates"][0], plain_name(column)) is not None
 
 
@@ -182,12 +191,16 @@ def _settings(numeric: Sequence[str], roles: Roles) -> dict[Field, str]:
 
 
 def _matching(numeric: Sequence[str], name: Field) -> list[str]:
-    """Return the columns that fit a name, in the order of the patterns, best first."""
+    """Return the columns that match the patterns of the setting ``name``, best first."""
     return [c for pattern in NAMES.get(name, ()) for c in numeric if re.fullmatch(pattern, plain_name(c))]
 
 
 def _metrics(free: Sequence[str], roles: Roles) -> dict[str, Metric]:
-    """Return metrics by printed name; a column with exactly this spelling comes first, then the order of the table."""
+    """Return the metrics in the columns ``free``, by printed name.
+
+    If several columns have the same metric, one with exactly the printed name is used, otherwise the first of the
+    table.
+    """
     found: dict[str, Metric] = {}
     for column in sorted(free, key=lambda c: metric_name(c) != c):
         name = metric_name(column)

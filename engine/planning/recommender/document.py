@@ -1,6 +1,6 @@
-"""The recommender recipe as a document, and the conversion of its evidence to and from JSON.
+"""Recipe as a document, and conversion of its evidence to and from JSON.
 
-The JSON of the evidence contains the optima of its sweeps and its fits, with the resamples behind every interval.
+The JSON of the evidence has the optima of all sweeps, and the fits with the resamples behind every interval.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ HOMES = {
 
 
 NUMBERS = ("budget", "low", "high")
-"""Numbers of an optimum that can be missing."""
+"""Fields of an optimum that can be NaN. In JSON they are then null."""
 
 
 def reply(
     budget: float, metric: str, own: Evidence, printed: Evidence | None, settings: Settings, rule: ComputeRule | None
 ) -> Answer:
-    """Return the recipe for ``metric`` from the user's ``own`` evidence, completed with the ``printed`` one.
+    """Return the answer with the recipe for ``metric``, from the user's ``own`` evidence.
 
-    Raises PlannerError as ``recommend`` does.
+    ``printed`` is the evidence of the papers, which completes it; None leaves it out. Raises PlannerError as
+    ``recommend`` does.
     """
     evidence = own if printed is None else with_fallback(own, printed)
     answer = recommend(evidence, budget, printed_name(metric), settings, rule)
@@ -57,10 +58,10 @@ def reply(
 
 
 def document(answer: Recommendation, own: Evidence, published: bool, file: str = "recipe.json") -> Document:
-    """Return ``answer`` as a document: the serving metric with the cost of other choices, then the other metrics.
+    """Return ``answer`` as a document: settings for the serving metric with costs of other values, then other metrics.
 
-    ``own`` is the evidence of the user's runs. With ``published``, the printed results of the papers fill the gaps. The
-    JSON has the former, and the script reads it from that ``file``.
+    ``own`` is the evidence of the user's runs; the JSON of the document contains it, and the script reads it from
+    ``file``. ``published`` states that results printed in the papers complete it.
     """
     recipe, said = answer.recipe, sentence(answer)
     body = to_json(answer) | ({"evidence": evidence_json(own)} if own.metrics else {})
@@ -117,7 +118,7 @@ def _stage2(stage2: Stage2 | None) -> str:
 
 
 def evidence_json(evidence: Evidence) -> dict[str, Any]:
-    """Return the evidence for JSON; ``read_evidence`` is its inverse."""
+    """Return the evidence as a JSON object; ``read_evidence`` reads it."""
     return {
         "share": [_optimum(one) for one in evidence.share],
         "batch": {metric: fit_json(fit) for metric, fit in evidence.batch.items()},

@@ -1,4 +1,4 @@
-"""Evidence of a recipe: sweeps of s and K, critical batches and frontiers, by metric."""
+"""Evidence for a recipe, by metric: sweeps of s and K, critical batch sizes, and frontiers of N and D."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from isoplan.engine.planning.recommender.sweep import Optimum
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Evidence for the settings of a recommender; every part is optional.
+    """Evidence for the settings of a recommender. Each part may be empty.
 
-    ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates). ``batch`` contains fits of
-    critical-batch and ``allocation`` fits with a frontier, by metric. ``missing`` states by setting which table a paper
-    does not print, ``quoted`` what the paper reports on the setting. ``remarks`` list the user's runs that were left
-    out, and the reasons why one of the user's sweeps could not be fitted.
+    ``share`` and ``negatives`` are the optima of sweeps of s (a fraction) and of K (a number of candidates). ``batch``
+    has fits of critical-batch, ``allocation`` fits with a frontier, both by metric.
+
+    The other parts are by setting. ``missing`` states which table a paper does not print. ``quoted`` is what the paper
+    states on the setting. ``remarks`` list the user's runs that were left out, and why a sweep of the user could not be
+    fitted.
     """
 
     share: tuple[Optimum, ...] = ()
@@ -32,13 +34,13 @@ class Evidence:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All metrics with evidence, except the entropy of the scores, which does not measure quality."""
+        """All metrics with evidence. The entropy of the scores is left out, because it does not measure quality."""
         swept = [one.metric for one in (*self.share, *self.negatives)]
         found = dict.fromkeys([*self.allocation, *swept, *self.batch])
         return tuple(metric for metric in found if metric != ENTROPY)
 
     def known(self, metric: str) -> str:
-        """Return the spelling of ``metric`` in the evidence; raises PlannerError if no run measured it."""
+        """Return ``metric`` as the evidence spells it. Raises PlannerError if no run measures it."""
         if metric not in self.metrics and (name := metric_name(metric)) in self.metrics:
             return str(name)
         if metric not in self.metrics:
@@ -50,7 +52,7 @@ class Evidence:
 
 
 def with_fallback(own: Evidence, other: Evidence) -> Evidence:
-    """Return the user's ``own`` evidence, completed metric by metric with that of ``other``."""
+    """Return the user's ``own`` evidence, completed by ``other`` for metrics and settings that it lacks."""
 
     def swept(mine: tuple[Optimum, ...], theirs: tuple[Optimum, ...]) -> tuple[Optimum, ...]:
         return (*mine, *(one for one in theirs if one.metric not in {m.metric for m in mine}))

@@ -1,4 +1,4 @@
-"""Evidence of the user's run tables, the same for page, terminal and Python."""
+"""Evidence of the user's run tables. Page, terminal and Python all use this module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROLES = (*(role.value for role in SINGLE_ROLES), "metric", "hyper")
 
 
 class NamedColumn(Protocol):
-    """A column of a table; ``kind`` is number, text or another type."""
+    """A column of a table. ``kind`` is "number", "text" or another type."""
 
     @property
     def name(self) -> str: ...
@@ -32,7 +32,10 @@ class NamedColumn(Protocol):
 
 
 class OpenTable(Protocol):
-    """A run table that can be read under several mappings, as ``isoplan.engine.store.files.table_files.OpenTable``."""
+    """A run table that can be read with different mappings of its columns.
+
+    ``isoplan.engine.store.files.table_files.OpenTable`` is such a table.
+    """
 
     @property
     def columns(self) -> Sequence[NamedColumn]: ...
@@ -46,9 +49,10 @@ class OpenTable(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is fitted to a table: the serving ``metric`` as typed, and the number and seed of refits.
+    """The serving ``metric`` as the user typed it, and options of the fits: number of resamples (``refits``) and seed.
 
-    The metric can be the name of one of several columns of that metric. ``progress`` receives the completed fraction.
+    The metric may be a column name if several columns have this metric. ``progress`` receives the fraction that is
+    complete.
     """
 
     metric: str
@@ -58,17 +62,23 @@ class Asked:
 
 
 def roles_of(named: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the ``named`` columns that have a role in a mapping; the others are settings and metrics."""
+    """Return those of the ``named`` columns whose name is a role of a mapping.
+
+    The others are columns of settings and metrics.
+    """
     return {name: column for name, column in named.items() if name in ROLES}
 
 
 def numeric(table: OpenTable) -> list[str]:
-    """Return the number columns, and the text columns that the user agreed to read as numbers."""
+    """Return the names of the number columns, including text columns that the user agreed to read as numbers."""
     return [c.name for c in table.columns if c.kind == "number" or c.name in table.roles.conversions]
 
 
 def columns_of(table: OpenTable, named: Mapping[str, str], metric: str = "") -> Columns:
-    """Return the columns of settings and metrics of a table; ``named`` columns replace those found by their names."""
+    """Return the columns of settings and metrics of a table.
+
+    ``named`` are columns that the user named; they replace those recognised by their names.
+    """
     numbers, served = numeric(table), printed_name(metric)
     text = [c.name for c in table.columns if c.kind == "text"]
     typed = {served: metric} if metric in numbers and metric_name(metric) == served else {}
@@ -79,7 +89,7 @@ def columns_of(table: OpenTable, named: Mapping[str, str], metric: str = "") -> 
 def find_sweeps(
     table: OpenTable, named: Mapping[str, str], metric: str = "", only: Setting | None = None, data_set: str = ""
 ) -> Table:
-    """Return the sweeps of a table; the arguments and errors are those of ``columns_of`` and ``read_sweeps``."""
+    """Return the sweeps of a table. Arguments and errors are those of ``columns_of`` and ``read_sweeps``."""
     waiting = table.waiting({name: column for name, column in named.items() if name in SIZES})
     columns = columns_of(table, named, metric)
     return read_sweeps(table.read, columns, only, waiting=waiting, data_set=data_set or None)
@@ -95,11 +105,13 @@ def evidence_of(
     tell: Callable[[Iterable[str]], object],
     nothing: str = "",
 ) -> Evidence:
-    """Return the evidence of a table for one metric; ``only`` is the setting that all its runs vary, if there is one.
+    """Return the evidence of a table for one metric.
 
-    ``curves`` reads the training curves of runs with further columns. ``tell`` receives sentences on how the table was
-    read. Raises PlannerError: ``nothing``, unless it is empty, if the table has no sweep or no column of ``only``, and
-    the reason if ``only`` cannot be fitted.
+    ``only`` is the setting that all its runs vary; None if the table may have several sweeps. ``curves`` reads the
+    training curves of runs together with further columns. ``tell`` receives sentences on how the table was read.
+
+    Raises PlannerError with the text ``nothing``, unless it is empty, if the table has no sweep or no column of
+    ``only``. Raises PlannerError with the reason if ``only`` cannot be fitted.
     """
     if nothing and only is not None and only not in columns_of(table, named, asked.metric).settings:
         raise PlannerError(nothing)
@@ -120,7 +132,10 @@ def evidence_of(
 
 
 def left_out(sweeps: Table) -> list[str]:
-    """Return sentences about what is not read of a table and which dataset is used, with the options that change it."""
+    """Return sentences on what was not read from a table and which dataset is used.
+
+    They name the options that change this.
+    """
     said = list(sweeps.runs.notes)
     said += [f"{role} is not read: {why}." for role, why in sweeps.waiting.items() if role in SIZES]
     if sweeps.rivals is not None:
@@ -132,7 +147,7 @@ def left_out(sweeps: Table) -> list[str]:
 
 
 def combine(parts: Iterable[Evidence], place: Place) -> Evidence:
-    """Return the union of the user's evidence. Raises PlannerError if two parts determine one setting."""
+    """Return the evidence of all ``parts`` together. Raises PlannerError if two parts determine the same setting."""
     whole = Evidence()
     for part in parts:
         for name in ("share", "negatives", "batch", "allocation"):

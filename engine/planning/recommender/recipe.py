@@ -1,8 +1,8 @@
-"""Question 6, the recommender recipe: all settings for a budget and the served metric, and for other metrics.
+"""Recipe for a recommender: all settings for a budget and the serving metric, and for all other metrics.
 
-The order is that of behavioural, Sec. 9: choose the served metric, then a small embedder (s*), the batch by its
-critical size, and N and D by the metric's own frontier. The negatives of stage 2 come last, limited by the memory of
-the devices.
+The order of the settings follows behavioural, Sec. 9. First the serving metric is chosen, then a small embedder (s*),
+the batch size by the critical batch size, and N and D by the frontier of the metric. The number of negatives of stage 2
+comes last; the memory of the devices limits it.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ from isoplan.engine.planning.recommender.settings import (
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Setting, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
-"""Alternatives with a stated cost: a share of 6 %, where the loss starts to rise (Sec. 3.1); Table 7's batch."""
+"""Other values whose cost is stated by default. The loss rises from a share of s = 6 % on (behavioural, Sec. 3.1), and
+Table 7 has the batch size.
+"""
 
 LENDERS = (LOSS, "loss")
-"""Metrics whose law gives N and D for a metric without its own law, best first."""
+"""Metrics whose law gives N and D for a metric without a law of its own, best first."""
 STEP: tuple[Setting, ...] = ("N", "D", "s", "B")
-"""Inputs of the step formula."""
+"""Settings that enter the step formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """The settings for one metric. ``plan`` is the allocation behind N and D.
+    """The settings for one metric. ``plan`` is the plan that gives N and D.
 
-    ``binds`` names the limit on K ("sweep": the largest K in the sweep). ``cap`` is the number of negatives that fit
-    into the memory of the devices (None: not known). ``chunked`` is this number if they are scored ``CHUNK`` at a time
-    (None unless memory is the limit without chunks).
-
-    ``step`` is the cost of the same N and D by the step formula of eq. 1, if the width of the embedding is known.
+    ``binds`` is what limits K; "sweep" means the largest K that was swept. ``cap`` is the number of negatives that fit
+    into the memory of the devices; None if it is not known. ``chunked`` is this number if ``CHUNK`` candidates are
+    scored at a time; it is set only if memory limits K and all candidates are scored at once. ``step`` is the cost of
+    the same N and D by the step formula (behavioural, eq. 1), None unless the embedding width is known.
     """
 
     metric: str
@@ -71,15 +72,18 @@ class Recipe:
     warnings: tuple[FitWarning, ...] = ()
 
     def given(self, setting: Setting) -> bool:
-        """Return whether memory, the sweep or the law of another metric determines ``setting``, and not this metric."""
+        """Return whether something other than this metric determines ``setting``.
+
+        That is memory, the end of the sweep, or the law of another metric.
+        """
         return (setting == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[setting].borrowed)
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """Answer: the recipe of the ``served`` metric, and those of all metrics in ``recipes``.
+    """Answer: the recipe of the metric ``served``, and those of all metrics in ``recipes``.
 
-    ``settings`` are the inputs in addition to the evidence, ``rule`` the compute rule that replaces those of the fits.
+    ``settings`` are the inputs besides the evidence. ``rule`` is the compute rule; None means those of the fits.
     """
 
     budget: float
@@ -90,15 +94,15 @@ class Recommendation:
 
     @property
     def recipe(self) -> Recipe:
-        """Recipe of the served metric."""
+        """Recipe of the serving metric."""
         return self.recipes[self.served]
 
     @property
     def changes(self) -> dict[Setting, dict[str, float]]:
-        """Return by setting the value of every other metric divided by that of the served one, if both are known.
+        """Value of each setting for every other metric, divided by that for the serving metric.
 
-        A value that is limited by memory or the sweep, or borrowed from another metric, is left out: the metric does
-        not require it.
+        Unknown values are left out. Values that memory, the end of a sweep or another metric's law determines are left
+        out as well, because they do not follow from the metric itself.
         """
         own = {setting: self.recipe.choices[setting].value.value for setting in SETTINGS}
         return {
@@ -114,9 +118,10 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Settings:
-    """Inputs in addition to the evidence: scaling of the learning rate, devices, and a batch that replaces B_crit.
+    """Inputs besides the evidence: scaling of the learning rate, devices of stage 2, and other values of settings.
 
-    ``otherwise`` are the other values of s (fractions), B and K whose cost is shown.
+    ``batch`` is a batch size that replaces the critical one. ``otherwise`` has the values of s (fractions), B and K
+    whose cost is shown.
     """
 
     scaling: LearningRate = field(default_factory=LearningRate)
@@ -142,10 +147,11 @@ class Settings:
 def recommend(
     evidence: Evidence, C: float, served: str, settings: Settings | None = None, rule: ComputeRule | None = None
 ) -> Recommendation:
-    """Return the recipe at ``C`` FLOPs for the metric ``served``, and for every other metric of the evidence.
+    """Return the recipe at ``C`` FLOPs for the metric ``served`` and for every other metric of the evidence.
 
-    N and D come from each metric's frontier under its fit's compute rule, or ``rule``. Raises PlannerError for a budget
-    that is not a positive number, a metric that no run measures, and devices with too little memory.
+    N and D come from the frontier of each metric, under ``rule`` or by default the compute rule of its fit. Raises
+    PlannerError for a budget that is not a positive number, for a metric that no run measures, and for devices with too
+    little memory.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"The budget of {C:g} FLOPs is not positive. Give a positive number, such as 1e18.")
@@ -186,12 +192,18 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
 
 
 def lender(evidence: Evidence, metric: str) -> str:
-    """Return the metric whose law gives N and D for ``metric``: its own, else that of the loss; empty if none."""
+    """Return the metric whose law gives N and D for ``metric``: itself if it has a law, otherwise the loss.
+
+    It is empty if neither has a law.
+    """
     return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
 
 
 def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) -> tuple[Choice, Choice]:
-    """Return N* of the frontier of ``law``, and D, which follows from N* by the rule if both were fitted apart."""
+    """Return the choices of N and D at the budget of ``plan``, by the frontier of the metric ``law``.
+
+    If the law fitted N* and D* separately, D is the number of samples that the budget pays for at N*.
+    """
     quoted = evidence.quoted.get("N", "")
     if plan is None:
         why = missing(evidence, "N", metric, "an iso-FLOP sweep")
@@ -213,10 +225,10 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
 
 
 def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int | None:
-    """Return the most negatives that fit on the devices with the model of ``plan``; None if an input is not known.
+    """Return the largest number of negatives for which the devices can train the model of ``plan``.
 
-    A metric without its own frontier uses the model of another, because the model takes little memory compared with the
-    logits.
+    It is None if an input is not known. A metric without a frontier uses the model of another metric, because the model
+    takes little memory compared with the logits.
     """
     N = None if plan is None else plan.shown.allocation["N"].value
     if stage2 is None or B.value.value is None or N is None:
@@ -226,7 +238,7 @@ def _cap(stage2: Stage2 | None, s: Choice, B: Choice, plan: Plan | None) -> int 
 
 
 def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choice]) -> Recost | None:
-    """Compute the cost of N and D by the step formula; None if one of its inputs is not known."""
+    """Return the cost of N and D by the step formula; None if an input is not known."""
     N, D, s, B = (choices[setting].value.value for setting in STEP)
     if plan is None or settings.stage2 is None or N is None or D is None or s is None or B is None:
         return None
@@ -235,7 +247,7 @@ def _step(settings: Settings, plan: Plan | None, choices: Mapping[Setting, Choic
 
 
 def _whole(B: float) -> float:
-    """Round a batch to whole sequences, so that it can be trained."""
+    """Round a batch size to a whole number of sequences, at least 1."""
     return float(max(round(B), 1))
 
 
@@ -268,12 +280,12 @@ def _notes(choices: Mapping[Setting, Choice], settings: Settings, cap: int | Non
 def _uncosted(
     evidence: Evidence, choices: Mapping[Setting, Choice], others: Mapping[Setting, Sequence[float]]
 ) -> list[FitWarning]:
-    """Return warnings for settings whose other values were requested but have no curve that determines their cost."""
+    """Return a warning for s or K if the cost of its other values was requested but no curve determines it."""
     settings: tuple[Setting, ...] = ("s", "K")
     return [
         FitWarning(
             NO_CURVE,
-            f"What another {setting} costs is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
+            f"The cost of another {setting} is not known. {evidence.missing.get(setting, 'Its curve is not known.')} "
             f"Give a sweep of {setting}.",
         )
         for setting in settings

@@ -1,6 +1,6 @@
-"""Table rows of baselines (guessing and counting), and of the cells of a sweep compared with them.
+"""Table rows that compare the cells of a sweep with baselines, which guess or count items.
 
-Tables of recommender cells have them in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
+The results of baselines are in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from isoplan.engine.schema import Runs
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)
 MOST = 12
-"""Largest number of values of a setting for which each has a row, if all cells have one budget."""
+"""Largest number of values of a setting for which each value has its own row. This applies if all cells have one
+budget.
+"""
 
 
 def reference_rows(table: Table, swept: Swept) -> Rows:
-    """Return the rows of the sweep of ``swept`` under ``HEAD``; none for a table without these columns.
+    """Return the rows on the sweep of the setting ``swept``, with the headings ``HEAD``.
 
-    The baselines come first. Then follows the range of the cells at each budget, or at each value of the setting if
-    there is only one budget.
+    The baselines come first. Then follow the ranges of the results of cells: at each budget, or at each value of the
+    setting if there is only one budget. There are no rows for a table without results of baselines.
     """
     runs = table.runs.take(table.rows[swept])
     if not any(is_reference(name) for name in runs.values):
@@ -48,7 +50,7 @@ def _cells(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, Bools]]:
-    """Yield the cells of each budget, or of each value of the setting."""
+    """Yield a name and a mask of the cells at each budget, or at each value of the setting if there is one budget."""
     budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
     known = np.unique(budgets[np.isfinite(budgets)])
     x = runs["N"] if swept == "N" else runs[table.columns.settings[swept]]
@@ -66,7 +68,7 @@ def _value(swept: Swept, x: float) -> str:
 
 
 def _ranges(runs: Runs, columns: Sequence[str], digits: int = 3) -> list[str]:
-    """Return the range of each column as text; empty if the runs do not have the column."""
+    """Return the range of each column as text; empty for a column that the runs do not have."""
     return [_range(runs[name], digits) if name in runs else "" for name in columns]
 
 

@@ -1,7 +1,7 @@
-"""A run table as a recipe reads it: all its rows, the sweeps among them, and the unused columns.
+"""Run table of a recipe: all its rows, the sweeps among them, and the columns that are not used.
 
-Laws are fitted without cells that did not train, which are no better than counts of items. The column ``untrained``
-marks them. Isoplan's own cells determine it from the unigram cross-entropy of their log and the recall of its most
+Laws are fitted without untrained cells, which are no better than counts of items. The column ``untrained`` marks them.
+Isoplan sets it for its own cells from the unigram cross-entropy of their event log and from the recall of its most
 popular items (trainers/behavior/scores/baselines.py).
 """
 
@@ -33,22 +33,25 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
-"""Function that reads a run table under a mapping; ids identify its rows."""
+"""Function that reads a run table with a mapping of its columns. The ids of the runs identify the rows of the table."""
 SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
-"""Settings besides N that may have a sweep."""
+"""Settings, besides N, that a sweep can vary."""
 MOST = 0.5
-"""Share of untrained runs at a budget above which the whole budget is not fitted, because the remaining runs would be
-selected by their outcome.
+"""Largest fraction of untrained runs at a budget whose other runs are fitted. Above it, the other runs would be
+selected by their result.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """All rows of a table as ``runs``, with NaN for missing values, and the sweeps among them.
+    """All rows of a table as ``runs`` (missing values are NaN), and the sweeps among them.
 
-    ``rows`` are masks (n,), and ``sentence`` counts the runs of each sweep. ``waiting`` states by role why a column
-    with a matching name is not read. ``rivals`` are the datasets of which several have a sweep of one setting, None
-    without. ``questions`` are about splits and flags; their runs are all used.
+    ``rows`` are masks (n,) of the runs of each sweep, by setting, and ``remarks`` state what was left out of it.
+    ``sentence`` counts the runs of all sweeps. ``waiting`` states by role why a column with a matching name is not
+    read.
+
+    ``rivals`` is set if several datasets have a sweep of the same setting. ``questions`` are about columns of splits
+    and flags, whose runs are all used.
     """
 
     runs: Runs
@@ -72,9 +75,11 @@ def read_sweeps(
     """Return the rows of a table and the sweeps among them, before any fit.
 
     If ``only`` is a setting, all rows are its sweep. ``waiting`` states by role why a column with a matching name is
-    not used. A sweep never contains runs of different datasets. If several datasets have a sweep of one setting,
-    ``data_set`` is used, or else the largest. Raises PlannerError if the table lacks the column of ``only``, or if runs
-    cannot be sorted before a column is converted.
+    not used. A sweep never has runs of different datasets. If several datasets have a sweep of one setting, that of
+    ``data_set`` is used, by default that of the largest dataset.
+
+    Raises PlannerError if the table lacks the column of ``only``, and if a column must first be converted so that runs
+    are sorted correctly.
     """
     waiting = dict(waiting or {})
     runs = replace(_assemble(read, columns), withheld=waiting)
@@ -83,7 +88,7 @@ def read_sweeps(
     if columns.nominal and "s" in values:
         values["nominal"] = runs[columns.nominal[0]]
     if only is not None and only not in values and only not in waiting:
-        raise PlannerError(f"{only}: no column of the table has a name of it. Name the column that holds it.")
+        raise PlannerError(f"{only}: the table has no column with this name. Name the column that contains it.")
     _refuse_waiting(runs, waiting, only)
     sets = data_sets(runs)
     context = _context(runs, columns, sets[1:])
@@ -109,7 +114,10 @@ def read_sweeps(
 
 
 def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
-    """Return what is equal in a sweep besides its settings: groups, training stages, further datasets."""
+    """Return what must be equal within a sweep besides the settings: groups, training stages and further datasets.
+
+    Each element of the list is an array (n,).
+    """
     grouped = "group" in runs.labels and not columns.label and runs.roles.group not in runs.roles.pooled
     labels = [runs.labels["group"]] if grouped else []
     stages = [runs[columns.settings["stage"]]] if "stage" in columns.settings else []
@@ -117,7 +125,7 @@ def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[N
 
 
 def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None) -> None:
-    """Raise PlannerError if a size needs a conversion without which runs would be sorted incorrectly."""
+    """Raise PlannerError if a size column waits for a conversion without which runs would be sorted incorrectly."""
     sizes = [name for name in SIZES if name in waiting]
     unsized = "N" in sizes and only in (None, "N")
     pooled = "budget" not in runs and ("budget" in sizes or ("C" not in runs and bool({"D", "C"} & {*sizes})))
@@ -126,7 +134,10 @@ def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None
 
 
 def _assemble(read: Reader, columns: Columns) -> Runs:
-    """Read all rows with every needed column, NaN for missing values; no row is left out because of one column."""
+    """Read all rows with all columns that are needed.
+
+    A missing value is NaN, and no row is left out because of it.
+    """
     roles, settings = columns.roles, columns.settings
     names: list[str] = [settings[name] for name in settings if name not in SIZES]
     names += [*columns.nominal, *columns.references, *(m.column for m in columns.metrics.values())]
@@ -143,7 +154,7 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
     if "budget" in roles.derived:
         nominal = {"budget": None, "derived": {"budget": roles.derived["budget"]}}
     base = read(bare.model_copy(update={"hyper": plain, **nominal, **nothing, **labels}))
-    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # without it such rows are left out
+    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # else the reader drops these rows
     only = bare.model_copy(update={**nothing, "hyper": mark, "budget": None})
     if roles.rows != "all":
         base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))
@@ -163,7 +174,10 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
 
 
 def _of_history(roles: Roles, only: Roles) -> Roles:
-    """Return the mapping that keeps one row of each run: names, time and loss of a table with training curves."""
+    """Return the mapping that reads one row per run from a table with training curves.
+
+    It keeps the columns of run, time and loss of ``roles``.
+    """
     times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
     times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
     loss = roles.loss if roles.rows == "best" else None
@@ -172,7 +186,7 @@ def _of_history(roles: Roles, only: Roles) -> Roles:
 
 _SIZED = ("N", "D", "C")
 LABELS = ("group", "seed", "run", "status", "weight")
-"""Roles that describe a row; they are read together with its settings."""
+"""Roles of columns that describe a row. They are read together with its settings."""
 
 
 def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
@@ -180,7 +194,10 @@ def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
 
 
 def _placed(part: Runs, base: Runs, name: str) -> Floats:
-    """Return the column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
+    """Return the column ``name`` of ``part``, aligned with the rows of ``base``: (n,).
+
+    It is NaN for rows that ``part`` lacks.
+    """
     out = np.full(len(base), np.nan)
     there = np.isin(part.ids, base.ids)
     out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
@@ -188,9 +205,9 @@ def _placed(part: Runs, base: Runs, name: str) -> Floats:
 
 
 def trained(runs: Runs, columns: Columns) -> tuple[Runs, tuple[str, ...]]:
-    """Return the runs that trained, and sentences on those left out; all runs without such a column.
+    """Return the runs that are not marked as untrained, and sentences on those left out.
 
-    Raises PlannerError if no run is left.
+    All runs are returned if the table has no such mark. Raises PlannerError if no run is left.
     """
     column = columns.settings.get("untrained")
     if column is None or column not in runs:

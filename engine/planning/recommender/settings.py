@@ -1,7 +1,8 @@
-"""Share, batch, learning rate and negatives of the recipe (behavioural, Secs. 3.1, 4, 6 and Table 7).
+"""Choice of share, batch size, learning rate and negatives (behavioural, Secs. 3.1, 4, 6 and Table 7).
 
-K of stage 2 is the optimum of its sweep, capped by the memory of the devices. More than one decade beyond the budgets
-of its sweeps, the sentence of the recipe states the distance. Beyond three decades, a setting has no value.
+K of stage 2 is the optimum of its sweep, limited by the memory of the devices. If the budget lies more than one decade
+beyond the budgets of the sweeps, the sentence of the recipe states the distance. Beyond three decades, a setting has no
+value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from isoplan.engine.quantities import count, power10
 
-NO_PLATEAU = "no plateau: training steps fall all the way through the swept batches, so no critical batch is located"
+NO_PLATEAU = (
+    "no plateau: training steps still decrease at the largest batch of the sweep, so it determines no critical batch"
+)
 Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096
 """Default number of candidates that are scored at a time."""
@@ -39,7 +42,10 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class LearningRate:
-    """Learning rate lr = ``rate`` sqrt(B / ``batch``); behavioural, Table 7, prints about 2e-3 sqrt(B / 512)."""
+    """Learning rate as a function of the batch size B: lr = ``rate`` sqrt(B / ``batch``).
+
+    Behavioural, Table 7, prints about 2e-3 sqrt(B / 512).
+    """
 
     rate: float = 2e-3
     batch: float = 512.0
@@ -52,9 +58,9 @@ class LearningRate:
 
 @dataclass(frozen=True)
 class Stage2:
-    """Training setup of stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
+    """Training of stage 2 on ``devices`` of one kind: sequences of ``length`` events, embeddings of ``width`` h.
 
-    Logits are stored in ``precision``, for ``chunk`` candidates at a time; None scores all candidates at once. Raises
+    Logits are stored in ``precision`` for ``chunk`` candidates at a time; None scores all candidates at once. Raises
     PlannerError if a field is not valid.
     """
 
@@ -66,17 +72,17 @@ class Stage2:
     chunk: int | None = CHUNK
 
     def candidates(self, B: float) -> Candidates:
-        """Return the candidates on one device for a batch of ``B`` sequences, divided evenly."""
+        """Return the candidates on one device for a batch of ``B`` sequences, divided evenly over the devices."""
         if not self.devices >= 1:
             raise PlannerError(f"The number of devices, {self.devices:g}, is too small. Give at least 1.")
         each = max(math.ceil(B / self.devices), 1)
         return Candidates(each, self.length, self.width, self.precision, max(round(B), each), self.chunk)
 
     def largest(self, B: float, trained: float) -> int:
-        """Return the largest number of extra negatives in addition to ``trained`` parameters under Adam on all devices.
+        """Return the largest number of extra negatives that fits into memory with a model of ``trained`` parameters.
 
-        The training state is sharded. Raises PlannerError if the memory of a device is smaller than the model, one
-        candidate row, or the candidates of the batch.
+        The training state (Adam) is divided over all devices. Raises PlannerError if the memory of a device is too
+        small for the model, for one row of candidates, or for the candidates of the batch.
         """
         room = self.device.memory - float(training_memory(trained, self.devices))
         if room <= 0:
@@ -88,10 +94,11 @@ class Stage2:
 
 
 def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
-    """Return s*: the geometric mean of the optima inside their sweeps, as it is the same at all budgets (Table 2).
+    """Return the choice of s*: the geometric mean of the optima that lie inside their sweeps.
 
-    Its interval is that of the resamples, else Student's over the budgets. ``others`` are shares (fractions); their
-    cost is that of the curve at the nearest budget.
+    The mean is over budgets, because s* is the same at all budgets (behavioural, Table 2). Its interval follows from
+    the resamples, or without them from the scatter over budgets (Student's t). ``others`` are other shares (fractions);
+    their cost is that of the curve at the budget nearest to ``C``.
     """
     own = [one for one in evidence.share if one.metric == metric]
     if any(one.high > 1 for one in own):
@@ -118,14 +125,18 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
 
 
 def said_off(far: float) -> str:
-    """Return a supplement to the source of a setting if the budget lies ``far`` decades beyond its sweeps, else ""."""
+    """Return a text for the note of a setting if the budget lies ``far`` decades beyond its sweeps.
+
+    It is empty if ``far`` is close to 0.
+    """
     return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
-    """Return B_crit of the metric, in sequences, and the samples that ``others`` need relative to B_crit.
+    """Return the choice of B_crit in sequences.
 
-    At B the target takes S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
+    It includes the samples that the batch sizes ``others`` need relative to B_crit. At batch size B the target takes
+    S_min (1 + B_crit/B) training steps and E_min (1 + B/B_crit) samples (eq. 3).
     """
     quoted = evidence.quoted.get("B", "")
     found = evidence.batch.get(metric)
@@ -149,7 +160,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
 
 
 def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
-    """Return lr = rate sqrt(B / batch) at the chosen B; its interval follows from that of B."""
+    """Return the learning rate at the chosen batch size; its interval follows from that of B."""
     B = batch_choice.value
     if B.value is None:
         return Choice("lr", Quantity(None, note="follows from B, which is not known"), None, "follows from B")
@@ -167,10 +178,10 @@ def negatives(
 ) -> tuple[Choice, Binds]:
     """Return K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what limits it.
 
-    FLOPs limit K if the sweep brackets an optimum below the cap: more negatives leave too few training steps (eq. 6).
-    Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the sweep is
-    above the cap. If the runs still improve at the largest K and memory allows it, this K is the result and the sweep
-    limits it.
+    FLOPs limit K if the optimum lies inside the sweep and below the cap: more negatives leave too few training steps
+    (eq. 6). Memory limits K if the optimum lies above the cap, or if it lies beyond the sweep and the largest K of the
+    sweep is above the cap. If the runs still improve at the largest K of the sweep and memory allows it, this K is the
+    result and the sweep limits it.
     """
     quoted = evidence.quoted.get("K", "")
     at = at_budget(evidence.negatives, metric, C)
@@ -190,7 +201,7 @@ def negatives(
 
 
 def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
-    """Return the value, its place, the reason, and the active limit."""
+    """Return the value of K, its place relative to the sweep, a note on its source, and what limits it."""
     where = name_of(at)
     if at.inside and at.x.value is not None:
         star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)
@@ -199,29 +210,34 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = f"optimum {count(at.x.value)} of {where}, capped by memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     if at.place == "outside left":
-        note = f"outside {where}: fewer than its least {count(at.low)} may do better, so sweep smaller K"
+        note = (
+            f"outside {where}: fewer negatives than its smallest K, {count(at.low)}, may be better, so sweep smaller K"
+        )
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if at.place != "outside right":
         note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
-        note = f"outside {where}: at least its largest {count(at.high)}, as far as the devices hold it"
+        note = f"outside {where}: at least its largest K, {count(at.high)}, if it fits into the memory of the devices"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap < at.high:
-        note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
+        note = f"outside {where}, which ends at {count(at.high)}: the largest number that fits into memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
-    note = f"at least: the runs still improve at the largest K of {where}; memory holds {count(cap)}"
+    note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
 
 
 def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
-    """Return the cost of ``others`` relative to the optimum ``at``, in its metric's unit; empty without a curve."""
+    """Return the values ``others`` with their cost relative to the optimum ``at``, in the unit of the metric.
+
+    The result is empty if no curve determines the cost.
+    """
     if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
         return ()
     fitted, law = at.fit, at.fit.law
 
     def lost(v: Values, x: float) -> Floats:
-        """Return how much worse x is than the optimum within the sweep, for values of shape () or (r,)."""
+        """Return how much worse x is than the best value within the sweep, for parameter values of shape () or (r,)."""
         star = np.clip(law.optimum(v), at.low, at.high) if law.optimum is not None else np.asarray(x)
         places = np.asarray(x), np.asarray(star)
         chosen, best = (sum((t.value(v, place) for t in law.terms), start=np.zeros(())) for place in places)
@@ -233,13 +249,20 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alterna
 
 
 def missing(evidence: Evidence, setting: str, metric: str, what: str) -> str:
-    """Return why a setting has no value: the table that the paper does not print, and the runs to give instead."""
+    """Return why a setting has no value, and which runs to add.
+
+    The reason is the table that the paper does not print, or that no curve determines the setting. ``what`` are the
+    runs.
+    """
     printed = evidence.missing.get(setting, "")  # type: ignore[call-overload]
     return f"{printed or f'No curve determines it for {metric}.'} Give {what} that measures {metric}."
 
 
 def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
-    """Return the geometric mean of optima with the interval of their resamples, or of their spread over budgets."""
+    """Return the geometric mean of optima, with an interval from their resamples.
+
+    If a fit has no resamples, the interval follows from the scatter of the optima over budgets.
+    """
     mean = float(np.exp(np.mean(np.log(values))))
     fits = [one.fit for one in inside if one.fit is not None and len(one.fit.resamples)]
     if len(fits) == len(inside):
@@ -258,7 +281,7 @@ def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
 
 
 def _possible(share: Quantity, budgets: int = 0) -> Quantity:
-    """Return ``share`` without intervals that exceed all of N, because these do not constrain it."""
+    """Return ``share`` without intervals whose upper end is above 1, because they do not constrain a fraction."""
     found = {}
     for name, level in (("ci68", 68), ("ci95", 95)):
         ends = getattr(share, name)
@@ -274,7 +297,10 @@ def _count(n: int, what: str) -> str:
 
 
 def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:
-    """Return ``choice``, without its value if the budget ``C`` (FLOPs) lies too far beyond the sweeps ``own``."""
+    """Return ``choice``, without its value if the budget ``C`` (FLOPs) is too far away.
+
+    Too far means more than three decades beyond the budgets of the sweeps ``own``.
+    """
     far = off_budgets(own, C)
     if far <= ANSWERED:
         return choice
@@ -292,14 +318,18 @@ def budgets_of(plan: Plan) -> Interval | None:
 
 
 def marked(q: Quantity) -> str:
-    """Return the distance of an extrapolated setting in brackets, or an empty string up to one decade."""
+    """Return the distance of a setting from its runs in brackets, such as " (extrapolated 1.5 decades in C)".
+
+    It is empty up to one decade.
+    """
     return f" (extrapolated {decades(q.beyond)} in C)" if q.beyond > MARKED else ""
 
 
 def marked_plan(plan: Plan | None, lender: str) -> str:
-    """Return, in brackets, the metric ``lender`` whose law gives N and D and the distance of an extrapolation.
+    """Return remarks on N and D in brackets.
 
-    The string is empty if N and D have their own law and lie within one decade of the runs.
+    They are the metric ``lender`` whose law gives N and D, and the distance of N and D from the runs. The text is empty
+    if N and D have their own law and lie within one decade of the runs.
     """
     distance = extrapolation(plan.placed, plan.y).removeprefix(", ") if plan is not None else ""
     remark = ", ".join(filter(None, (f"by {lender}" if lender else "", distance)))
@@ -307,7 +337,10 @@ def marked_plan(plan: Plan | None, lender: str) -> str:
 
 
 def unstated(choices: Mapping[Setting, Choice]) -> str:
-    """Return a text with the supported budgets of the settings without a value at this budget; empty if none."""
+    """Return a text with the supported budgets of all settings that have no value at this budget.
+
+    It is empty if every setting has a value.
+    """
     spans: dict[Interval | None, list[str]] = {}
     for setting in SETTINGS:
         if choices[setting].withheld:
@@ -319,7 +352,7 @@ def unstated(choices: Mapping[Setting, Choice]) -> str:
 
 
 def advice(choice: Choice) -> str:
-    """Return the sentence that names the budgets at which ``choice`` has a value; empty if they are not known."""
+    """Return a sentence with the budgets at which ``choice`` has a value; empty if they are not known."""
     return f" Choose a budget from {_range(choice.supported)}." if choice.supported else ""
 
 

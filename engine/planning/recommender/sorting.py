@@ -1,6 +1,6 @@
-"""Sweeps in a run table: groups of runs that vary one setting of a recommender while the others are equal.
+"""Recognition of sweeps in a run table. A sweep is a group of runs that differ in one setting and are otherwise equal.
 
-A sweep has runs of one dataset. If a table has several, a recipe names the dataset that it uses.
+All runs of a sweep are of one dataset. If several datasets have a sweep of the same setting, one of them is used.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ REST: tuple[tuple[Swept, tuple[str, ...]], ...] = (
     ("lr", ("context", "budget", "N", "D", "s", "B", "K", "depth")),
     ("depth", ("context", "budget", "N", "s", "B", "K")),
 )
-"""Settings and what is equal among the runs of their sweep at one budget. D, the learning rate, and for N the depth may
-differ, because they follow from the budget and N. ``context`` are labels and training stages.
+"""Settings, and what must be equal among the runs of their sweep at one budget. ``context`` are labels and training
+stages. D and the learning rate may differ, and in a sweep of N also the depth, because they follow from the budget and
+N.
 """
 ORDER: tuple[Swept, ...] = ("K", "s", "B", "N", "lr", "depth")
-"""Order of precedence of the sweeps to which a run could belong."""
+"""Order of precedence of sweeps: a run that could belong to several sweeps counts for the first of them."""
 LEAST = 3
-"""Smallest number of values of a setting for which a group is clearly a sweep of it."""
+"""Smallest number of values of a setting for which a group of runs clearly is a sweep of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Runs ``rows`` (n,) that vary a setting; ``remarks`` state which budgets and runs were left out and why.
+    """Sweep of one setting: masks (n,) of its runs, and ``remarks`` on the budgets and runs that were left out.
 
-    ``counted`` are these and the runs of the budgets that were left out.
+    ``rows`` are the runs that are used. ``counted`` has in addition the runs of budgets that were left out.
     """
 
     rows: Bools
@@ -52,14 +53,16 @@ class Sweep:
 
 
 Sort = Callable[[Ints], Mapping[Swept, Sweep]]
-"""Function that finds the sweeps among the rows at given positions; its masks are over these rows."""
+"""Function that returns the sweeps among the rows at the given positions. Its masks have one element per such row."""
 
 
 def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic]] = ()) -> dict[Swept, Sweep]:
-    """Find the sweeps among runs with ``values`` (n,) by setting: N, D, budget, s, B, K, lr, depth; NaN: not given.
+    """Return the sweeps among runs, by setting.
 
-    At each budget the sweep of a setting is the largest group of runs that are equal in the other settings. If share
-    and N vary together, a group is a sweep of the one that varies more, or of N if a ``nominal`` share is equal.
+    ``values`` (n,) are the columns N, D, budget, s, B, K, lr and depth; a missing value is NaN. ``context`` are further
+    arrays (n,) that must be equal within a sweep. At each budget the sweep of a setting is the largest group of runs
+    that are equal in the other settings. If s and N vary together, the group is a sweep of the one that varies more. It
+    is a sweep of N if the planned share (``nominal``) is equal.
     """
     n = len(next(iter(values.values()), np.empty(0)))
     keys = {name: _key(x) for name, x in values.items()}
@@ -78,7 +81,10 @@ def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic
 
 
 def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
-    """Return all runs with a value ``x`` (n,) as the sweep of one setting; budgets with a single value are left out."""
+    """Return all runs that have a value ``x`` (n,) as the sweep of one setting.
+
+    Budgets that have only one value are left out.
+    """
     rows = np.isfinite(x)
     single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]
     kept = rows & ~np.isin(budgets, single)
@@ -92,10 +98,10 @@ def _one_value(C: float, swept: Swept) -> str:
 
 
 def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> str:
-    """Return a summary such as ``32 runs: 20 vary N and D, 12 vary K.``
+    """Return a summary of the sweeps of ``n`` runs, such as ``32 runs: 20 vary N and D, 12 vary K.``
 
-    A run of two sweeps is counted once, for the first of ORDER. ``elsewhere`` (n,) are runs of datasets that are not
-    used.
+    A run of two sweeps is counted once, for the first of them in ``ORDER``. ``elsewhere`` (n,) marks runs of datasets
+    that are not used.
     """
     counts, seen = dict[Swept, int](), np.zeros(n, bool)
     for swept in (swept for swept in ORDER if swept in sweeps):
@@ -112,7 +118,10 @@ def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = No
 
 
 def _key(x: Floats, digits: int = 6) -> Ints:
-    """Return integers (n,) that are equal if ``x`` agrees to ``digits`` digits; empty values count as equal."""
+    """Return integers (n,) that are equal where ``x`` agrees to ``digits`` digits.
+
+    Missing values are equal to each other.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.where(x == 0, 0.0, np.floor(np.log10(np.abs(x))))
         rounded = np.round(x / 10.0**power, digits - 1) * 10.0**power
@@ -120,7 +129,7 @@ def _key(x: Floats, digits: int = 6) -> Ints:
 
 
 def _joined(keys: Sequence[Ints], n: int) -> Ints:
-    """Return the group (n,) of each row; rows of a group are equal in every key."""
+    """Return a group number (n,) for each row. Rows have the same number if they are equal in every one of ``keys``."""
     group = np.zeros(n, np.int64)
     for key in keys:
         group = np.unique(group * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1]
@@ -128,7 +137,7 @@ def _joined(keys: Sequence[Ints], n: int) -> Ints:
 
 
 def _varying(x: Floats, group: Ints) -> list[Ints]:
-    """Return the rows of each group with at least two values of ``x``."""
+    """Return the rows of each group in which ``x`` has at least two values, one array per group."""
     there = np.flatnonzero(np.isfinite(x))
     order = there[np.argsort(group[there], kind="stable")]
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
@@ -140,7 +149,7 @@ def _count(x: Floats) -> int:
 
 
 def _add_joint(values: Mapping[str, Floats], keys: Mapping[str, Ints], groups: dict[Swept, list[Ints]], n: int) -> None:
-    """Add the groups in which both share and N vary to the sweeps of one of the two."""
+    """Add groups of runs in which s and N vary together to ``groups``, as sweeps of one of the two."""
     if "s" not in values or "N" not in values:
         return
     taken = np.zeros(n, bool)
@@ -163,9 +172,12 @@ def _span(x: Floats) -> float:
 
 
 def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools, dict[float, int]]:
-    """Return the runs of the largest group at each budget, and by budget the number of runs of other groups."""
+    """Return a mask of the runs in the largest group at each budget.
+
+    The second value is the number of runs in other groups, by budget.
+    """
     rows, others = np.zeros(len(x), bool), np.zeros(len(x), bool)
-    best: dict[float, Ints] = {}  # 0 if the budget is not known
+    best: dict[float, Ints] = {}  # the key is 0 if the budget is not known
     for part in sorted(groups, key=lambda part: (_count(x[part]), len(part))):
         others[part] = True
         best[float(np.nan_to_num(budgets[part[0]]))] = part
@@ -179,7 +191,10 @@ def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools,
 def _with_left_out(
     values: Mapping[str, Floats], budgets: Floats, used: Mapping[Swept, tuple[Bools, dict[float, int]]], taken: Bools
 ) -> Iterator[tuple[Swept, Sweep]]:
-    """Yield the sweeps with what was left out; runs of no sweep belong to the first setting that they have."""
+    """Yield each sweep with remarks on what was left out of it.
+
+    Runs that belong to no sweep are counted for the first setting of ``ORDER`` that they have.
+    """
     free = ~taken
     for swept in (swept for swept in ORDER if swept in used):
         rows, others = used[swept]
@@ -202,26 +217,29 @@ def _named(C: float) -> str:
 
 @dataclass(frozen=True)
 class Rivals:
-    """Datasets of which several have a sweep of the same setting: the ``question`` about them and the one ``used``."""
+    """Several datasets with a sweep of the same setting: the ``question`` which to use, and the one ``used``."""
 
     question: Question
     used: str
 
     @property
     def sentence(self) -> str:
-        """Sentence on the mixed datasets of the table and the one in use."""
+        """Sentence that the table mixes datasets, and which of them is used."""
         return f"{self.question.text} Only {self.used or 'empty'} is used."
 
 
 def data_sets(runs: Runs) -> tuple[Question, ...]:
-    """Return the columns that distinguish datasets and are not pooled; the first is the one to choose from."""
+    """Return the columns that distinguish datasets, as questions; columns that the user pooled are left out.
+
+    The first question is the one in which the user chooses a dataset.
+    """
     group = runs.roles.group if runs.roles.each else None
     each = [ask(group, runs.categories[group], "dataset")] if group is not None and group in runs.categories else []
     return (*(q for q in each if len(q.counts) > 1), *(q for q in questions(runs) if q.kind == "dataset"))
 
 
 def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
-    """Return the value of the column of ``question``, (n,); empty if a run has none."""
+    """Return the value of the question's column for each run, (n,); empty if a run has none."""
     category = runs.categories[question.column]
     return np.array([*category.values, ""])[category.codes]
 
@@ -229,10 +247,11 @@ def labels_of(runs: Runs, question: Question) -> NDArray[np.str_]:
 def sort_each(
     runs: Runs, question: Question | None, sort: Sort, wanted: str | None = None
 ) -> tuple[dict[Swept, Sweep], Rivals | None, Bools]:
-    """Return the sweeps among ``runs``, each in one dataset, the choice between datasets, and the unused runs.
+    """Return the sweeps among ``runs``, each within one dataset.
 
-    Each setting is taken from the first dataset that varies it: the ``wanted`` one, then those with most runs in
-    sweeps.
+    The second value is the choice between datasets, the third a mask of unused runs. The sweep of a setting is that of
+    the dataset ``wanted`` if it varies the setting, otherwise that of the dataset with most runs in sweeps. The choice
+    is None if no setting is varied in several datasets.
     """
     n = len(runs)
     if question is None:
@@ -256,7 +275,7 @@ def sort_each(
 
 
 def _spread(sweeps: Mapping[Swept, Sweep], rows: Ints, n: int) -> dict[Swept, Sweep]:
-    """Return the sweeps among the runs at ``rows`` with masks over all ``n`` runs."""
+    """Convert sweeps among the runs at ``rows`` to sweeps with masks over all ``n`` runs."""
 
     def over_all(mask: Bools) -> Bools:
         whole = np.zeros(n, bool)

@@ -1,9 +1,10 @@
-"""The optimum of a setting that was swept at several budgets: its place for each metric, relative to the sweep.
+"""Optimum of a setting that was swept, for each metric and budget, and where it lies relative to the sweep.
 
-The intervals contain the counting noise of held-out users: the shift of an optimum with other users of the same kind. A
-metric that is a mean over n scored events of values between 0 and 1 has at most the variance m (1 - m) / n, which is
-that of a hit rate. Residuals around a curve through few cells may be smaller by chance. In this case the resamples are
-moved by the missing noise, along the parameters (least squares, linear around the best fit).
+The intervals include the counting noise of held-out users, that is the shift of an optimum if other users of the same
+kind are held out. A metric that is a mean over n scored events of values between 0 and 1 has a variance of at most m (1
+- m) / n (that of a hit rate) at the mean m. If a curve has few cells, the residuals around it may by chance be smaller
+than this noise. In this case the parameters of each resample are shifted randomly by the missing noise (least squares,
+linear around the best fit).
 """
 
 from __future__ import annotations
@@ -25,18 +26,19 @@ from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 
 STEP = 1e-6
-"""Relative step of the derivatives."""
+"""Relative step of a parameter for numerical derivatives."""
 NOT_COUNTED = "the counting noise of held-out users is not in this interval"
 """Remark on an interval that includes only the scatter of the runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best value ``x`` of a setting for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
+    """Best value ``x`` of a swept setting for ``metric`` at ``budget`` FLOPs.
 
-    ``place`` is its position relative to the sweep from ``low`` to ``high``. x has no value if the paper gives only the
-    place. ``fit`` is the curve behind it, None if the paper prints only the optimum. ``why`` is the reason for a
-    missing value, and ``remark`` states what its interval does not include.
+    ``budget`` is NaN if one sweep is used for all budgets. ``place`` states where x lies relative to the sweep, which
+    goes from ``low`` to ``high``. x has no value if only its place is known. ``fit`` is the curve that gives x; None if
+    a paper prints the optimum without its curve. ``why`` states why x is missing, and ``remark`` what its interval does
+    not include.
     """
 
     budget: float
@@ -51,15 +53,15 @@ class Optimum:
 
     @property
     def inside(self) -> bool:
-        """Whether the sweep brackets the optimum."""
+        """Whether the optimum lies inside the sweep."""
         return self.place == "inside"
 
 
 def optimum_of(runs: Runs, spec: FitSpec, budget: float = float("nan"), counting: Counting | None = None) -> Optimum:
-    """Return the optimum of one sweep for the metric of ``spec``, by its law over its axis (behavioural, eqs. 2, 6).
+    """Return the optimum of one sweep for the metric of ``spec``, by a fit of its law (behavioural, eqs. 2, 6).
 
-    If the runs improve up to an end of the sweep, the optimum lies beyond that end. With ``counting``, the intervals
-    include the noise of counted events. Raises PlannerError if the curve cannot be fitted, as for two points.
+    If the runs improve up to an end of the sweep, the optimum lies beyond this end. With ``counting``, the intervals
+    include the counting noise of events. Raises PlannerError if the curve cannot be fitted, for example to two points.
     """
     counted, remark = with_counting(fit(spec, runs), runs, counting)
     one = replace(from_fit(counted, budget), remark=remark)
@@ -67,14 +69,14 @@ def optimum_of(runs: Runs, spec: FitSpec, budget: float = float("nan"), counting
 
 
 def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
-    """Return the optimum of one fitted sweep. Raises PlannerError for a law without an optimum."""
+    """Return the optimum of the fit to one sweep. Raises PlannerError for a law without an optimum."""
     said = fitted.optimum_location
     if said is None or fitted.law.optimum is None:
         raise PlannerError(
-            f"The law {fitted.law.key} has no optimum to read a setting from: fit starvation or log-parabola."
+            f"The law {fitted.law.key} has no optimum, so it determines no setting: fit starvation or log-parabola."
         )
     span = (said.low, said.high)
-    if said.edge and said.place == "not located":  # the runs still improve at an end: they may be better beyond it
+    if said.edge and said.place == "not located":  # the runs may improve further beyond this end
         low, high = (float(fitted.law.predict(fitted.theta, {str(fitted.law.axis): x})) for x in span)
         place: Place = "outside right" if high < low else "outside left"
         return Optimum(budget, fitted.spec.y, _all_the_way(said.high if high < low else said.low), place, *span, fitted)
@@ -84,9 +86,9 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
 
 
 def _beyond_end(one: Optimum, part: Runs) -> Optimum:
-    """Return an optimum that is not located as outside the sweep if the runs ``part`` improve up to one of its ends.
+    """Return the optimum ``one`` as outside the sweep if the runs ``part`` improve up to one of its ends.
 
-    A straight line, or a curve with the opposite curvature, has no optimum that a law could locate.
+    This applies where the fit does not locate an optimum, as for a straight line or a curve of the opposite curvature.
     """
     if one.fit is None or any(w.code == FLAT for w in one.fit.warnings):
         return one
@@ -100,7 +102,7 @@ def _beyond_end(one: Optimum, part: Runs) -> Optimum:
 
 
 def _all_the_way(end: float) -> Quantity:
-    return Quantity(None, note=f"the runs get better all the way to {end:.4g}")
+    return Quantity(None, note=f"the runs still improve at the end of the sweep, {end:.4g}")
 
 
 def published_optimum(
@@ -114,27 +116,30 @@ def published_optimum(
 
 
 def at_budget(optima: tuple[Optimum, ...], metric: str, C: float) -> Optimum | None:
-    """Return the optimum for ``metric`` at the swept budget nearest to ``C`` in logs; None if it was not swept."""
+    """Return the optimum for ``metric`` at the swept budget nearest to ``C`` in logarithm; None if there is none."""
     own = [one for one in optima if one.metric == metric]
     return min(own, key=lambda one: 0.0 if np.isnan(one.budget) else abs(np.log(one.budget / C)), default=None)
 
 
 def off_budgets(optima: Sequence[Optimum], C: float) -> float:
-    """Return the distance in decades of ``C`` from the swept budgets; 0 among them and for one sweep for all."""
+    """Return the distance in decades of ``C`` from the range of swept budgets.
+
+    It is 0 inside this range, and if one sweep is used for all budgets.
+    """
     swept = [one.budget for one in optima]
     return 0.0 if not swept or np.isnan(swept).any() else beyond(C, (min(swept), max(swept)))
 
 
 def name_of(optimum: Optimum) -> str:
-    """Return a name such as ``the sweep at 10¹⁸ FLOPs``."""
+    """Return the name of the sweep of an optimum, such as ``the sweep at 10¹⁸ FLOPs``."""
     return "the sweep" if np.isnan(optimum.budget) else f"the sweep at {power10(optimum.budget)} FLOPs"
 
 
 @dataclass(frozen=True)
 class Counting:
-    """Counting noise of a ``metric``: ``scored`` is the column of the number of scored events, empty for none.
+    """Counting noise of a ``metric``: the column ``scored`` has the number of scored events; empty if there is none.
 
-    ``most`` is the best value of the metric: 1, or 100 if it is in percent.
+    ``most`` is the best possible value of the metric: 1, or 100 if it is in percent.
     """
 
     metric: str
@@ -143,17 +148,17 @@ class Counting:
 
 
 def counting_of(metric: str, values: Floats, scored: str) -> Counting:
-    """Return the counting noise of a metric, by its printed name and its ``values`` (n,) in the whole table."""
+    """Return the counting noise of ``metric`` (a printed name), whose ``values`` (n,) are those of the whole table."""
     top = float(np.nanmax(values, initial=0.0))
     return Counting(metric, scored, 100.0 if 1 < top <= 100 else 1.0)
 
 
 def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]:
-    """Return ``fit`` of a metric to ``runs``, with resamples at least as wide as the counting noise, and a remark.
+    """Return ``fit`` with resamples at least as wide as the counting noise of the metric, and a remark.
 
-    The fit is unchanged without resamples, and for a metric that is not a mean of values between 0 and 1 over events,
-    such as a loss or coverage. It is unchanged, with the remark, if the number of events is not known or the values are
-    not rates.
+    The fit is unchanged if it has no resamples, and for a metric such as a loss or coverage, which is not a mean over
+    events of values between 0 and 1. It is unchanged and the remark states this if the number of events is not known or
+    the values are not between 0 and 1.
     """
     x, y = runs[str(fit.law.axis)], runs[fit.spec.y]
     there = (x > 0) & np.isfinite(y)
@@ -178,7 +183,7 @@ def with_counting(fit: Fit, runs: Runs, how: Counting | None) -> tuple[Fit, str]
 
 
 def _slopes(fit: Fit, x: Floats) -> Floats:
-    """Return the derivatives (n, p) of the law at ``x`` by its parameters."""
+    """Return the derivatives (n, p) of the law at the values ``x`` (n,) with respect to its p parameters."""
     steps = STEP * np.maximum(np.abs(fit.theta), STEP)
     axis = str(fit.law.axis)
     columns = [

@@ -1,4 +1,4 @@
-"""Text, table rows and JSON of the recipe."""
+"""Recipe as text, table rows and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 LONGEST = 60
-"""Largest length of a reason in a table. Longer ones are shortened there and printed in full below it."""
+"""Largest length of a reason in a table, in characters. A longer one is shortened there and printed in full below
+it.
+"""
 LABELS: dict[Setting, str] = {
     "s": "Embedder share s",
     "B": "Batch size B",
@@ -31,7 +33,7 @@ LABELS: dict[Setting, str] = {
 
 
 def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
-    """Return the recipe of one metric: a line per setting, and a line per alternative whose cost is known."""
+    """Return the label and value of each setting of a recipe, and of the cost of each other value if it is known."""
     found = []
     for setting in SETTINGS:
         choice = recipe.choices[setting]
@@ -44,17 +46,20 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(recipe: Recipe) -> tuple[Row, ...]:
-    """Return its table for a terminal, in which long reasons are shortened; ``reasons`` gives them in full."""
+    """Return the rows of the table of a recipe for a terminal; long reasons are shortened as ``short`` does."""
     return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in lines(recipe))
 
 
 def reasons(recipe: Recipe) -> tuple[str, ...]:
-    """Return a line for each setting whose note is shortened by ``rows``."""
+    """Return the full reason of each setting whose reason ``rows`` shortens, one line each."""
     return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
 
 
 def short(reason: str) -> str:
-    """Return the first part of a long reason, up to a semicolon, a bracket or a full stop, and "confounded"."""
+    """Return the beginning of a long reason: the text before the first semicolon, bracket or full stop.
+
+    The word "confounded" is kept if it is in the rest.
+    """
     if len(reason) <= LONGEST:
         return reason
     first = re.split(r"; | \(|\. ", reason, maxsplit=1)[0].rstrip(".")
@@ -62,16 +67,16 @@ def short(reason: str) -> str:
 
 
 def source(choice: Choice) -> str:
-    """Return the source of a setting, and the reason if only one of its two intervals is missing."""
+    """Return where the value of a setting comes from, and why an interval is missing if the other one is not."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
     return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
-    """Return a head of metrics, then a line per setting with its value for each metric, the served one first.
+    """Return a table of all metrics: headings, then one row per setting with its value for each metric.
 
-    The last line names the limit on K.
+    The serving metric is in the first column. The last row has what limits K.
     """
     metrics = tuple(answer.recipes)
     lines = [tuple(_cell(answer.recipes[m].choices[setting]) for m in metrics) for setting in SETTINGS]
@@ -80,7 +85,7 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
 
 
 def sentence(answer: Recommendation) -> str:
-    """Return the recipe in one sentence."""
+    """Return the recipe of the serving metric in one sentence."""
     recipe = answer.recipe
     known = {k: c for k, c in recipe.choices.items() if c.value.value is not None}
     said = {k: _cell(replace(c, borrowed="")) for k, c in known.items()}
@@ -113,13 +118,13 @@ def as_text(answer: Recommendation) -> str:
 
 
 def remarks(recipe: Recipe) -> tuple[str, ...]:
-    """Return what limits K, the statements of the paper, and the cost by the step formula."""
+    """Return sentences on what limits K, on what the paper states, and on the cost by the step formula."""
     quoted = (f"The paper: {choice.quoted}" for choice in recipe.choices.values() if choice.quoted)
     return tuple(filter(None, (binding(recipe), *quoted, recipe.step.sentence if recipe.step else "")))
 
 
 def binding(recipe: Recipe) -> str:
-    """Return what limits K, as a sentence; empty if no limit is known."""
+    """Return a sentence on what limits K; empty if this is not known."""
     room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
     if recipe.binds == "memory":
         more = (
@@ -128,11 +133,11 @@ def binding(recipe: Recipe) -> str:
         return f"Memory binds K.{room}{more}"
     if recipe.binds == "sweep":
         return f"No limit of K was found: the runs still improve at the largest K that was tried.{room}"
-    return f"FLOPs bind K: more negatives take steps away.{room}" if recipe.binds == "FLOPs" else ""
+    return f"FLOPs limit K: more negatives leave fewer training steps.{room}" if recipe.binds == "FLOPs" else ""
 
 
 def to_json(answer: Recommendation) -> dict[str, Any]:
-    """Return the object that ``isoplan recipe --json`` prints."""
+    """Return the JSON object that ``isoplan recipe --json`` prints."""
     return {
         "schema": SCHEMA,
         "question": {"budget": answer.budget, "metric": answer.served},
@@ -143,7 +148,7 @@ def to_json(answer: Recommendation) -> dict[str, Any]:
 
 
 def shown(choice: Choice) -> Quantity:
-    """Return the value as it is shown: shares in per cent."""
+    """Return the value of a setting as shown: a share is in percent."""
     q = choice.value
     if choice.setting != "s" or q.value is None:
         return q

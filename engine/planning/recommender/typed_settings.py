@@ -1,4 +1,4 @@
-"""Stage 2, learning rate and other values as typed: the fields, and their reader for page, terminal and Python."""
+"""Input fields for stage 2, the learning rate and other values, and the reader of their typed texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ STAGE2 = (
     Field("chunk", "Number of candidates scored at a time; 0 scores all at once.", "Candidates scored at a time",
           default=str(CHUNK), kind=int, tip="0 scores all candidates at once."),
 )  # fmt: skip
-"""Fields of stage 2 that require a device. The page starts with the width of Table 8 at 1e18 FLOPs."""
+"""Fields of stage 2 that require a device. On the page the initial width is that of behavioural, Table 8, at 1e18
+FLOPs.
+"""
 TRAINING = (
     Field("batch_size", "Batch size in sequences, instead of the critical one.", "Batch size B",
           hint="the critical one", said="batch size"),
@@ -40,9 +42,9 @@ SETTINGS = {field.name: field for field in (DEVICE, *STAGE2, *TRAINING)}
 
 
 def read_settings(texts: Texts, others: Mapping[Setting, Iterable[str]], place: Place) -> Settings:
-    """Return the settings in ``texts`` by field, with ``others``: values of s, B and K whose cost is shown.
+    """Read the settings from ``texts``, which are typed texts by the name of their field.
 
-    Raises PlannerError that names a wrong field.
+    ``others`` are the typed values of s, B and K whose cost is shown. Raises PlannerError, which names the wrong field.
     """
     scaling = {"rate": _value(texts, "rate", place), "batch": _value(texts, "rate_batch", place)}
     read = {
@@ -60,7 +62,7 @@ def _called(setting: Setting, place: Place) -> str:
 
 
 def _stage2(texts: Texts, place: Place) -> Stage2 | None:
-    """Return the training setup of stage 2, None without a device."""
+    """Read the training of stage 2 from ``texts``; None if no device is given."""
     if not texts.get("device"):
         given = next((one.name for one in STAGE2 if texts.get(one.name, "") not in ("", one.default)), "")
         if given:
@@ -74,7 +76,10 @@ def _stage2(texts: Texts, place: Place) -> Stage2 | None:
 
 
 def _value(texts: Texts, name: str, place: Place) -> Any:
-    """Return the value of a field, None if it is empty. On the page, a field with an initial text must not be empty."""
+    """Return the value of the field ``name``; None if its text is empty.
+
+    On the page, PlannerError is raised instead if the field has an initial text.
+    """
     field = SETTINGS[name]
     text = texts.get(name) or field.default
     if not text and not (place == "page" and field.start):

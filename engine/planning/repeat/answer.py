@@ -1,15 +1,19 @@
-"""Question 4, simulate or repeat: two regimes priced at one target loss (jets, Sec. 3.2, eqs. 1, 3 to 5).
+"""Simulate or repeat: model size, samples, compute and money of two regimes at one target loss.
+
+Source: jets, Sec. 3.2, eqs. 1, 3 to 5. The regimes are:
 
 One pass: D = ((1 + beta/alpha) B / (L - L_inf))^(1/beta) samples, with N and C of the compute-optimal frontier.
-Repeat to the early stop: U = (B_rep / (L - L_inf))^(1/beta_rep) samples, a model N = c U^lambda at the overfitting
-threshold, kappa times the compute of the single pass.
 
-omega compares both laws at infinite N: U repeated samples are worth omega U seen once by an unlimited model. Against
-the compute-optimal single pass, whose model is finite, the saving D / U is larger: omega (1 + beta/alpha)^(1/beta).
+Repeat to the early stop: U = (B_rep / (L - L_inf))^(1/beta_rep) unique samples, a model of size N = c U^lambda at the
+overfitting threshold, and kappa times the compute of the single pass.
 
-If both tables allow a joint fit with one floor (``floors``), both laws are those of this fit. N, D and C then differ
-from those of a plan by the one-pass fit alone, so the answer states both. Without a joint fit, N, D and C are those of
-the plan.
+omega compares both laws at infinite N: U repeated samples give the same loss as omega U samples seen once by an
+unlimited model. The model of a compute-optimal single pass is finite, so it needs even more samples: the saving is D /
+U = omega (1 + beta/alpha)^(1/beta).
+
+If both tables can be fitted together with one floor (``floors``), both laws come from this joint fit. N, D and C then
+differ from those of a plan by the one-pass fit alone, so the answer states both. Without a joint fit, N, D and C are
+those of the plan.
 """
 
 from __future__ import annotations
@@ -42,13 +46,13 @@ from isoplan.engine.planning.scenario.limits import Question
 from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
-"""Numbers that follow from the one-pass law alone."""
+"""Names of the numbers that follow from the one-pass law alone."""
 WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
 
 
 @dataclass(frozen=True)
 class Regime:
-    """A regime that reaches the target: model size, unique samples, passes over them, FLOPs, and money.
+    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money.
 
     ``time`` is the training time on the machine of the runs; None if their times are not known.
     """
@@ -66,21 +70,23 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class SimulateOrRepeat:
-    """Comparison of a single pass over simulated samples with repeated samples, for one target.
+    """Comparison, for one target, of a single pass over simulated samples with repeating fewer samples.
 
-    ``shared`` states whether both laws have one floor.
-
-    Without a common floor, omega is valid only at this target. ``floor`` is the common floor of a joint fit of both
-    tables. ``alone`` contains N, D and C of a plan by the one-pass fit alone. Both are None if each law keeps its own
-    fit; ``alone`` is also None if that fit has no plan.
+    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` has the N, D and C of a plan by the
+    one-pass fit alone. Both are None if each law keeps its own fit; ``alone`` is also None if that fit has no plan.
+    ``shared`` states whether both laws have the same floor. If not, omega is valid only at this target.
 
     ``omega`` compares the laws at infinite N. ``saving`` is D / U relative to the compute-optimal single pass.
-    ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
-    the one-pass training cost of a sample. ``repeat_cheaper`` is the share of resamples for which repeating costs less,
-    and ``p_reach`` the share that reaches the target in both regimes. They are None without resamples and if these
-    resolve no floor. ``unpriced`` states why the money of training is not known; it is empty if all parts have a price.
-    With it, the cheaper regime, the break-even price and the ``picture`` are also unknown. ``support`` states what the
-    runs support if the answer lies too far beyond them.
+    ``break_even`` is the price of a sample above which repeating is cheaper. ``break_even_passes`` is this price
+    divided by the one-pass training cost of a sample.
+
+    ``repeat_cheaper`` is the share of resamples in which repeating costs less; None if the money of training is not
+    known. ``p_reach`` is the share that reaches the target in both regimes; None if the resamples do not resolve the
+    floors. Both are None without resamples.
+
+    ``unpriced`` states why the money of training is not known; it is empty if all parts have a price. If it is not
+    empty, the cheaper regime, the break-even price and the ``picture`` are unknown too. ``support`` is None if the runs
+    support the answer, and otherwise describes which answers they support.
     """
 
     target: float
@@ -106,22 +112,22 @@ class SimulateOrRepeat:
 
     @property
     def answers(self) -> bool:
-        """Whether the runs support the answer. Farther beyond them its numbers are not stated."""
+        """Whether the runs support the answer. If not, its numbers are not stated."""
         return self.support is None
 
     @property
     def priced(self) -> bool:
-        """Whether the cost of both regimes is known and supported."""
+        """Whether the costs of both regimes are known and the runs support the answer."""
         return self.answers and not self.unpriced
 
     @property
     def placed(self) -> dict[str, Quantity]:
-        """Numbers whose distance from the runs counts."""
+        """Quantities whose distance from the runs decides whether the answer is supported."""
         return {"N": self.one_pass.N, "D": self.one_pass.unique, "U": self.repeat.unique}
 
     @property
     def cheaper(self) -> Regime | None:
-        """Regime that costs less by the best fits; None if this is not known."""
+        """The regime that costs less by the best fits; None if the costs are not known."""
         if not self.priced:
             return None
         one, other = (x.total.value if x.total.value is not None else math.inf for x in (self.one_pass, self.repeat))
@@ -137,11 +143,12 @@ def simulate_or_repeat(
     threshold: Fit | None = None,
     rule: ComputeRule | None = None,
 ) -> SimulateOrRepeat:
-    """Compute both regimes at the loss ``target``, under the compute rule of ``one_pass`` or ``rule``.
+    """Compute both regimes at the loss ``target``. The compute rule is ``rule``, by default that of ``one_pass``.
 
-    ``one_pass`` is a chinchilla fit of runs that see every sample once, ``repeated`` a fit of repetition to runs at
-    their early stop, and ``threshold`` the overfitting threshold. Without it, N and the epochs of repeated training are
-    withheld. Raises PlannerError for fits of other laws and for a target that one of them cannot reach.
+    ``one_pass`` is a fit of chinchilla to runs that see every sample once. ``repeated`` is a fit of repetition to runs
+    at their early stop. ``threshold`` is a fit of the overfitting threshold; without it, N and the epochs of repeated
+    training are not stated. Raises PlannerError for fits of other laws, and for a target that one of the laws cannot
+    reach.
     """
     laws = together(one_pass, repeated)
     if threshold is not None and threshold.law.estimator != "threshold":
@@ -160,7 +167,7 @@ def simulate_or_repeat(
     r = laws.resamples
     factors = kappa.draws[kept(len(kappa.draws), r)] if kappa.n else np.full(r, kappa.value)
     draws = _solve(laws.draws, factors, _at(threshold, r), target, costs, rule)
-    without = repeated if len(one_pass.resamples) else one_pass  # the fit that lacks resamples
+    without = repeated if len(one_pass.resamples) else one_pass  # the fit without resamples
     objective = one_pass.objective if r else without.objective
     carrier = replace(
         one_pass,
@@ -177,7 +184,7 @@ Solved = Mapping[str, Floats]
 
 
 def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quantity] | None:
-    """Return N, D and C of a plan by the one-pass fit alone, or None if this fit has no plan for the target."""
+    """Return the N, D and C of a plan by the one-pass fit alone; None if this fit has no plan for the target."""
     try:
         allocation = plan_target(one_pass, target, rule=rule).shown.allocation
     except PlannerError:
@@ -186,7 +193,10 @@ def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quan
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
-    """Return c and lambda of the best fit, or of ``r`` resamples; NaN without a threshold."""
+    """Return c and lambda of the threshold N = c U^lambda: for the best fit (``r`` None), or for ``r`` resamples.
+
+    They are NaN without a threshold.
+    """
     if threshold is None:
         return np.asarray(np.nan), np.asarray(np.nan)
     rows = slice(0) if r is None else kept(len(threshold.resamples), r)
@@ -202,7 +212,11 @@ def _solve(
     costs: SampleCosts,
     rule: ComputeRule,
 ) -> Solved:
-    """Compute all numbers of the answer, for the best fit (shape ()) or for resamples (r,); inf if out of reach."""
+    """Return all numbers of the answer by name, for the best fit (shape ()) or for resamples (r,).
+
+    A number is infinite if the target is out of reach. ``v`` are the parameter values of both laws, ``line`` c and
+    lambda.
+    """
     goal = np.asarray(float(target))
     first = least_compute(CHINCHILLA, v, goal, rule)
     N, D, C = (np.where(np.isnan(first.loss), np.nan, x) for x in (first.N, first.D, first.C))
@@ -237,7 +251,7 @@ def _solve(
 
 
 def _reachable(laws: Laws, target: float) -> None:
-    """Raise PlannerError unless the best fit or at least one resample of each law reaches the target."""
+    """Raise PlannerError if one of the laws reaches the target neither by its best fit nor in any resample."""
     if not math.isfinite(target):
         raise PlannerError(f"The target {target:g} is not a finite number. Give a number such as 0.5.")
     for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):
@@ -266,7 +280,10 @@ def _answer(
     distant = _too_far(draws, {**spans, "U": span_u})
 
     def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
-        """Return the number called ``name``; NaN draws (out of reach) leave it without an interval."""
+        """Return the number called ``name`` with intervals.
+
+        omega, the saving and the break-even price have no interval if some resamples do not reach the target.
+        """
         read = replace(carrier, resampling=laws.own) if name in ONE_PASS else carrier
         far = distant.get(name[: name.find("_") + 1], np.False_)
         found = measure(read, float(best[name]), np.where(far, np.inf, draws[name]), unit, span)
@@ -275,7 +292,10 @@ def _answer(
         return found
 
     def paid(prefix: str, why: str) -> tuple[Quantity, Quantity, Quantity]:
-        """Return simulation, training and total; ``why`` is the reason if the money of training is not known."""
+        """Return the money for simulation, for training and in total.
+
+        ``why`` states why the money for training is not known; it is empty if it is known.
+        """
         simulation = q(f"{prefix}_sim", money)
         if why:
             return simulation, unknown(money, why), unknown(money)
@@ -314,15 +334,15 @@ def _answer(
 
 
 def _too_far(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
-    """Return masks (r,) of the resamples too far beyond the runs, by the prefix of the numbers to which they apply.
+    """Return which resamples (r,) lie too far beyond the runs, by the prefix of the numbers that they affect.
 
-    A number follows from sizes (``rep_total`` from C and U). It is not stated if one of these is out of reach.
+    A number such as ``rep_total`` follows from sizes (C and U). It is not stated if one of its sizes is too far.
     """
     N, D, C, U = (draws[name] > reach(spans.get(name))[1] for name in ("N", "D", "C", "U"))
     return {"one_": N | D | C, "rep_": C | U, "C_": C | U, "N_": U}
 
 
 def _time(carrier: Fit, best: Solved, draws: Solved) -> Quantity | None:
-    """Return the time of the single pass on the machine of the runs."""
+    """Return the training time of the single pass on the machine of the runs; None if the times are not known."""
     at = [Point(v["N"], v["D"], v["C"], np.full(np.shape(v["N"]), np.nan)) for v in (best, draws)]
     return time_of(carrier, *at)

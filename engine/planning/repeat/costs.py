@@ -1,4 +1,4 @@
-"""Costs of a simulated sample and of a FLOP, and totals of both regimes against the price of a sample."""
+"""Costs of a simulated sample and of a FLOP, and the total of both regimes as a function of the price of a sample."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ NO_HOUR = {
 }
 POINTS = 61
 DECADES = 2.5
-"""Range of prices in decades on either side of the user's price and of the break-even price."""
+"""Decades of sample prices that are drawn on each side of the user's price and of the break-even price."""
 
 
 @dataclass(frozen=True)
 class SampleCosts:
     """Money for one simulated ``sample`` and for one ``flop`` of training, both in ``currency``.
 
-    ``have`` samples exist already and cost nothing more. ``machine`` is the source of ``flop``, None if that was given.
-    Raises PlannerError for a price that is not positive (at a price of zero the other regime is infinitely more
-    expensive), an unknown currency, and a negative stock.
+    ``have`` is the number of samples that exist already and cost nothing more. ``machine`` is the machine from whose
+    price ``flop`` follows; it is None if the user gave the price of a FLOP. Raises PlannerError for an unknown
+    currency, for a negative number of existing samples, and for a price that is not positive: at a price of zero the
+    other regime would be infinitely more expensive.
     """
 
     sample: float
@@ -55,23 +56,27 @@ class SampleCosts:
             )
 
     def simulation(self, unique: Floats) -> Floats:
-        """Return the money for ``unique`` samples in total, of which the existing ones are free; any shape."""
+        """Return the money for ``unique`` samples, of which the existing ones cost nothing; any shape."""
         return self.sample * self.to_simulate(unique)
 
     def to_simulate(self, unique: Floats) -> Floats:
-        """Return how many of ``unique`` samples are still to be simulated; any shape."""
+        """Return the number of samples to simulate so that there are ``unique`` ones; any shape.
+
+        The samples that exist already are subtracted.
+        """
         return np.maximum(np.asarray(unique, float) - self.have, 0.0)
 
     def training(self, C: Floats) -> Floats:
-        """Return the money for ``C`` FLOPs; any shape."""
+        """Return the money for ``C`` FLOPs of training; any shape."""
         return self.flop * np.asarray(C, float)
 
     def break_even(self, D: Floats, C: Floats, U: Floats, C_rep: Floats) -> Floats:
-        """Return the sample price at which ``D`` samples for ``C`` FLOPs cost the same as ``U`` for ``C_rep`` FLOPs.
+        """Return the price of a sample at which both regimes cost the same; above it repeating is cheaper.
 
-        It is (C_rep - C) / (D - U) x price per FLOP. With C_rep = kappa C this is (kappa - 1) / (1 - U/D) x C/D x price
-        per FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. Above it repeating is cheaper. It is
-        infinite if repeating saves no simulation and zero if it costs no compute; any shape.
+        One regime needs ``D`` samples and ``C`` FLOPs, the other ``U`` samples and ``C_rep`` FLOPs. The price is (C_rep
+        - C) / (D - U) times the price of a FLOP. With C_rep = kappa C this is (kappa - 1) / (1 - U/D) C/D times the
+        price of a FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. It is infinite if repeating
+        saves no simulation, and zero if it costs no additional compute; any shape.
         """
         saved = self.to_simulate(D) - self.to_simulate(U)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,9 +85,10 @@ class SampleCosts:
 
 
 def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
-    """Return both costs from the ``prices`` of a plan: money per sample, and money per hour over FLOPs per hour.
+    """Return the costs of a sample and of a FLOP by the ``prices`` of a plan; ``have`` samples exist already.
 
-    Raises PlannerError if the machine or the simulation has no price.
+    The cost of a FLOP is the price of an hour divided by the FLOPs of an hour. Raises PlannerError if the machine or
+    the simulation has no price.
     """
     if prices.simulation is None or prices.simulation.price is None:
         raise PlannerError(UNPRICED)
@@ -91,10 +97,11 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
 
 
 def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleCosts | None:
-    """Return both costs as typed, for the available samples in ``values``; None without prices.
+    """Read the costs of a sample and of a FLOP from typed ``texts``; None if no price is given.
 
-    The cost of a FLOP is given directly or follows from the price of an hour of the machine. On the page, whose form
-    serves all questions, incomplete prices count as none.
+    ``values`` has the number of existing samples and the price of a FLOP. Without the latter, the cost of a FLOP
+    follows from the price of an hour of the machine. On the page, incomplete prices count as none, because its form for
+    prices serves other questions as well.
     """
     have, flop = values["have"], values["flop_price"]
     if place == "page":
@@ -117,17 +124,17 @@ def read_costs(texts: Texts, place: Place, values: Mapping[str, Any]) -> SampleC
     if texts.get("device") and not texts.get("hour_price"):
         raise PlannerError(NO_HOUR[place])
     prices = read_prices(texts, place)
-    assert prices is not None  # at least one option of the machine is given
+    assert prices is not None  # an option of the machine is given, so prices are not None
     return costs_of(prices, have)
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Money against the price of a sample.
+    """Total money of both regimes as a function of the price of a sample, for a figure.
 
-    ``price`` (k,) covers the user's own price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals
-    by the best fit, ``*_band`` (2, k) their 68 % interval, NaN without resamples. ``point`` is the user's price and the
-    cost of both regimes there; ``break_even`` is NaN if the lines do not cross.
+    ``price`` (k,) covers the user's price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the totals by
+    the best fit. The fields that end in ``_band`` (2, k) are their 68 % intervals, NaN without resamples. ``point`` is
+    the user's price with the totals of both regimes. ``break_even`` is NaN if the lines do not cross.
     """
 
     price: Floats
@@ -142,7 +149,11 @@ class Picture:
 def price_picture(
     costs: SampleCosts, best: Mapping[str, Floats], draws: Mapping[str, Floats], how: Resampling
 ) -> Picture:
-    """Compute the totals from solved numbers: ``best`` of shape (), ``draws`` (r,), by name (D, U, one_train, ...)."""
+    """Compute the totals of both regimes over a range of sample prices.
+
+    ``best`` and ``draws`` have the numbers of the answer by name (D, U, one_train, ...): for the best fit, shape (),
+    and for resamples, (r,).
+    """
     crossing = float(best["break_even"])
     crosses = np.isfinite(crossing) and crossing > 0
     ends = [costs.sample, *([crossing] if crosses else [])]
@@ -162,7 +173,10 @@ def _line(
     samples: str,
     training: str,
 ) -> tuple[Floats, Floats]:
-    """Return the total of one regime (k,) and its 68 % band (2, k)."""
+    """Return the total of one regime at each price (k,), and the ends of its 68 % interval (2, k).
+
+    ``samples`` and ``training`` are the names of its number of samples and of its training cost.
+    """
     central = price * costs.to_simulate(best[samples]) + best[training]
     each = price * costs.to_simulate(draws[samples])[:, None] + draws[training][:, None]
     return central, np.stack(how.band(central, each, 0.68))

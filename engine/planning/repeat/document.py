@@ -1,4 +1,4 @@
-"""Document of simulate or repeat."""
+"""Export of an answer to "Simulate or repeat" as a document, with the Python script that reproduces it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def document(
     few: Between | None = None,
     worth: Worth | None = None,
 ) -> Document:
-    """Return ``answer`` as a document, with the intermediate regimes and the worth of existing samples if known.
+    """Return ``answer`` as a document.
 
-    ``kappa`` is the factor with which it was made. ``files`` are the files of its fits by name: one_pass, repeated,
-    and threshold and surface if given. ``group`` is the group of repeated.
+    ``kappa`` is the factor that the answer used. ``files`` are the files of its fits by name: one_pass, repeated and,
+    if they were given, threshold and surface. ``group`` is the group in the file of repeated. ``few`` has the
+    intermediate regimes and ``worth`` the worth of existing samples; they are left out if None.
     """
     unit, said = answer.one_pass.unique.unit, []
     found: list[Line] = [*lines(answer)]
@@ -48,7 +49,7 @@ def document(
 
 
 def _between(few: Between, unit: str, money: str) -> list[Line]:
-    """Return the lines of the cheapest intermediate regime, with central values."""
+    """Return the table lines of the cheapest intermediate regime, whose numbers have no intervals."""
     units = {"unique": unit, "epochs": "passes", "N": "parameters", "C": "FLOPs", "money": money}
     labels = {"unique": "unique samples", "epochs": "passes over them", "N": "model size N", "C": "compute C"}
     return [
@@ -89,9 +90,10 @@ def _script(answer: SimulateOrRepeat, kappa: Factor, files: Mapping[str, str], g
 
 
 def _costs(costs: SampleCosts) -> str:
-    """Return the code of both costs, as given or from the machine.
+    """Return Python source code for the costs of a sample and of a FLOP.
 
-    The machine is kept because small models do not reach its assumed share of the peak.
+    If they follow from the price of a machine, the code creates this machine as well, because small models do not reach
+    its assumed share of the peak.
     """
     if costs.machine is None:
         return f"SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})"
@@ -100,7 +102,7 @@ def _costs(costs: SampleCosts) -> str:
 
 
 def _kappa(kappa: Factor) -> list[str]:
-    """Return the code of kappa: as given, or with its resamples from training curves."""
+    """Return the lines of Python source code for kappa: its given value, or its value with resamples."""
     if not kappa.n:
         return [f"kappa = stated({kappa.value!r})"]
     first, *rest = array(kappa.draws)

@@ -1,9 +1,9 @@
-"""kappa: compute of repeated training over that of the compute-optimal single pass with the same loss.
+"""kappa: compute of repeated training divided by that of the compute-optimal single pass with the same loss.
 
-jets, Sec. 3.2 and Fig. 2b: about 10 along the overfitting threshold, at every loss. With training curves it is
+By jets, Sec. 3.2 and Fig. 2b, it is about 10 along the overfitting threshold, at every loss. With training curves it is
 measured: for each dataset, the smallest model that overfits is taken at its early stop. Its compute there is divided by
-the compute that the one-pass law needs for the same loss. Compute along the curves follows from the rule of the
-one-pass law, unless the curves have a column for it.
+the compute that the one-pass law needs for the same loss. Compute along a curve is read from a column C; without such a
+column it follows from the compute rule of the one-pass law.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from isoplan.engine.schema import OVERFITS, Curves
 
 FEWEST_SETS = 2
 SMOOTHING = 0.6
-"""Weight of the past in the running mean of a curve, applied before its minimum is read, as in ``FitSpec``."""
+"""Weight of the past in the running mean that smooths a curve before its minimum is taken, as in ``FitSpec``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """kappa and, if it was fitted, its resamples ``draws`` (r,), NaN if one does not exist; ``n`` datasets."""
+    """kappa as ``value``. If it was fitted, ``draws`` (r,) are its resamples and ``n`` is the number of datasets.
+
+    A draw is NaN if kappa does not exist in this resample.
+    """
 
     value: float
     draws: Floats = field(default_factory=lambda: np.empty(0))
@@ -38,9 +41,9 @@ class Factor:
 
 
 def stated(kappa: float) -> Factor:
-    """Return a given kappa, without uncertainty.
+    """Return kappa as the user gave it, without uncertainty.
 
-    Raises PlannerError below one, because the single pass is optimal.
+    Raises PlannerError if it is below one: no training needs less compute than the optimal single pass.
     """
     if not (math.isfinite(kappa) and kappa >= 1):
         raise PlannerError(
@@ -53,10 +56,11 @@ def stated(kappa: float) -> Factor:
 def fit_factor(
     one_pass: Fit, curves: Curves, rule: ComputeRule | None = None, *, smoothing: float = SMOOTHING, seed: int = 0
 ) -> Factor:
-    """Fit kappa to training curves of the loss that repeat their unique samples: the geometric mean over datasets.
+    """Fit kappa to training curves of the loss in which samples are repeated: the geometric mean over datasets.
 
-    Resample i uses resample i of ``one_pass`` and draws the datasets with replacement from (``seed``, i). Raises
-    PlannerError if the curves lack N, U or C and if fewer than two datasets have a model that overfits.
+    The compute rule is ``rule``, by default that of ``one_pass``. Resample i uses resample i of ``one_pass``, and draws
+    the datasets with replacement by the random seed (``seed``, i). Raises PlannerError if the curves lack N, U or C,
+    and if fewer than two datasets have a model that overfits.
     """
     rule = rule or one_pass.compute
     kept = _counted(measured(curves, "loss"), rule)
@@ -72,7 +76,10 @@ def fit_factor(
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
 
     def log_ratio(values: dict[str, Floats]) -> Floats:
-        """Return ln of compute over one-pass compute, (..., k); -inf if the law cannot reach the loss."""
+        """Return ln(compute / one-pass compute) for each dataset, (..., k).
+
+        It is -inf if the one-pass law cannot reach the loss.
+        """
         each = {name: np.asarray(x)[..., None] for name, x in values.items()}
         with np.errstate(divide="ignore"):
             return np.log(spent / least_compute(one_pass.law, each, loss, rule).C)
@@ -89,17 +96,17 @@ def fit_factor(
 
 
 def _counted(curves: Curves, rule: ComputeRule) -> Curves:
-    """Return the curves with C from N and D by ``rule``, if they have no column for C."""
+    """Return the curves with a column C. If they have none, it is computed from N and D by ``rule``."""
     if curves.roles.C is not None or not {"N", "D"} <= curves.values.keys():
         return curves
     return replace(curves, values={**curves.values, "C": rule.flops_anywhere(curves["N"], curves["D"])})
 
 
 def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
-    """Return (C, loss) at the early stop of the smallest overfitting model for each number of unique samples.
+    """Return (C, loss) at the early stop of the smallest model that overfits, for each number of unique samples.
 
-    The pairs are sorted by the number of samples. Whether a run overfits is taken from the run table, or from the end
-    of its curve if the table does not state it.
+    The pairs are sorted by the number of unique samples. The run table states whether a run overfits. If it does not,
+    this is determined from the end of the training curve.
     """
     known = curves[OVERFITS] if OVERFITS in curves else np.full(len(curves.of), np.nan)
     raw = down(curves, "loss")

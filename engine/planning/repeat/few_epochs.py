@@ -1,8 +1,9 @@
-"""Intermediate regimes: fewer samples seen a few times, by the data-constrained law alone.
+"""Intermediate regimes between one pass and repetition to the early stop: fewer samples, seen a few times.
 
-In Muennighoff et al. 2023 (arXiv:2305.16264, eqs. 5, 6) repeated samples lose value but never do harm. So the law
-cannot overfit: it does not describe the early stop (jets, Sec. 3.2), and it is too optimistic for large models and many
-passes. For U unique samples and N parameters the passes that reach a loss follow in closed form, so only N is searched.
+They are computed from the data-constrained law alone (Muennighoff et al. 2023, arXiv:2305.16264, eqs. 5, 6). In this
+law repeated samples lose value but never do harm. So it cannot describe overfitting and the early stop (jets, Sec.
+3.2), and it is too optimistic for large models and many passes. For U unique samples and N parameters the number of
+passes that reaches a loss has a closed form, so the search is only over N.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 41
 FEWEST = 1e-3
-"""Smallest share of the one-pass samples that is considered."""
+"""Smallest number of unique samples that is considered, relative to the samples of the single pass."""
 SIZES = 97
 SMALLEST, LARGEST = 1e-2, 1e4
-"""Range of model sizes in the search, in units of that of the single pass."""
+"""Range of model sizes that are searched, relative to the model of the single pass."""
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 NARROWED = 40
-"""Number of golden sections. They reduce the bracket around the best size to 4e-9 of its width."""
+"""Number of golden-section steps. They reduce the bracket around the best size to 4e-9 of its width."""
 NOTE = (
     "The data-constrained law does not describe overfitting, so it is too optimistic for large models or many passes."
 )
@@ -36,9 +37,9 @@ NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Ways to the target with ``unique`` (k,) samples, increasing: N, D, C and ``money`` (k,) each; central values.
+    """Regimes that reach the target with ``unique`` (k,) samples: N, D, C and ``money``, each (k,), without intervals.
 
-    ``best`` is the index of the cheapest. ``note`` is shown with all its numbers.
+    ``unique`` increases. ``best`` is the index of the cheapest regime. ``note`` is shown wherever these numbers are.
     """
 
     unique: Floats
@@ -51,14 +52,15 @@ class Between:
 
     @property
     def epochs(self) -> Floats:
-        """Passes over the unique samples (k,)."""
+        """Number of passes over the unique samples (k,)."""
         return self.D / self.unique
 
 
 def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule | None = None) -> Between:
-    """Return the least compute for ``target`` at 41 numbers of unique samples up to one pass, and the cheapest.
+    """Return the regimes of least compute for ``target`` at 41 numbers of unique samples, and the cheapest of them.
 
-    ``surface`` is a fit of data-constrained. Raises PlannerError for another law and a target at or below its floor.
+    The largest number of unique samples is that of one pass. ``surface`` must be a fit of data-constrained. Raises
+    PlannerError for another law, and for a target at or below its floor.
     """
     if surface.law.name != "data-constrained":
         raise PlannerError(
@@ -81,7 +83,10 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
 
 
 def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRule) -> tuple[Floats, Floats, Floats]:
-    """Return N, D and C (k,) of the least compute for ``target`` with ``U`` (k,) samples; inf if out of reach."""
+    """Return N, D and C, each (k,), of the least compute that reaches ``target`` with ``U`` (k,) unique samples.
+
+    C is infinite if the target is out of reach. ``scale`` is the model size around which N is searched.
+    """
 
     def cost(x: Floats) -> Floats:
         N = np.exp(x)
@@ -101,10 +106,10 @@ def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRu
 
 
 def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
-    """Return D, including repeats, at which N parameters and ``U`` unique samples reach ``target``; inf if none.
+    """Return the D, including repeats, at which N parameters and ``U`` unique samples reach ``target``.
 
-    The data term must be B / D'^beta = target - E - A / N'^alpha, and D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved
-    for D; shapes broadcast.
+    It is infinite if no D reaches the target. The effective number of samples D' follows from B / D'^beta = target - E
+    - A / N'^alpha. Then D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved for D. The arrays broadcast.
     """
     with np.errstate(all="ignore"):
         enough = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])

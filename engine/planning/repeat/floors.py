@@ -1,8 +1,8 @@
 """Common floor of two laws of one task: the one-pass law and the law of repeated samples (jets, Sec. 3.1).
 
 If both fits contain their runs, both tables are fitted together with one floor
-(``isoplan.engine.fitting.common_floor``) and all numbers of an answer come from that fit. If they do not, or if the
-runs reject one floor, each law keeps its own floor and the warnings of the answer state this.
+(``isoplan.engine.fitting.common_floor``), and all numbers of an answer come from this joint fit. If a fit lacks its
+runs, or if the runs reject a common floor, each law keeps its own floor and the warnings of the answer state this.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ REJECTED = "the runs reject one floor (95 %)"
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Parameters of both laws by name: best fit, each of shape (), and joint resamples, each (r,).
+    """Parameters of both laws by name: ``best`` of the best fit, each (), and ``draws`` of joint resamples, each (r,).
 
-    ``floor`` is the common floor if both tables were fitted together, and ``alone`` are E and L_inf of each separate
-    fit. ``apart`` states why there is no joint fit. ``how`` computes intervals from the draws, ``own`` those of numbers
-    that follow from the one-pass law alone. ``warnings`` are those of the joint fit.
+    ``floor`` is the common floor; it is None, and ``apart`` states why, if the tables were not fitted together.
+    ``alone`` are E and L_inf of the two separate fits. ``how`` computes intervals from the draws, ``own`` does so for
+    numbers that follow from the one-pass law alone. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
@@ -53,7 +53,7 @@ class Laws:
 
     @property
     def shared(self) -> bool:
-        """Whether both laws have one floor, fitted or published."""
+        """Whether both laws have the same floor, from a joint fit or as published."""
         return self.floor is not None or (self.alone[0] == self.alone[1] and not self.resamples)
 
     @property
@@ -75,9 +75,10 @@ class Laws:
 
 @lru_cache(maxsize=8)
 def together(one_pass: Fit, repeated: Fit) -> Laws:
-    """Return both laws with one floor if their runs are available and allow it; equal pairs of fits are fitted once.
+    """Return both laws: with one floor if both tables can be fitted together, otherwise as fitted separately.
 
-    Raises PlannerError for laws that are not these two, or not of a loss.
+    The result is cached for equal pairs of fits. Raises PlannerError if the laws are not a one-pass law and a law of
+    repeated samples, or if they do not describe a loss.
     """
     separate = _separate(one_pass, repeated)
     if why := why_apart(one_pass, repeated):
@@ -98,16 +99,19 @@ def together(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _around(floor: Parameter) -> Parameter:
-    """Return the floor with intervals extended to its value; the limit of an unresolved floor may lie below it."""
+    """Return the floor with intervals that contain its value.
+
+    The interval of a floor that the runs do not resolve may otherwise lie below the value.
+    """
     ci68, ci95 = (ci and (min(ci[0], floor.value), max(ci[1], floor.value)) for ci in (floor.ci68, floor.ci95))
     return replace(floor, ci68=ci68, ci95=ci95)
 
 
 def _separate(one_pass: Fit, repeated: Fit) -> Laws:
-    """Return both laws as they were fitted.
+    """Return both laws as they were fitted separately.
 
-    Resample i of one is paired with resample i of the other if both drew the same runs. Otherwise the two are
-    independent, and the order of the second is shuffled so that equal seeds do not correlate them.
+    If both fits drew the same runs, resample i of one is paired with resample i of the other. Otherwise they are
+    independent, and the resamples of the second are shuffled so that equal seeds do not correlate them.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}
@@ -123,7 +127,7 @@ def _separate(one_pass: Fit, repeated: Fit) -> Laws:
 
 
 def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
-    """Return the resampling of the ``rows`` that remain of ``total`` resamples."""
+    """Return ``how`` for a selection of resamples: those at ``rows`` out of ``total``."""
     return replace(how, floorless=int(np.sum(rows >= total - how.floorless)))
 
 
@@ -137,10 +141,9 @@ def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
 
 
 def _repeated(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
-    """Return L_inf, B_rep and beta_rep of the best fit and of each resample.
+    """Return L_inf, B_rep and beta_rep by name, of the best fit and of each resample.
 
-    Raises PlannerError if the law cannot describe repeated samples, or describes a metric whose larger values are
-    better.
+    Raises PlannerError if the law does not describe repeated samples, and if larger values of its quantity are better.
     """
     _of_a_loss(fit)
     read = fit.law.repetition
@@ -160,9 +163,10 @@ def _of_a_loss(fit: Fit) -> None:
 
 
 def _reading(one: Resampling, other: Resampling) -> Resampling:
-    """Return how to compute intervals of joint resamples.
+    """Return how to compute intervals from joint resamples of two fits.
 
-    They are bias-corrected if this is so for both fits, by the fit with fewer degrees of freedom; else percentiles.
+    If both fits use bias-corrected intervals, the result does so as well, with the degrees of freedom of the fit that
+    has fewer. Otherwise intervals are percentiles.
     """
     if one.method == other.method == "bc" and not (one.floorless or other.floorless):
         return min((one, other), key=lambda how: how.runs - how.parameters if how.runs else math.inf)
@@ -177,7 +181,10 @@ def notes(
     threshold: Fit | None,
     alone: Mapping[str, Quantity] | None,
 ) -> list[FitWarning]:
-    """Return the warnings that precede those of the fits; ``reached``: every resample reaches the target."""
+    """Return the warnings about floors, threshold, saving and reach, which precede those of the fits.
+
+    ``reached`` states that every resample reaches the target. ``alone`` is the plan by the one-pass fit alone.
+    """
     found = [_floor(laws, target, alone), *laws.warnings]
     if threshold is None:
         text = (
@@ -208,11 +215,11 @@ def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> F
         why = f"The floors of the two laws differ ({one} and {other}) and {REJECTED}"
     else:
         why = f"Each law keeps its own floor ({one} and {other}), because {laws.apart}"
-    return FitWarning(FLOORS_APART, f"{why}. omega is solved from both laws at this target and holds for it alone.")
+    return FitWarning(FLOORS_APART, f"{why}. omega is computed from both laws at this target and is valid only there.")
 
 
 def floor_text(floor: Parameter) -> str:
-    """Return a sentence on the common floor."""
+    """Return the sentence with the value of the common floor and its 68 % interval."""
     spread = f" (68 %: {ends_in_words(floor.ci68, rounded)})" if floor.ci68 else ""
     return f"One floor is fitted to both tables together: E = L_inf = {rounded(floor.value)}{spread}."
 
@@ -227,7 +234,7 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:
-    """Return the warnings of both fits, each with the name of its fit; common ones are listed once."""
+    """Return the warnings of both fits, each with the name of its fit. A warning that both have is listed once."""
     common = [w for w in one_pass.warnings if w in repeated.warnings]
     named = (
         FitWarning(w.code, f"{what}: {w.text}")

@@ -1,4 +1,4 @@
-"""The answer to "Simulate or repeat" in words, tables and charts."""
+"""Answer to "Simulate or repeat" for the page and the terminal: its sentences, tables and charts."""
 
 from __future__ import annotations
 
@@ -24,33 +24,38 @@ from isoplan.engine.planning.repeat.worth import Worth, worth_of
 from isoplan.engine.quantities import power10
 
 COLOURS: tuple[Colour, Colour] = ("law", "second")
-"""Colours of one pass and of repeated samples."""
+"""Colours of the single pass and of repeated samples."""
 ROOM = 0.1
-"""Space below and above the lines, as a fraction of their range."""
+"""Space below and above the lines of a chart, as a fraction of their range."""
 LOW = 0.35
-"""Fraction of the height below which the text of a point is above it."""
+"""If a point lies below this fraction of the chart's height, its text is above it, otherwise below."""
 RIGHT = 0.84
-"""Fraction of the width above which the text of a point is at its left."""
+"""If a point lies to the right of this fraction of the chart's width, its text is at its left, otherwise at its
+right.
+"""
 UNPRICED = (
     "Enter a device, its price per hour and the price of a simulated sample under Machine and prices to compare the "
     "costs of both ways."
 )
 NO_FILE = {
     "terminal": "This format requires prices. Give --sample-price, and --flop-price or --device and --hour-price.",
-    "python": "Answer: a file states what both ways cost. Give sample_price, and flop_price or a device.",
+    "python": "Answer: a file contains the costs of both regimes. Give sample_price, and flop_price or a device.",
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeat(Answer):
-    """Two ways to a loss in ``result``, the cheapest plan between them, and the worth of the available samples."""
+    """Answer in which ``result`` has both regimes.
+
+    ``between`` has the intermediate regimes, and ``worth`` the losses that the existing samples reach; None if unknown.
+    """
 
     between: Between | None = None
     worth: Worth | None = None
 
 
 def answer(one_pass: Fit, given: Given) -> Repeat:
-    """Return both ways to the requested loss. Raises PlannerError as ``simulate_or_repeat`` does."""
+    """Return both regimes at the requested loss. Raises PlannerError as ``simulate_or_repeat`` does."""
     fits, target, priced = given.fits, given.loss.value, given.costs is not None
     repeated, surface = fits["repeated"], fits.get("surface")
     costs: SampleCosts = given.costs or SampleCosts(1.0, 1.0, have=given.values["have"])
@@ -83,7 +88,10 @@ def _name(found: SimulateOrRepeat) -> str:
 
 
 def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
-    """Return the numbers of both ways, and their costs against the price of a sample; empty if not supported."""
+    """Return the table of both regimes, and the chart of their costs against the price of a sample.
+
+    The result is empty if the runs do not support the answer.
+    """
     body = [_brief(row, found) for row in rows(found, priced)]
     if not body:
         return ()
@@ -92,19 +100,20 @@ def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
 
 
 def _brief(row: Row, found: SimulateOrRepeat) -> Row:
-    """Return the row without the reason for missing intervals, which the warnings state once."""
+    """Return the row without the note on missing intervals, because a warning states this once for all rows."""
     missing = "" if found.p_reach is not None else found.one_pass.C.note
     return replace(row, note=", ".join(part for part in row.note.split(", ") if part != missing))
 
 
 def chart_price(answer: SimulateOrRepeat) -> Chart:
-    """Draw both totals over the price of a sample on log axes; each way is tinted where it is cheaper.
+    """Return the chart of the total of both regimes against the price of a sample, on log axes.
 
-    Raises ValueError if training has no price.
+    The range of prices in which a regime is cheaper is tinted in its colour. Raises ValueError if training has no
+    price.
     """
     picture, cheaper = answer.picture, answer.cheaper
     if picture is None or cheaper is None:
-        raise ValueError("a chart needs what both ways cost")
+        raise ValueError("a chart needs the costs of both regimes")
     money, even, price = answer.costs.currency, answer.break_even, picture.price
     both = np.concatenate([picture.one_pass, picture.repeat])
     both = both[np.isfinite(both) & (both > 0)]
@@ -145,12 +154,12 @@ def chart_price(answer: SimulateOrRepeat) -> Chart:
 
 
 def _share(axis: Axis, value: float) -> float:
-    """Return the position of a value along a log axis, from 0 to 1."""
+    """Return the position of ``value`` on a log axis: 0 at its lower end, 1 at its upper end."""
     return math.log(value / axis.low) / math.log(axis.high / axis.low)
 
 
 def _key(regime: Regime) -> str:
-    """Return the name of a line, such as one pass: 122 M jets."""
+    """Return the name of a line in the legend, such as "one pass: 122 M jets"."""
     how = "one pass" if regime.name == "one pass" else "repeated"
     return f"{how}: {number(regime.unique)} {regime.unique.unit}"
 

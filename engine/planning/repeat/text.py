@@ -1,4 +1,4 @@
-"""Text, table rows and JSON of simulate or repeat."""
+"""Answer to "Simulate or repeat" as text, table rows and JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LABELS = {
     "total": "Total, money",
     "time": "Training time on the machine of the runs",
 }
-"""Labels of the numbers of a regime, of which the time may be unknown."""
+"""Labels of the numbers of a regime. The time may be unknown."""
 COMPARED = {
     "omega": "omega: repeated samples against samples seen once, infinite N",
     "saving": "D / U: saving against the compute-optimal single pass",
@@ -51,7 +51,10 @@ SCHEMA = 1
 
 
 def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
-    """Return all numbers with their names: both regimes, then their comparison; empty without a supported answer."""
+    """Return the label and value of all numbers: those of both regimes, then those that compare them.
+
+    The result is empty if the runs do not support the answer.
+    """
     if not answer.answers:
         return ()
     found = [
@@ -66,12 +69,18 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(answer: SimulateOrRepeat, priced: bool = True) -> tuple[Row, ...]:
-    """Return the table: both regimes line by line, then their comparison; without the money if not ``priced``."""
+    """Return the rows of the table: the numbers of both regimes, then those that compare them.
+
+    Rows with money are left out if not ``priced``.
+    """
     return tuple(as_row(label, q) for label, q in lines(answer) if priced or q.unit != answer.costs.currency)
 
 
 def sentence(answer: SimulateOrRepeat) -> str:
-    """Return the answer in one sentence for readers without knowledge of the laws, or what the runs support."""
+    """Return the answer in one sentence for readers who do not know the laws.
+
+    If the runs do not support the answer, the sentence states what they support.
+    """
     best = answer.cheaper
     if best is None:
         return unpriced(answer)
@@ -99,7 +108,10 @@ def sentence(answer: SimulateOrRepeat) -> str:
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """Return what is known without a price of training: samples, compute, and when repeating is cheaper."""
+    """Return the sentence for an answer without a price of training.
+
+    It has samples and compute of both regimes, and states when repeating is cheaper.
+    """
     one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
     if answer.support is not None:
         name, far = farthest(answer.placed)
@@ -111,7 +123,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     pays = (
         "saves no samples"
         if even.value is None
-        else f"is cheaper where simulating a sample costs more than {number(even)} times training on it once"
+        else f"is cheaper if simulating a sample costs more than {number(even)} times as much as training on it once"
     )
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
@@ -121,7 +133,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
-    """Return the cost of the samples, and why that of training is not known; empty if both are known."""
+    """Return the cost of the samples, and why the cost of training is not known; empty if both are known."""
     if not answer.unpriced:
         return ""
     simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))
@@ -129,7 +141,7 @@ def _costs(answer: SimulateOrRepeat) -> str:
 
 
 def worth_text(worth: Worth, unit: str) -> str:
-    """Return the worth of existing samples as a sentence; ``unit`` is their name."""
+    """Return a sentence on what loss the existing samples reach; ``unit`` is the name of a sample in the plural."""
     if not worth.answers:
         return (
             f"What your {count(worth.U, 3)} {unit} are worth lies {decades(worth.beyond)} beyond the runs, and the "
@@ -143,12 +155,12 @@ def worth_text(worth: Worth, unit: str) -> str:
 
 
 def _spread(q: Quantity) -> str:
-    """Return a value with its 68 % interval, without its unit."""
+    """Return a value with its 68 % interval as text, without its unit."""
     return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
 def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
-    """Return the answer as text for a terminal; if not ``priced``, only the parts that need no price."""
+    """Return the answer as text for a terminal. If not ``priced``, parts with money are left out."""
     body, notes = rows(answer, priced), [f"\n{w.line}" for w in by_level(answer.warnings)]
     first = sentence(answer) if priced else unpriced(answer)
     return "\n".join(
@@ -157,9 +169,9 @@ def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
-    """Return the object that ``isoplan repeat --json`` prints; null if a number does not exist or is unbounded.
+    """Return the JSON object that ``isoplan repeat --json`` prints. A missing or infinite number is null.
 
-    An answer that the runs do not support has no numbers in it.
+    If the runs do not support the answer, the object has no numbers.
     """
     read = quantity.to_json if answer.answers else lambda q: quantity.to_json(quantity.withheld(q))
     alone, cheaper, costs = answer.alone, answer.cheaper, answer.costs
@@ -187,7 +199,7 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
 
 
 def between_text(few: Between, currency: str) -> str:
-    """Return the cheapest intermediate regime as text for a terminal."""
+    """Return a sentence on the cheapest intermediate regime."""
     i = few.best
     return (
         f"In between, the data-constrained law finds {count(float(few.unique[i]))} samples seen "
@@ -196,18 +208,21 @@ def between_text(few: Between, currency: str) -> str:
 
 
 def between_json(few: Between) -> dict[str, Any]:
-    """Return the intermediate regimes for JSON: arrays by unique samples, and the index of the cheapest."""
+    """Return the intermediate regimes as a JSON object.
+
+    It has arrays over the numbers of unique samples, and the index of the cheapest regime.
+    """
     arrays = {"unique": few.unique, "epochs": few.epochs, "N": few.N, "C": few.C, "money": few.money}
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
 def finite(x: Floats) -> list[Any]:
-    """Return an array for JSON as nested lists, with null for values that are not finite."""
+    """Return an array as nested lists for JSON. Values that are not finite are null."""
     return [finite(row) if row.ndim else float(row) if math.isfinite(row) else None for row in np.asarray(x)]
 
 
 def _floor(floor: Parameter | None) -> dict[str, Any] | None:
-    """Return the common floor of a joint fit; null if each law keeps its own fit."""
+    """Return the common floor of the joint fit as a JSON object; None if each law keeps its own floor."""
     if floor is None:
         return None
     return {"value": floor.value, "ci68": ends(floor.ci68), "ci95": ends(floor.ci95)}

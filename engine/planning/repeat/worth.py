@@ -1,4 +1,4 @@
-"""Worth of existing samples: the loss that they reach in a single pass and repeated to the early stop."""
+"""Worth of existing samples: the loss that they reach in a single pass, and repeated to the early stop."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from isoplan.engine.planning.repeat.floors import together
 
 @dataclass(frozen=True)
 class Worth:
-    """Losses from ``U`` samples: ``once`` by the compute-optimal single pass, ``repeated`` by repeating them.
+    """Losses that ``U`` unique samples reach.
 
-    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating. ``beyond`` is the
-    distance in decades between the samples and those of the runs.
+    ``once`` is reached in a compute-optimal single pass, ``repeated`` by repeating them to the early stop.
+    ``equivalent`` is the number of samples that a compute-optimal single pass needs for the loss ``repeated``.
+    ``beyond`` is the distance of these numbers from the runs in decades.
     """
 
     U: float
@@ -39,7 +40,7 @@ class Worth:
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     """Compute the losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
 
-    On the frontier L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
+    In the compute-optimal single pass L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError if U is not positive.
     """
     if not (math.isfinite(U) and U > 0):
         raise PlannerError(f"The number of samples, {U:g}, is not positive. Give a positive number, such as 2M.")

@@ -1,4 +1,4 @@
-"""The single table of input fields for loss, limits, machine and prices, on page, in terminal and in Python."""
+"""Input fields for loss, limits, machine and prices. Page, terminal and Python all use this one table."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.scenario.limits import LimitName
 
 Place = Literal["page", "terminal", "python"]
-"""Place where a field is typed. It determines the name in sentences: the label, ``--name`` or ``name``."""
+"""Where a field is typed. This determines how sentences name the field: by its label, as ``--name`` or as ``name``."""
 Texts = Mapping[str, str]
-"""Typed texts by the name of their field; empty or absent if not given."""
+"""Typed texts by the name of their field. A field that is not given is missing or has an empty text."""
 EUR = "EUR"
-"""Default currency of money."""
+"""Default currency of prices."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One input value.
+    """One input field of the page, the terminal and Python.
 
-    ``name`` is the option in Python, the key in a link, and with hyphens the option of the terminal, explained by
-    ``help``. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and the initial text
-    ``start``. In a sentence it calls the field ``said``, by default its label. ``default`` is the value of an option
-    that is not given. Plain numbers are in ``unit``, or in money if ``per`` names what the price is for. ``read``
-    converts text to a value in place of these. ``limit`` is the limit that the field sets. On the page ``before`` (by
-    default the label) and ``after`` are the words around the input. The terminal and Python need a ``required`` field.
-    A link contains the field as ``link``, by default its name.
+    ``name`` is the option in Python, the key in a link and, with hyphens, the option of the terminal. ``link`` replaces
+    it in a link. ``help`` explains the option in the terminal.
+
+    The page shows ``label``; ``hint`` appears in the empty widget, ``tip`` is its help, and ``start`` its initial text.
+    Sentences of the page name the field ``said``, by default its label. ``before`` (by default the label) and ``after``
+    are the words on both sides of the input on the page.
+
+    ``default`` is the value of an option that is not given. A ``required`` field must be given in the terminal and in
+    Python. A plain number is in ``unit``. If ``per`` is set, it is instead an amount of money per the units that
+    ``per`` names. ``read`` replaces both: it converts the text to a value. ``limit`` is the name of the limit that the
+    field sets.
     """
 
     name: str
@@ -55,12 +59,14 @@ class Field:
 
     @property
     def option(self) -> str:
-        """The option of the terminal, such as --hour-price."""
+        """The option in the terminal, such as "--hour-price"."""
         return f"--{self.name.replace('_', '-')}"
 
     def called(self, place: Place) -> str:
-        """Return the name of the field in sentences at ``place``, such as "price of a device hour" or "option
-        --hour-price".
+        """Return the name of the field in sentences at ``place``.
+
+        It is such as "price of a device hour" on the page, "option --hour-price" in the terminal, "option hour_price"
+        in Python.
         """
         if place != "page":
             return f"option {self.option if place == 'terminal' else self.name}"
@@ -68,11 +74,14 @@ class Field:
         return self.said or (label if label[1:2].isupper() else label[0].lower() + label[1:])
 
     def usual(self, place: Place) -> str:
-        """Return the initial text of the field at ``place``."""
+        """Return the text that the field has at ``place`` before the user changes it."""
         return (place == "page" and self.start) or self.default
 
     def value(self, text: str, place: Place, currency: str = EUR) -> Any:
-        """Return the value in ``text``. Raises PlannerError that names the field if it cannot be read."""
+        """Convert ``text`` to the value of the field.
+
+        Raises PlannerError, which names the field, if this is not possible.
+        """
         if self.read is not None:
             return self.read(text, self.called(place))
         unit = amounts.money(currency, *self.per) if self.per is not None else self.unit
@@ -100,7 +109,7 @@ LIMITS = (
     Field("max_money", "Maximum total cost of everything with a price.", "money", per=(), hint="1000",
           said="sum of money", limit="money"),
 )  # fmt: skip
-"""Fields of limits. The page offers their labels as choices, which a link contains as ``limits``."""
+"""Fields of limits. The page offers their labels as choices, and a link stores the chosen ones as ``limits``."""
 MACHINE = (
     Field("device", "Device for training: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
           tip="Peaks and power are the vendors'."),
@@ -136,10 +145,10 @@ QUERIES = (
 )  # fmt: skip
 PRICES = (*MACHINE, *SAMPLES, *QUERIES)
 SCENARIO = (*LIMITS, *PRICES)
-"""All limits and prices of a plan."""
+"""Fields of all limits and prices of a plan."""
 FIELDS = {field.name: field for field in (*LOSS, *SCENARIO)}
 
 
 def pick(*names: str) -> tuple[Field, ...]:
-    """Return the fields of these ``names``."""
+    """Return the fields called ``names``, in this order."""
     return tuple(FIELDS[name] for name in names)

@@ -1,4 +1,4 @@
-"""Question of a plan, and its limits: samples, model size, epochs, hours, memory, money."""
+"""The question that a plan answers, and its limits: samples, model size, epochs, hours, memory, money."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ WORDS: dict[LimitName, str] = {
     "memory": "memory on each device",
     "money": "money",
 }
-"""Name of the quantity that each limit restricts; ``budget`` is the FLOPs of a budget question."""
+"""Words for the quantity that each limit restricts. The limit "budget" is the compute of a budget question."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Maximum of each quantity; None is no limit.
+    """Largest allowed value of each quantity; None if the quantity is not limited.
 
-    ``unique`` samples, ``parameters`` of the model, ``epochs`` over the unique samples, ``hours`` of wall-clock time on
-    the machine, bytes of ``memory`` on each of its devices for the training state, and ``money`` for everything that
-    has a price, in the currency of the prices. Raises PlannerError for a limit that is not positive, and for epochs
-    without a limit on unique samples.
+    ``unique`` is a number of unique samples, ``parameters`` a model size, and ``epochs`` a number of passes over the
+    unique samples. ``hours`` is wall-clock time on the machine, ``memory`` the bytes of the training state on each of
+    its devices. ``money`` is the total of everything that has a price, in the currency of the prices. Raises
+    PlannerError for a limit that is not positive, and for a limit on epochs without one on unique samples.
     """
 
     unique: float | None = None
@@ -60,11 +60,11 @@ class Limits:
 
     @property
     def given(self) -> dict[LimitName, float]:
-        """Given limits, by name."""
+        """The limits that are not None, by name."""
         return {name: x for name in get_args(LimitName)[1:] if (x := getattr(self, name)) is not None}
 
     def to_json(self) -> dict[str, float]:
-        """Return the given limits for JSON."""
+        """Return the limits that are not None as a JSON object."""
         return {name: most for name, most in asdict(self).items() if most is not None}
 
 
@@ -72,7 +72,7 @@ NO_LIMITS = Limits()
 
 
 def read_limits(raw: Mapping[str, Any]) -> Limits:
-    """Read limits from a JSON object. Raises PlannerError for an unknown limit."""
+    """Read limits from a JSON object. Raises PlannerError if it has an unknown limit."""
     unknown = [name for name in raw if name not in get_args(LimitName)[1:]]
     if unknown:
         raise PlannerError(f"The limit {unknown[0]!r} is not known: use {', '.join(get_args(LimitName)[1:])}.")
@@ -81,9 +81,10 @@ def read_limits(raw: Mapping[str, Any]) -> Limits:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
+    """A question of kind "budget" (``value`` in FLOPs) or "target", within ``limits``.
 
-    A target is a value of what the law describes, or of the ``metric`` that a map predicts from it.
+    The value of a target is one of the quantity that the law predicts. If ``metric`` is not empty, it is a value of
+    this metric, which a map predicts from that quantity.
     """
 
     kind: Kind
@@ -92,14 +93,14 @@ class Question:
     metric: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the question for JSON, without empty fields."""
+        """Return the question as a JSON object, without empty entries."""
         limits = self.limits.to_json()
         more: dict[str, Any] = {"limits": limits} if limits else {}
         return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
 
 
 def named(name: LimitName, most: float, prices: Prices | None = None) -> str:
-    """Return a limit as a phrase: "2 M unique samples", "80 GB of memory on each device", "1000 EUR"."""
+    """Return a limit as a phrase, such as "2 M unique samples", "80 GB of memory on each device" or "1000 EUR"."""
     if name == "budget":
         return flops(most)
     if name == "memory":

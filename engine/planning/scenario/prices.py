@@ -1,4 +1,7 @@
-"""Prices of a plan: machine, simulation, inference, currency, grid. Functions accept arrays such as resamples."""
+"""Prices of a plan: machine, simulation, inference, currency, and emissions of the grid.
+
+Functions accept arrays, for example one value per resample.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from isoplan.engine.hardware.machine import HOUR, co2, positive
 Currency = Literal["EUR", "USD"]
 Part = Literal["training", "simulation", "inference", "total"]
 FORWARD = 2.0
-"""FLOPs per parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1), a third of those of training."""
+"""FLOPs per parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1): one third of those of training."""
 GIGABYTE = 1e9
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Cost of one unique sample: money, seconds of one CPU core, bytes on disk; None if not known.
+    """Costs of one unique sample: ``price`` in money, ``cpu_seconds`` of one core, ``size`` in bytes; None if unknown.
 
     Raises PlannerError for a number that is not positive.
     """
@@ -43,9 +46,10 @@ class Simulation:
 
 
 def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | None = None) -> Simulation:
-    """Return a simulation priced by CPU time: core seconds per sample, money per core hour, bytes per sample.
+    """Return the costs of a sample whose price follows from its CPU time.
 
-    Raises PlannerError for a number that is not positive.
+    ``cpu_seconds`` are seconds of one core per sample, the price is in money per core hour, and ``size`` is in bytes
+    per sample. Raises PlannerError for a number that is not positive.
     """
     positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count CPU hours alone")
     return Simulation(cpu_seconds / HOUR * price_per_cpu_hour, cpu_seconds, size)
@@ -53,11 +57,11 @@ def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | Non
 
 @dataclass(frozen=True)
 class Inference:
-    """Queries over the model's life.
+    """Queries that a model answers over its life.
 
-    A query costs ``flops`` FLOPs, or, if that is None, 2 N for each of its ``tokens`` (forward pass, Kaplan et al.
-    2020, sec. 2.1). ``machine`` answers them; None is the machine that trained. Raises PlannerError for a number that
-    is not positive.
+    A query costs ``flops`` FLOPs. If this is None, it costs 2 N FLOPs for each of its ``tokens`` (forward pass, Kaplan
+    et al. 2020, sec. 2.1). ``machine`` answers the queries; None means the machine that trained the model. Raises
+    PlannerError for a number that is not positive.
     """
 
     queries: float
@@ -72,7 +76,7 @@ class Inference:
             positive(self.flops, "number of FLOPs of a query", "leave it out to count 2 N a token")
 
     def compute(self, N: ArrayLike) -> Floats:
-        """Return the FLOPs over the model's life of a model of ``N`` parameters; arrays in and out."""
+        """Return the FLOPs of all queries over the life of a model of ``N`` parameters, in the shape of ``N``."""
         N = np.asarray(N, float)
         if self.flops is not None:
             return np.full(N.shape, self.queries * self.flops)
@@ -80,7 +84,7 @@ class Inference:
 
 
 def check_currency(name: str) -> Currency:
-    """Return the currency called ``name``. Raises PlannerError if it is unknown."""
+    """Return ``name`` if it is a known currency. Raises PlannerError otherwise."""
     found = next((known for known in get_args(Currency) if known == name), None)
     if found is None:
         raise PlannerError(f"The currency {name!r} is unknown: use {' or '.join(get_args(Currency))}.")
@@ -89,7 +93,10 @@ def check_currency(name: str) -> Currency:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a bill: the part of the plan, the kind of cost, its unit, and the amounts (any shape)."""
+    """A line of a bill: the part of the plan (such as training), the kind of cost (such as money), its unit and amount.
+
+    ``amount`` is an array of any shape.
+    """
 
     part: Part
     what: str
@@ -99,7 +106,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Rates:
-    """Money as a sum of rates: per ``flop`` of training, per unique ``sample``, per ``parameter``, and ``fixed``."""
+    """Rates of a cost: per ``flop`` of training, per unique ``sample``, per ``parameter`` of the model, and ``fixed``.
+
+    The cost is the sum of each rate times its amount, plus ``fixed``.
+    """
 
     flop: float
     sample: float = 0.0
@@ -108,21 +118,24 @@ class Rates:
 
     @property
     def weighs(self) -> bool:
-        """Whether N or D cost something besides the compute, so that the least money differs from the least compute."""
+        """Whether samples or parameters have a cost besides that of the compute.
+
+        If they have, the plan of least cost is not that of least compute.
+        """
         return bool(self.sample or self.parameter)
 
 
 COMPUTE = Rates(1.0)
-"""Compute as the cost to minimise."""
+"""Rates by which the cost to minimise is the compute itself."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Conversion of FLOPs, samples and queries into hours, money, energy and CO2.
+    """Prices that convert FLOPs, samples and queries to hours, money, energy and CO2.
 
-    All money is in ``currency``; nothing is converted. ``grid`` is in g CO2 per kWh (None: CO2 is not stated), ``pue``
-    is the power usage effectiveness of the site. Raises PlannerError for an unknown currency and an invalid ``pue`` or
-    ``grid``.
+    All prices are in ``currency``; no currency is converted. ``grid`` is the emission of the grid in g CO2 per kWh; if
+    it is None, no CO2 is stated. ``pue`` is the power usage effectiveness of the site. Raises PlannerError for an
+    unknown currency and for an invalid ``pue`` or ``grid``.
     """
 
     machine: Machine
@@ -140,9 +153,9 @@ class Prices:
             co2(0.0, self.grid)
 
     def lines(self, C: ArrayLike, N: ArrayLike, U: ArrayLike) -> tuple[Line, ...]:
-        """Return the costs of ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples; arrays of one shape.
+        """Return the bill of ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples; the arrays broadcast.
 
-        Lines without a price, power, size or grid are left out; the last one is the total of all money.
+        A line is left out if its price, power, size or grid emission is unknown. The last line is the total money.
         """
         C, N, U = np.broadcast_arrays(*(np.asarray(x, float) for x in (C, N, U)))
         found = self._of_machine("training", self.machine, C)
@@ -159,7 +172,7 @@ class Prices:
 
     @property
     def rates(self) -> Rates:
-        """Total of all money as rates. Raises PlannerError if an hour of the training machine has no price."""
+        """Rates of the total money. Raises PlannerError if an hour of the training machine has no price."""
         flop = float(self.machine.money(1.0))
         sample = (self.simulation.price or 0.0) if self.simulation is not None else 0.0
         served, machine = self.inference, (self.inference and self.inference.machine) or self.machine
@@ -170,9 +183,10 @@ class Prices:
 
     @property
     def aim(self) -> Rates:
-        """Cost that a target minimises: all money if it pays for more than training, else compute.
+        """Rates of the cost that a plan for a target minimises.
 
-        Money for training alone is proportional to compute, so both have the same minimum.
+        They are those of the total money if more than training has a price, else of the compute. Money for training
+        alone is proportional to compute, so both have their minimum at the same plan.
         """
         rates = self.rates if self.machine.price is not None else COMPUTE
         return rates if rates.weighs else COMPUTE

@@ -1,4 +1,4 @@
-"""Prices in the JSON of plans; devices are given by their name in the catalogue."""
+"""Conversion of prices to and from JSON. A device is saved as its name in the catalogue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulatio
 
 
 def prices_json(prices: Prices) -> dict[str, Any]:
-    """Return the prices for JSON; ``read_prices`` is its inverse."""
+    """Return the prices as a JSON object; ``read_prices`` reads it."""
     found: dict[str, Any] = {"machine": _machine(prices.machine), "currency": prices.currency, "pue": prices.pue}
     if prices.grid is not None:
         found["grid"] = prices.grid
@@ -24,13 +24,13 @@ def prices_json(prices: Prices) -> dict[str, Any]:
 
 
 def inference_json(served: Inference) -> dict[str, Any]:
-    """Return the queries over the model's life for JSON; ``read_inference`` is its inverse."""
+    """Return the queries over the life of a model as a JSON object; ``read_inference`` reads it."""
     own = {"machine": _machine(served.machine)} if served.machine else {}
     return _given({"queries": served.queries, "tokens": served.tokens, "flops": served.flops}) | own
 
 
 def read_prices(raw: Mapping[str, Any]) -> Prices:
-    """Read prices from a JSON object. Raises PlannerError that states what is wrong with them."""
+    """Read prices from a JSON object. Raises PlannerError, which states what is wrong with them."""
     try:
         served, simulated = raw.get("inference"), raw.get("simulation")
         return Prices(
@@ -46,7 +46,7 @@ def read_prices(raw: Mapping[str, Any]) -> Prices:
 
 
 def read_inference(raw: Mapping[str, Any]) -> Inference:
-    """Read the queries from a JSON object."""
+    """Read the queries over the life of a model from a JSON object."""
     return Inference(**{**raw, "machine": _read_machine(raw["machine"]) if "machine" in raw else None})
 
 

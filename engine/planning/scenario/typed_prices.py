@@ -1,4 +1,4 @@
-"""Reader of typed prices and limits, the same for the page, the terminal and Python."""
+"""Conversion of typed texts to prices and limits, for the page, the terminal and Python."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isoplan.engine.quantities import parse_share
 
 
 def read_prices(texts: Texts, place: Place) -> Prices | None:
-    """Return the prices in ``texts``, or None if nothing is given. Raises PlannerError that names a wrong field.
+    """Read the prices from ``texts``; None if none is given. Raises PlannerError, which names the wrong field.
 
-    The fields are those of ``PRICES``. A text that equals the initial text of its field counts as not given.
+    A field of ``PRICES`` whose text equals its initial text counts as not given.
     """
     given = {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
     simulation, inference = read_simulation(texts, place), read_inference(texts, place)
@@ -37,7 +37,10 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
 
 def read_inference(texts: Texts, place: Place) -> Inference | None:
-    """Read the queries over the model's life, which can be given without a machine; None if nothing is given."""
+    """Read the queries over the life of a model from ``texts``; None if none are given.
+
+    They do not require a machine.
+    """
     names = ("queries", "query_tokens", "query_flops")
     queries, tokens, flops = (_value(texts, place, name) for name in names)
     every, one, whole = (FIELDS[name].called(place) for name in names)
@@ -52,7 +55,7 @@ def read_inference(texts: Texts, place: Place) -> Inference | None:
 
 
 def read_simulation(texts: Texts, place: Place) -> Simulation | None:
-    """Read the cost of a simulated sample, which can be given without a machine; None if nothing is given."""
+    """Read the costs of a simulated sample from ``texts``; None if none is given. They do not require a machine."""
     names = ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
     price, seconds, hour, size = (_value(texts, place, name) for name in names)
     if hour is not None:
@@ -64,8 +67,9 @@ def read_simulation(texts: Texts, place: Place) -> Simulation | None:
 
 
 def read_limits(texts: Texts, place: Place) -> Limits:
-    """Return the limits in ``texts``; memory is typed in GB and returned in bytes. Raises PlannerError that names a
-    wrong limit.
+    """Read the limits from ``texts``. Raises PlannerError, which names the wrong limit.
+
+    Memory is typed in GB and returned in bytes.
     """
     most = {field.limit: x for field in LIMITS if (x := _value(texts, place, field.name)) is not None}
     return Limits(**{str(name): x * GIGABYTE if name == "memory" else x for name, x in most.items()})
@@ -86,6 +90,6 @@ def _machine(texts: Texts, place: Place) -> Machine:
 
 
 def _value(texts: Texts, place: Place, name: str) -> Any:
-    """Return the value of a field, or None if it is empty."""
+    """Return the value of the field ``name``; None if its text is empty."""
     text = texts.get(name)
     return FIELDS[name].value(text, place, texts.get("currency") or EUR) if text else None

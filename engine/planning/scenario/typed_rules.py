@@ -1,4 +1,7 @@
-"""Reader of typed compute rules, the same for the terminal and Python: a name, a formula, or measured C."""
+"""Conversion of a typed compute rule to a rule, for the terminal and Python.
+
+A rule is typed as a name (6ND), as a formula in N and D, or as "measured" to be fitted to the C of runs.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,20 @@ MEASURED = "measured"
 
 
 def option_name(name: str, place: Place) -> str:
-    """Return an option as it is typed: ``--second-rule`` in the terminal, ``second_rule`` in Python."""
+    """Return an option as the user types it: ``--second-rule`` in the terminal, ``second_rule`` in Python."""
     return f"--{name.replace('_', '-')}" if place == "terminal" else name
 
 
 def is_measured(rule: object) -> bool:
-    """Return whether ``rule`` is a text of a rule that is fitted to measured C."""
+    """Return whether ``rule`` is a typed text that requires a fit to the measured C of runs."""
     return isinstance(rule, str) and rule.partition(":")[0] == MEASURED
 
 
 def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> ComputeRule | None:
-    """Return the rule that the texts name, None if both are empty: 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula.
+    """Read a compute rule from the text ``rule`` and the tokens per sample ``n_p``; None if both are empty.
 
-    Without ``rule``, ``n_p`` tokens per sample mean 6npND. Raises PlannerError that names ``option`` or n_p.
+    ``rule`` is 6ND, 6npND, NAME:FIELD=VALUE,..., or a formula. If it is empty, ``n_p`` means the rule 6npND. Raises
+    PlannerError, which names ``option`` or n_p.
     """
     from isoplan.engine.costs import compute_rule
     from isoplan.engine.costs.measured import FIELDS, rule_of
@@ -53,7 +57,10 @@ def read_typed_rule(rule: str, n_p: str, place: Place, option: str = "rule") -> 
 
 
 def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]:
-    """Return the numbers of a rule by field, from ``s=2%,h=188``, and ``n_p`` if it is given."""
+    """Read the numbers of a rule from a text such as "s=2%,h=188".
+
+    They are returned as texts by field. ``n_p`` is added if it is given.
+    """
     from isoplan.engine.costs.measured import FIELDS
 
     numbers = {"n_p": n_p} if n_p else {}
@@ -70,7 +77,10 @@ def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]
 def fit_rule(
     rule: str, n_p: str, columns: Callable[[], Mapping[str, Floats]] | None, place: Place, option: str = "rule"
 ) -> MeasuredRule:
-    """Fit the measured ``rule`` to N, D and C of runs, which ``columns`` reads; None if there are no runs."""
+    """Fit the measured ``rule`` to runs. ``columns`` returns their N, D and C; it is None if there are no runs.
+
+    Raises PlannerError if there are no runs or if ``n_p`` is given, which such a rule does not use.
+    """
     from isoplan.engine.costs.measured import measured_rule
 
     tokens = option_name("n_p", place)
@@ -83,12 +93,18 @@ def fit_rule(
 
 
 def measured_columns(runs: Runs) -> dict[str, Floats]:
-    """Return N, D and C of the runs, each (n,), if a column or a formula gives them; C is never from a rule."""
+    """Return N, D and C of the runs by name, each (n,), without those that the table lacks.
+
+    C is included if it is a column or follows from a formula of columns, but not if it follows from a compute rule.
+    """
     return {role: runs[role] for role in ("N", "D", "C") if role in runs and getattr(runs.roles, role)}
 
 
 def tokens_of_second(rule: str, used: ComputeRule) -> str:
-    """Return the tokens per sample of a second ``rule``: those of the rule ``used``, empty if it does not read them."""
+    """Return the tokens per sample for a second ``rule``, as text.
+
+    They are those of the first rule ``used``; empty if the second rule does not need them.
+    """
     from isoplan.engine.costs.measured import FIELDS
 
     name = rule.partition(":")[0]
@@ -97,12 +113,12 @@ def tokens_of_second(rule: str, used: ComputeRule) -> str:
 
 
 def check_runs(given: str, place: Place, *rules: object) -> None:
-    """Raise PlannerError if the option ``given``, which has runs, is not empty and no rule is fitted to runs."""
+    """Raise PlannerError if the option ``given`` names runs although no rule is fitted to runs."""
     if given and not any(map(is_measured, rules)):
         refuse_alone(given, "rule", place, f" {MEASURED}")
 
 
 def refuse_alone(given: str, other: str, place: Place, value: str = "") -> NoReturn:
-    """Raise PlannerError for the option ``given`` without the option ``other`` and its ``value``."""
+    """Raise PlannerError that the option ``given`` requires the option ``other`` with this ``value``."""
     option = option_name(given, place)
     raise PlannerError(f"Option {option} requires {option_name(other, place)}{value}. Add it, or leave {option} out.")

@@ -1,1 +1,1 @@
-"""Question 5: a smaller model of the same loss, trained for longer."""
+"""Planner question "Smaller for longer": a smaller model that reaches the same loss by longer training."""

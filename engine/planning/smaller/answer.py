@@ -1,12 +1,12 @@
-"""Question 5: a smaller model for the same loss, its training cost, and the size that is cheapest over its life.
+"""Smaller models of the same loss: their training costs, and the size of least cost over the life of the model.
 
 On the surface E + A N^-alpha + B D^-beta a model of k_N times the best size reaches the same loss on k_D = (1 -
-(k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples, and on none below k_N = (1 + alpha/beta)^(-1/alpha) (de Vries
-2023, "Go smol or go home"). With inference, the cheapest size is smaller than the best for training alone (Sardana et
-al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both are computed here for any surface and compute
-rule.
+(k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples. Below k_N = (1 + alpha/beta)^(-1/alpha) no number of samples
+is enough (de Vries 2023, "Go smol or go home"). If inference is counted, the cheapest size is smaller than the best
+size for training alone (Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both are computed
+here for any surface and compute rule.
 
-With limits, the best and the cheapest model are those within the limits.
+If there are limits, the best and the cheapest model are the best and the cheapest within them.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from isoplan.engine.planning.smaller.iso_loss import iso_loss
 
 POINTS = 80
 LARGEST = 3.0
-"""Largest model in the curves, in units of the best one."""
+"""Largest model of the curves, divided by the best size."""
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0)
-"""Fractions of the best size in a table."""
+"""Sizes in the table, divided by the best size."""
 NEAREST = 1.02
-"""Smallest model in the curves, in units of the size below which no number of samples reaches the loss."""
+"""Smallest model of the curves, divided by the size below which no number of samples reaches the loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class SameLoss:
-    """Models that reach one loss: arrays (s,) over ``fraction`` = N / N*, with 68 % ends of the overhead.
+    """Models that reach the same loss, as arrays (s,) over their size ``fraction`` = N / N*.
 
-    ``plan`` is that of the best size, with its warnings. ``overhead`` is C / C* - 1, ``more`` is D / D*. Ends are NaN
-    without resamples and infinite if a resample never reaches the loss. ``within`` marks the models that the limits
-    allow. ``beyond`` is the distance in decades of N, D or C from the runs. ``smallest`` is the fraction below which no
-    number of samples reaches the loss.
+    ``plan`` is the plan of the best size N*, with its warnings. ``overhead`` is C / C* - 1, and ``low68`` and
+    ``high68`` are the ends of its 68 % interval: NaN without resamples, infinite if a resample never reaches the loss.
+    ``more`` is D / D*. ``within`` states which models the limits allow. ``beyond`` is the largest distance of N, D and
+    C from the runs, in decades. ``smallest`` is the fraction below which no number of samples reaches the loss.
     """
 
     plan: Plan
@@ -65,19 +65,22 @@ class SameLoss:
 
     @property
     def stated(self) -> Bools:
-        """Mask of the models that the runs support; none if they do not support the plan."""
+        """Which models (s,) the runs support. None is supported if the runs do not support the plan."""
         return (self.beyond <= ANSWERED) & self.plan.answers
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """Size with the least cost of training and inference: ``N``, ``D``, the training's ``C``, and the ``total``.
+    """Model of least cost of training and inference together.
 
-    ``training_alone`` is the total of the model that is best for training alone, and ``saved`` the share of it that is
-    saved. These are in FLOPs, or, if compute has a price, in money, including simulated samples. ``fraction`` is N over
-    the best N for training. Money is None, with a note, if a model of that size does not reach the machine's assumed
-    share of the peak. ``warnings`` state where it lies beyond the runs, ``support`` what the runs support if it lies
-    too far beyond them.
+    It has ``N``, ``D``, its training compute ``C`` and its ``total`` cost. ``training_alone`` is the total cost of the
+    model that is best for training alone. ``saved`` is the fraction of this cost that the cheapest model saves.
+    ``fraction`` is its N divided by that of the best model for training. Costs are in FLOPs, or in money, including
+    simulated samples, if compute has a price. The money has no value, and a note, if a model is too small to reach the
+    machine's assumed share of the peak.
+
+    ``warnings`` state how far the model lies beyond the runs. ``support`` is None if the runs support it, and otherwise
+    describes what they support.
     """
 
     N: Quantity
@@ -97,16 +100,16 @@ class Lifetime:
 
     @property
     def sizes(self) -> dict[str, Quantity]:
-        """Numbers whose distance from the runs counts."""
+        """Quantities whose distance from the runs decides whether the answer is supported."""
         return {"N": self.N, "D": self.D, "C": self.C}
 
 
 @dataclass(frozen=True, eq=False)
 class LifetimeCurve:
-    """Costs of models of one loss over their lives in ``unit`` by the best fit, by size: arrays (s,).
+    """Costs over the life of models with the same loss, by the best fit and in ``unit``: arrays (s,) over the size N.
 
-    ``within`` marks the models that the limits allow. ``beyond`` is the distance in decades of N, D or C from the runs.
-    ``best`` and ``first`` are the sizes of the cheapest model and of the best one for training alone.
+    ``within`` states which models the limits allow. ``beyond`` is the largest distance of N, D and C from the runs, in
+    decades. ``best`` is the size of the cheapest model, ``first`` that of the best model for training alone.
     """
 
     N: Floats
@@ -121,17 +124,18 @@ class LifetimeCurve:
 
     @property
     def total(self) -> Floats:
-        """Total cost (s,)."""
+        """Total cost of each model (s,)."""
         return self.training + self.simulation + self.inference
 
 
 def same_loss(
     fit: Fit, question: Question, rule: ComputeRule | None = None, prices: Prices | None = None, *, n: int = POINTS
 ) -> SameLoss:
-    """Compute the curve of equal loss through the answer to ``question``; each resample around its own answer.
+    """Compute the models that reach the loss of the answer to ``question``.
 
-    ``prices`` convert limits on hours, memory and money. Raises PlannerError for a law that is not a surface over N and
-    D, for limits that cannot be applied, and if the best fit has no answer.
+    Each resample has its own answer and its own loss. ``prices`` convert limits on hours, memory and money. Raises
+    PlannerError for a law that is not a surface over N and D, for limits that cannot be applied, and if the best fit
+    has no answer.
     """
     models, few = iso_loss(fit, question, rule, prices), thin(fit)
     best, draws = models.answer(fit.values), models.answer(few.draws)
@@ -163,7 +167,7 @@ def same_loss(
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
-    """Return the plan of the best size for training alone: the least compute, without inference."""
+    """Return the plan of the best size for training alone: least compute, without inference."""
     prices = replace(prices, inference=None) if prices is not None else None
     if question.kind == "budget":
         return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)
@@ -171,7 +175,7 @@ def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices
 
 
 def _beyond(fit: Fit, at: Point) -> Floats:
-    """Return the distance in decades of the models (s,) from the runs along N, D or C, the largest of the three."""
+    """Return the distance in decades of models (s,) from the runs: the largest of the distances along N, D and C."""
     spans = plans.spans(fit)
     sizes = {"N": at.N, "D": at.D, "C": at.C}
     far = [[beyond(float(x), spans.get(name)) for x in np.ravel(values)] for name, values in sizes.items()]
@@ -183,9 +187,9 @@ def lifetime(
 ) -> Lifetime:
     """Compute the N and D that reach the loss of ``question`` at the least cost of training and inference together.
 
-    For a budget, this is the lowest loss for the budget, separately for each resample. Costs are in FLOPs, or in money
-    if ``prices`` give an hour of the machine a price (the machine of ``inference`` has its own price if it has one).
-    Raises PlannerError as ``same_loss`` does.
+    For a budget, the loss is the lowest that the budget reaches, computed separately for each resample. Costs are in
+    FLOPs, or in money if ``prices`` give an hour of the machine a price. If ``inference`` has its own machine, the
+    price of this machine applies to the queries. Raises PlannerError as ``same_loss`` does.
     """
     models = iso_loss(fit, question, rule, prices, inference)
     first, firsts = models.answer(fit.values), models.answer(fit.draws)
@@ -222,10 +226,10 @@ def lifetime(
 
 
 def _without_money(found: Lifetime, first: float, prices: Prices) -> Lifetime:
-    """Return ``found`` without the money of models that are too small for the assumed share of the peak.
+    """Return ``found`` without the money of models that are too small to reach the assumed share of the machine's peak.
 
-    ``first`` is the size of the best model for training alone. The saved share remains if all money is for FLOPs of one
-    machine, because it then equals that of the FLOPs.
+    ``first`` is the size of the best model for training alone. The saved fraction remains if all money pays for FLOPs
+    of one machine, because it then equals the saved fraction of FLOPs.
     """
     sizes = {"total": found.N.value, "training_alone": first}
     why = {
@@ -251,7 +255,7 @@ def lifetime_curve(
     *,
     n: int = POINTS,
 ) -> LifetimeCurve:
-    """Compute the cost that ``lifetime`` minimises, against N. Raises PlannerError as ``same_loss`` does."""
+    """Compute the cost that ``lifetime`` minimises, as a function of N. Raises PlannerError as ``same_loss`` does."""
     models = iso_loss(fit, question, rule, prices, inference)
     first = models.answer(fit.values)
     own = models.around(fit.values, first)

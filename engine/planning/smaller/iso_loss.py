@@ -1,7 +1,7 @@
-"""Models of one loss: the answer to a question, the others of the same loss, and their costs over their lives.
+"""Models that reach the same loss as the answer to a question, and their costs over their lives.
 
-Limits bound them. Along the iso-loss curve compute and money fall and then rise, so the allowed models are contiguous
-and include the answer to the question.
+Limits restrict these models. As N increases along the curve of equal loss, compute and money fall and then rise. So the
+sizes that the limits allow form one interval, which contains the answer to the question.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from isoplan.engine.quantities import rounded
 
 @dataclass(frozen=True, eq=False)
 class IsoLoss:
-    """Models of one loss: the ``task`` with this loss, the region within its limits, and the rates in ``unit``.
+    """Models that reach the same loss as the answer to ``task``.
 
-    All methods take values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1). All but ``answer`` take
-    the values from ``around``, which belong to their answer.
+    ``left`` is the region that its limits allow, and ``rates`` are the costs in ``unit``. Methods take parameter values
+    of a law: of the best fit, shape (), or of resamples, (r,) or (r, 1). ``answer`` takes those of the fit. All other
+    methods take those that ``around`` returns.
     """
 
     fit: Fit
@@ -42,12 +43,15 @@ class IsoLoss:
     unit: str
 
     def answer(self, v: Values) -> Point:
-        """Return the answer to the question within its limits; all other models have its loss."""
+        """Return the answer to the question within its limits. Its loss is that of all other models."""
         goal = self.task.goal.best if self.task.goal is not None else None
         return solve(self.fit.law, v, self.task, self.task.limits, goal)
 
     def at(self, v: Values, N: Floats, loss: Floats) -> Point:
-        """Return the models of ``N`` parameters with this ``loss``; D and C are infinite if there is none."""
+        """Return the models of ``N`` parameters with this ``loss``.
+
+        D and C are infinite if no number of samples reaches it.
+        """
         D = samples_for(self.fit.law, v, N, loss)
         known = np.where(np.isfinite(D), D, 1.0)
         return Point(
@@ -63,23 +67,23 @@ class IsoLoss:
         return size_for(self.fit.law, v, np.asarray(D, float), loss)
 
     def parts(self, at: Point) -> tuple[Floats, Floats, Floats]:
-        """Return the costs of training, simulation and inference of models."""
+        """Return the costs of training, of simulation and of inference of the models ``at``, in ``unit``."""
         rates = self.rates
         return rates.flop * at.C, rates.sample * np.minimum(at.D, at.U), rates.parameter * at.N + rates.fixed
 
     def total(self, at: Point) -> Floats:
-        """Return the total cost; infinite if there is no such model."""
+        """Return the total cost of the models ``at`` in ``unit``; infinite for a model that does not exist."""
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
     def allows(self, at: Point) -> Bools:
-        """Return which models the limits allow, up to rounding."""
+        """Return which of the models ``at`` the limits allow, up to rounding."""
         more, left = 1 + ROUNDING, self.left
         sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)
         return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
 
     def cheapest(self, v: Values, answer: Point) -> Point:
-        """Return the cheapest model over its life among those that reach the loss of ``answer`` within the limits."""
+        """Return the model of least total cost that has the loss of ``answer`` and that the limits allow."""
         there = np.isfinite(answer.N)
         loss, size = np.where(there, answer.loss, np.nan), np.where(there, answer.N, 1.0)
         low = np.where(there, np.log(self.smallest(v, answer.loss, self.left.D)), 0.0)
@@ -95,14 +99,14 @@ class IsoLoss:
         return Point(N, D, C, answer.loss, answer.U)
 
     def around(self, v: Values, answer: Point) -> Values:
-        """Return the values with the unique samples of the ``answer``, for a law that credits repeated ones."""
+        """Return the parameter values ``v``, with U of the ``answer`` if the law describes repeated samples."""
         return {**v, "U": answer.U} if self.fit.law.repeats else v
 
 
 def iso_loss(
     fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None, served: Inference | None = None
 ) -> IsoLoss:
-    """Return the models that reach the loss of ``question`` and answer the queries ``served``.
+    """Return the models that reach the loss of the answer to ``question``. ``served`` are the queries over their lives.
 
     Costs are in money if ``prices`` give an hour of the machine a price, else in FLOPs. Raises PlannerError for a law
     that is not a surface over N and D, for limits that cannot be applied, and if the best fit has no answer.
@@ -117,10 +121,10 @@ def iso_loss(
 
 
 def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]:
-    """Return the cost of a FLOP, a sample and a parameter, in money or in FLOPs."""
+    """Return the cost of a FLOP, a sample and a parameter, and its unit: the currency or "FLOPs"."""
     if prices is not None and prices.machine.price is not None:
         if served is not None and served.machine is not None:
-            served.machine.money(1.0)  # raises an error for a machine without a price, else it costs nothing
+            served.machine.money(1.0)  # raises an error without a price
         return prices.rates, prices.currency
     if served is None:
         return Rates(1.0), "FLOPs"
@@ -136,16 +140,18 @@ def _check(fit: Fit, question: Question) -> None:
     if question.kind == "target" and not np.isfinite(question.value):
         raise PlannerError(f"The target {question.value:g} is not a finite number. Give a number such as 2.0.")
     if question.metric:
-        raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
+        raise PlannerError(
+            f"A target {question.metric} does not determine the {fit.spec.y}: ask for a target {fit.spec.y}."
+        )
     if not fit.law.is_surface:
         raise PlannerError(
-            f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
-            "and D, such as chinchilla."
+            f"The law {fit.law.name} does not determine the cost of other models of the same loss: fit a surface over "
+            "N and D, such as chinchilla."
         )
 
 
 def _known(fit: Fit, question: Question, models: IsoLoss) -> None:
-    """Raise PlannerError if the best fit has no answer."""
+    """Raise PlannerError if the best fit has no answer to ``question``."""
     best, task = models.answer(fit.values), models.task
     if np.isinf(best.N):
         limit = floor_of(fit).value or 0.0

@@ -1,4 +1,4 @@
-"""The answer to "Smaller for longer" in words, tables and charts."""
+"""Answer to "Smaller for longer" for the page and the terminal: its sentences, tables and charts."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from isoplan.engine.planning.smaller.text import (
 from isoplan.engine.quantities import count, power10
 
 MOST = 2.0
-"""Largest overhead drawn: three times the compute."""
+"""Largest additional compute in the chart, relative to the least compute: 2 means three times the compute."""
 SHOWN = {0.5: "half", 2.0: "twice"}
-"""Fractions whose overhead is labelled next to the line."""
+"""Sizes whose additional compute is labelled in the chart, relative to the best size."""
 TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3)
 INSIDE = 0.005
-"""Decades beyond the runs up to which a model counts as within them."""
+"""Distance from the runs, in decades, up to which a model counts as inside their range."""
 TALLEST = 2.6
-"""Upper end of the lifetime axis, relative to the minimum."""
+"""Upper end of the cost axis of the lifetime chart, divided by the least cost."""
 PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
 UNSERVED = (
     "Give the queries over its life under Machine and prices to see which size trains and answers them at least cost."
@@ -51,7 +51,10 @@ UNSERVED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Smaller(Answer):
-    """Models of one loss in ``result``, and the cheapest one over its life (None without queries)."""
+    """Answer in which ``result`` has the models of one loss.
+
+    ``lifetime`` is the model of least cost over its life; None without queries.
+    """
 
     lifetime: Lifetime | None = None
 
@@ -83,7 +86,7 @@ def _name(curve: SameLoss) -> str:
 
 
 def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
-    """Return the training costs of each size; empty if the runs do not support the plan."""
+    """Return the table and the chart of the training costs of all sizes; empty if the runs do not support the plan."""
     if not curve.plan.answers:
         return ()
     head, *rows = size_rows(curve)
@@ -95,7 +98,10 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
 
 
 def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Part, ...]:
-    """Return the lifetime costs of each size; empty if the runs do not support the cheapest."""
+    """Return the table and the chart of the costs over the life of a model.
+
+    The result is empty if the runs do not support the cheapest size.
+    """
     if not life.answers:
         return ()
 
@@ -107,7 +113,10 @@ def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Pa
 
 
 def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
-    """Draw overhead in compute against model size; ``life`` is the fraction that is cheapest over its life."""
+    """Return the chart of additional compute against model size.
+
+    ``life`` is the size of least cost over its life, relative to the best size for training; None if there is none.
+    """
     x, y = curve.fraction, curve.overhead
     low, high = 0.85 * float(x[y <= MOST][0]), float(x[-1])
     markers = [Marker(1.0, 0.0, _hover("Best for training", curve, 1.0))]
@@ -124,7 +133,7 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
         texts=tuple(
             f"N  {count(float(N), 3)}<br>D  {count(float(D), 3)}" for N, D in zip(curve.N, curve.D, strict=True)
         ),
-        # Clipped to the range to which the figure can be moved.
+        # The band is clipped to the range to which the user can move the figure.
         band=(np.clip(curve.low68, -MOST, 2 * MOST), np.clip(curve.high68, -MOST, 2 * MOST)),
     )
     names = ("fraction", "N", "D", "overhead", "low68", "high68", "within", "beyond")
@@ -144,9 +153,9 @@ def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
 
 
 def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
-    """Draw training, simulation and inference, stacked, over model size.
+    """Return the chart of training, simulation and inference costs, stacked, against model size.
 
-    The smallest sum has the 68 % intervals of ``life``.
+    The least total cost has the 68 % intervals of ``life``.
     """
     total, least = curve.total, float(np.interp(curve.best, curve.N, curve.total))
     highest = TALLEST * least
@@ -183,7 +192,10 @@ def _hover(name: str, curve: SameLoss, k: float) -> str:
 
 
 def _forbidden(curve: SameLoss, low: float) -> tuple[Shade, ...]:
-    """Return the sizes at which no number of samples reaches the loss, as a shaded range."""
+    """Return the range of sizes at which no number of samples reaches the loss, as a shaded range.
+
+    It is empty if the range is not in the chart.
+    """
     q = curve.smallest
     if q.value is None or q.value <= low:
         return ()

@@ -1,4 +1,4 @@
-"""Text, JSON and document of smaller models."""
+"""Answer to "Smaller for longer" as text, JSON and document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isoplan.engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
 from isoplan.engine.quantities import count
 
 NOISE = 1e-6
-"""Relative difference of compute below which two values count as equal."""
+"""Relative difference below which two amounts of compute count as equal."""
 HOMES = {
     "Question": "isoplan.engine.planning",
     "lifetime": "isoplan.engine.planning.smaller.answer",
@@ -46,7 +46,7 @@ LINES = {
 
 
 def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
-    """Return the costs of models of other sizes with the same loss: a head, then one line per size, ready to show.
+    """Return the table of training costs as texts: headings, then one row per model size with the same loss.
 
     Sizes that the runs do not support are left out.
     """
@@ -74,7 +74,10 @@ def _note(within: bool, beyond: float) -> str:
 
 
 def half_sentence(curve: SameLoss) -> str:
-    """Return the cost of half the best size as a sentence, or what the runs support if they do not support the plan."""
+    """Return a sentence on the training cost of half the best size.
+
+    If the runs do not support the plan, the sentence states what they support.
+    """
     if not curve.plan.answers:
         return curve.plan.sentence
     loss, unit = f"{curve.plan.y} {float(abs(curve.best.loss)):.4g}", curve.plan.allocation["D"].unit
@@ -94,7 +97,7 @@ def half_sentence(curve: SameLoss) -> str:
 
 
 def smallest_sentence(curve: SameLoss) -> str:
-    """Return the size below which no number of samples helps; empty if the runs do not support the plan."""
+    """Return a sentence on the size below which no number of samples is enough; empty if the plan is not supported."""
     if not curve.plan.answers:
         return ""
     smallest = curve.smallest
@@ -103,7 +106,7 @@ def smallest_sentence(curve: SameLoss) -> str:
 
 
 def same_loss_text(curve: SameLoss) -> str:
-    """Return the costs of models of other sizes with the same loss as a table for a terminal."""
+    """Return the training costs of models of the same loss as a table for a terminal."""
     rule = f"Compute rule: {curve.plan.compute.text}."
     body = [curve.plan.sentence, "", rule]
     if curve.plan.answers:
@@ -113,7 +116,7 @@ def same_loss_text(curve: SameLoss) -> str:
 
 
 def lifetime_sentence(found: Lifetime) -> str:
-    """Return the size with the least cost of training and inference as a sentence."""
+    """Return a sentence on the model of least cost of training and inference together."""
     sizes = found.sizes
     if found.support is not None:
         name, far = farthest(sizes)
@@ -126,8 +129,8 @@ def lifetime_sentence(found: Lifetime) -> str:
         )
     if not found.saved.value:
         return (
-            f"The best model for training alone is the cheapest with its inference too: {with_interval(found.N)} on "
-            f"{with_interval(found.D)}{extrapolation(sizes)}."
+            f"The best model for training alone is also the cheapest with inference: {with_interval(found.N)} "
+            f"on {with_interval(found.D)}{extrapolation(sizes)}."
         )
     saved = 100 * found.saved.value
     spread = (
@@ -140,27 +143,27 @@ def lifetime_sentence(found: Lifetime) -> str:
 
 
 def _why(found: Lifetime) -> str:
-    """Return why the money of a model is not known."""
+    """Return why the money of a model is not known; empty if it is known."""
     notes = (q.note for q in (found.total, found.training_alone) if q.value is None)
     return next(notes, "").removeprefix("not known: ")
 
 
 def lifetime_text(found: Lifetime) -> str:
-    """Return the sentence and its table as text for a terminal."""
+    """Return the sentence on the cheapest model over its life, and its table, as text for a terminal."""
     lines = table(lifetime_rows(found)) if found.answers else []
     return "\n".join([lifetime_sentence(found), *(["", *lines] if lines else []), *_warnings(found.warnings)])
 
 
 def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
-    """Return its table; empty if the runs do not support the answer."""
+    """Return the rows on the cheapest model over its life; empty if the runs do not support it."""
     return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items()) if found.answers else ()
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
-    """Return the object that ``isoplan smaller --json`` prints; null is unbounded or unknown.
+    """Return the JSON object that ``isoplan smaller --json`` prints. An unbounded or unknown number is null.
 
-    The question, and ``allocation`` with the common loss of all models, are those of the plan of the best size.
-    Unsupported parts have no numbers: their sizes are left out of the arrays.
+    The question and the ``allocation`` are those of the plan of the best size, whose loss all models have. Models that
+    the runs do not support are left out of the arrays, and other unsupported parts have no numbers.
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     answers = curve.plan.answers
@@ -183,7 +186,10 @@ def _stated(q: Quantity, answers: bool) -> dict[str, Any]:
 
 
 def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
-    """Return the warnings of the answer: first those of the equal-loss models, then those of the lifetime."""
+    """Return the warnings of the answer.
+
+    Those of the models of equal loss come first, then those of the cheapest model over its life.
+    """
     return (*curve.plan.warnings, *(found.warnings if found else ()))
 
 
@@ -203,7 +209,7 @@ def _percent(x: float) -> str:
 
 
 def _spread(low: float, high: float) -> str:
-    """Return an interval in percent; empty without one, and if its ends round to the same number."""
+    """Return an interval in percent as text; empty if there is none or if both ends round to the same number."""
     ends = _percent(low), _percent(high)
     return "" if np.isnan(low) or ends[0] == ends[1] else " to ".join(ends)
 
@@ -211,9 +217,9 @@ def _spread(low: float, high: float) -> str:
 def document(
     curve: SameLoss, life: Lifetime | None, served: Inference | None, fit: str = "fit.json", group: str = ""
 ) -> Document:
-    """Return the models of one loss, and the cheapest over its life if its queries ``served`` are known.
+    """Return the models of one loss as a document, with the cheapest over its life if the queries ``served`` are known.
 
-    ``fit`` is the file that the script reads, ``group`` the planned group of it.
+    ``fit`` is the file that the script reads, and ``group`` the group of this file that the plan is about.
     """
     said = half_sentence(curve)
     stated = life is not None and life.answers
@@ -231,7 +237,7 @@ def document(
 
 
 def _sizes(curve: SameLoss) -> list[Line]:
-    """Return N, D and the extra compute relative to the best size, for the sizes in tables."""
+    """Return the table lines of N, D and additional compute of each size in ``SHOWN``."""
     found: list[Line] = []
     for i, k in enumerate(curve.fraction):
         if k not in SHOWN or not curve.stated[i]:

@@ -313,7 +313,10 @@ def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
     asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10)
     shown = run(*asked, "--have", "2 M jets")
     assert shown.code == 0
-    assert "repeating is cheaper where simulating a sample costs more than 9.55 times training on it once" in shown.out
+    assert (
+        "repeating is cheaper if simulating a sample costs more than 9.55 times as much as training on it once"
+        in shown.out
+    )
     assert "Your 2.00 M samples reach loss" in shown.out
     assert "EUR" not in shown.out
     one_sentence(run(*asked, "--json"), "This format requires prices. Give --sample-price")

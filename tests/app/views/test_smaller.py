@@ -93,7 +93,7 @@ def test_bad_input_is_one_sentence(demo: Database, jets: str, open_page: Open, q
 def test_a_law_that_is_no_surface_is_refused(demo: Database, open_page: Open) -> None:
     power = results.save_fit(demo, make_fit((0.1, 1e6, 0.4), law="power", axis="C"))
     at = open_page("plan", question=ASKED, fit=power, budget="1e18")
-    assert "The law power does not say what another model of the same loss costs" in told(at)
+    assert "The law power does not determine the cost of other models of the same loss" in told(at)
 
 
 def test_the_page_states_how_a_budget_was_read(demo: Database, jets: str, open_page: Open) -> None:

@@ -25,8 +25,11 @@ SERVED = Prices(SIMULATED.machine, SIMULATED.simulation, Inference(1e6, flops=1e
 @pytest.mark.parametrize(
     ("C", "shown"),
     [
-        (1e-5, "A budget of 10⁻⁵ FLOPs buys .* less than one parameter and less than one token: give a larger one"),
-        (10.0, r"A budget of 10 FLOPs buys 0.15 parameters on 11 tokens, less than one parameter: give a larger one"),
+        (1e-5, "A budget of 10⁻⁵ FLOPs buys .* less than one parameter and less than one token: give a larger budget"),
+        (
+            10.0,
+            r"A budget of 10 FLOPs buys 0.15 parameters on 11 tokens, less than one parameter: give a larger budget",
+        ),
     ],
 )
 def test_a_budget_below_one_parameter_or_one_sample_is_one_sentence(epoch: Fit, C: float, shown: str) -> None:

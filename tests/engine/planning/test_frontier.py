@@ -138,7 +138,7 @@ def test_a_vanished_term_has_no_optimum() -> None:
 
 def test_a_law_on_one_size_knows_no_budget() -> None:
     law = get_law("power", "D")
-    with pytest.raises(PlannerError, match="A law on D alone does not say how to spend a budget"):
+    with pytest.raises(PlannerError, match="A law on D alone does not determine how to spend a budget"):
         frontier(law, law.values([0.1, 1e6, 0.3]), np.array(1e20), ComputeRule())
 
 

@@ -100,7 +100,7 @@ def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) ->
     assert plan.allocation["C"].ci95 is not None
     assert plan.allocation["C"].ci95[1] == np.inf
     with pytest.raises(
-        PlannerError, match=r"R of 2 is out of reach: by its map no loss gives it; ask for an easier one"
+        PlannerError, match=r"R of 2 is out of reach: by the map no loss gives this value; ask for an easier target"
     ):
         plan_target(epoch, 2.0, map=through(epoch, map))
     with pytest.raises(
@@ -108,7 +108,7 @@ def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) ->
         match=r"R of 100 is out of reach: no .* floor of the loss, 1.8.*, allows R 47.9 at best; ask for an easier one",
     ):
         plan_target(epoch, 100.0, map=through(epoch, rejection()))
-    with pytest.raises(PlannerError, match="By its map every loss gives a R better than 5: ask for a harder one"):
+    with pytest.raises(PlannerError, match="By the map every loss gives a R better than 5: ask for a harder target"):
         plan_target(epoch, 5.0, map=through(epoch, rejection()))
 
 
@@ -124,7 +124,9 @@ def test_a_target_that_only_an_impossible_loss_gives_is_not_reached() -> None:
     for ends in (plan.allocation["loss"].ci68, plan.allocation["loss"].ci95):
         assert ends is not None
         assert 0 <= ends[0] <= ends[1] < 4
-    with pytest.raises(PlannerError, match="out of reach: by its map no loss gives it; ask for an easier one"):
+    with pytest.raises(
+        PlannerError, match="out of reach: by the map no loss gives this value; ask for an easier target"
+    ):
         plan_target(law, 1e9, map=through(law, map))
 
 

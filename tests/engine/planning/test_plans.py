@@ -218,9 +218,9 @@ def test_laws_on_one_axis_answer_what_they_can() -> None:
     assert N.value == pytest.approx(1e6 * 0.1**-2.5)
     assert N.ci68 is not None
     assert N.beyond == pytest.approx(math.log10(float(N.value or 0) / 1e6))
-    assert plan.allocation["D"] == Quantity(None, unit="tokens", note="the law on N says nothing of D")
+    assert plan.allocation["D"] == Quantity(None, unit="tokens", note="the law on N does not determine D")
     assert plan.sentence.startswith("To reach loss 0.2 use ")
-    with pytest.raises(PlannerError, match="A law on N alone does not say how to spend a budget"):
+    with pytest.raises(PlannerError, match="A law on N alone does not determine how to spend a budget"):
         plan_budget(size, 1e20)
     compute = make_fit((0.1, 1e12, 0.1), scattered((0.1, 1e12, 0.1)), law="power", axis="C")
     assert plan_budget(compute, 1e20).allocation["loss"].value == pytest.approx(0.1 + 10**-0.8)
@@ -302,7 +302,7 @@ def test_resamples_without_an_optimum_are_counted_and_left_out() -> None:
 
 def test_a_best_fit_without_an_optimum_is_refused() -> None:
     gone = make_fit((1.8, 0.0, 2000.0, 0.3, 0.3))
-    with pytest.raises(PlannerError, match=r"no compute-optimal point there, because one of its terms has .*A = 0"):
+    with pytest.raises(PlannerError, match=r"no compute-optimal point there, because one of its terms is .*A = 0"):
         plan_budget(gone, 1e20)
     with pytest.raises(PlannerError, match="no compute-optimal point"):
         plan_target(gone, 2.5)
@@ -312,7 +312,7 @@ def test_another_compute_rule_may_be_asked_for(epoch: Fit) -> None:
     usual, dear = plan_budget(epoch, 1e20), plan_budget(epoch, 1e20, compute_rule("6npND", 10))
     assert dear.compute.n_p == 10
     assert float(dear.allocation["loss"].value or 0) > float(usual.allocation["loss"].value or 0)
-    with pytest.raises(PlannerError, match=r"Under C = 6\*N\*D \+ 1e22 nothing spends 1e\+20 FLOPs"):
+    with pytest.raises(PlannerError, match=r"Under C = 6\*N\*D \+ 1e22 no N and D cost 1e\+20 FLOPs"):
         plan_budget(epoch, 1e20, compute_rule("formula", formula="6*N*D + 1e22"))
 
 

@@ -132,7 +132,7 @@ def test_some_resamples_out_of_reach_make_the_total_unbounded() -> None:
 
 def test_a_plan_is_asked_again_of_its_own_fit_alone(epoch: Fit) -> None:
     plan = plan_target(epoch, 2.2)
-    with pytest.raises(PlannerError, match=r"This plan was made with the fit \w+ and not with \w+: give the one"):
+    with pytest.raises(PlannerError, match=r"This plan was made with the fit \w+ and not with \w+: give the fit"):
         ask_again(plan, make_fit((0.1, 1e6, 0.4), law="power", axis="D"))
     with pytest.raises(PlannerError, match=r"now gives a different answer\. Compute the plan again and save it"):
         ask_again(plan, make_fit((1.9, *EPOCH[1:]), scattered(EPOCH), ranges=RANGES))
@@ -191,7 +191,7 @@ def test_sizes_that_a_law_does_not_say_have_no_price() -> None:
     plan = plan_target(make_fit((0.1, 1e6, 0.4), law="power", axis="C"), 0.2)
     (side,) = side_by_side([Saved("compute alone", plan)], ALL).sides
     assert side.bill["Inference, money"].value is None
-    assert side.bill["Inference, money"].note == "the law on C says nothing of N"
+    assert side.bill["Inference, money"].note == "the law on C does not determine N"
     assert of(side.bill["Training, money"]) > 0
 
 

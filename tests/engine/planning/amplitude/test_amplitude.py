@@ -159,7 +159,7 @@ def test_a_law_of_compute_says_nothing_beyond_the_points_that_it_was_measured_at
     assert level.C.most is None
     assert level.C.note.startswith("not known: the published law against C levels off at 3e-05 for D = 1e5, above")
     few = plan_amplitude(4, of_mse(1e-4), law=published_law("Zggg"), published=best_laws())
-    assert few.C.note.startswith("not known: the published law against C holds for D = 1e5, fewer points than")
+    assert few.C.note.startswith("not known: the published law against C is valid for D = 1e5, fewer points than")
     alone = plan_amplitude(5, of_mse(1e-4), law=published_law("Zgggg", network="LLoCa-Transformer, MSE"))
     assert alone.C.note.startswith("not known: no law of Zgggg against C is published; give an anchor limited by C")
 

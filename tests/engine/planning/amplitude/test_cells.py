@@ -37,7 +37,7 @@ def test_a_cell_that_nobody_doubled_says_nothing() -> None:
     assert all(one.fell is None and not one.limited for one in found)
     with pytest.raises(
         PlannerError,
-        match="which has MSE 3e-05: train some with at least 1000",
+        match=r"The best cell has MSE 3e-05\. Train cells with at least 1000",
     ):
         plan_trained(3, of_mse(1e-6), found)
 

@@ -85,7 +85,7 @@ def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
         (Quantity(0.0, (0.0, 0.02)), r"$0.0$ ($0.0$ to $0.020$)"),
         (Quantity(120.0, (40.0, 9500.0)), r"$120$ ($40.0$ to $9500$)"),
         (Quantity(None, (float("inf"), float("inf"))), "not reachable"),
-        (Quantity(None, note="the law on C says nothing of N"), "---"),
+        (Quantity(None, note="the law on C does not determine N"), "---"),
         (Quantity(0.0), "$0.00$"),
         (Quantity(0.0, (0.0, 0.0)), "$0.00$"),
         (Quantity(-3.25, (-3.5, -3.0)), "$-3.25^{+0.25}_{-0.25}$"),

@@ -105,8 +105,8 @@ def test_a_law_without_n_has_no_price_of_inference_and_says_so() -> None:
     fit = make_fit((0.1, 1e6, 0.4), law="power", axis="C")
     found = {f"{line.part} {line.what}": line for line in plan_target(fit, 0.2, prices=PRICES).bill}
     assert found["inference money"].amount.value is None
-    assert found["inference money"].row.note == "the law on C says nothing of N"
-    assert found["simulation money"].amount.note == "the law on C says nothing of D"
+    assert found["inference money"].row.note == "the law on C does not determine N"
+    assert found["simulation money"].amount.note == "the law on C does not determine D"
     assert found["training money"].amount.value is not None
 
 

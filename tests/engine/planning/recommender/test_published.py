@@ -103,7 +103,7 @@ def test_the_frontier_is_that_of_validation_loss_and_the_others_name_what_is_mis
     assert "(by val_loss)" in raw["sentence"]
     assert raw["changes"].get("N", {}) == {}
     texts = [w.text for w in recipes["val_loss"].warnings]
-    assert any(text.startswith("What another s costs is not known. The paper shows the loss") for text in texts)
+    assert any(text.startswith("The cost of another s is not known. The paper shows the loss") for text in texts)
 
 
 def test_the_learning_rate_follows_the_batch() -> None:

@@ -85,7 +85,7 @@ def test_a_share_sweep_gives_back_its_optimum_and_the_cost_of_six_per_cent(share
         assert amount.value == pytest.approx(truth, rel=0.1)
         assert amount.ci95 is not None
         assert amount.ci95[0] < truth < amount.ci95[1]
-    assert "What another s costs" not in as_text(answer)
+    assert "The cost of another s" not in as_text(answer)
 
 
 def test_metrics_stand_side_by_side(shares: Evidence) -> None:
@@ -207,7 +207,7 @@ def test_text_rows_and_json_agree(story: Recommendation) -> None:
     assert chosen["s"]["place"] == "inside"
     text = as_text(story)
     assert raw["sentence"] in text
-    assert "FLOPs bind K: more negatives take steps away. The devices hold" in text
+    assert "FLOPs limit K: more negatives leave fewer training steps. The devices hold" in text
     assert [r.quantity for r in rows(story.recipe)][:2] == ["Embedder share s", "Batch size B"]
     assert rows(story.recipe)[0].unit == "% of N"
 
@@ -235,7 +235,7 @@ def tiny() -> Settings:
         (lambda: recommend(published_evidence(), 0, "val_loss"), "The budget of 0 FLOPs is not positive"),
         (lambda: LearningRate(rate=0), "The learning rate is 0: give a positive number"),
         (lambda: Settings(batch=0), "The batch size of 0 sequences is too small"),
-        (lambda: from_fit(make_fit((1.0, 2.0, 0.3), law="power", axis="D")), "has no optimum to read a setting from"),
+        (lambda: from_fit(make_fit((1.0, 2.0, 0.3), law="power", axis="D")), "no optimum, so it determines no setting"),
         (
             lambda: recommend(
                 Evidence(share=(published_optimum(1e18, "loss", 2.0, "inside", 1, 50, "x"),)), 1e18, "loss"

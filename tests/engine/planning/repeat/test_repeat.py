@@ -158,7 +158,7 @@ def test_floors_apart_hold_omega_at_the_target_alone() -> None:
     assert text.startswith(
         "Each law keeps its own floor (0.320 and 0.524), because the fit of chinchilla does not contain"
     )
-    assert text.endswith("omega is solved from both laws at this target and holds for it alone.")
+    assert text.endswith("omega is computed from both laws at this target and is valid only there.")
     D = (7.22 / (0.6 - 0.32)) ** (1 / 0.22)
     U = (5.79 / (0.6 - 0.524)) ** (1 / 0.22)
     assert apart.omega.value == pytest.approx(D / U)

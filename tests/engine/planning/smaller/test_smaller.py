@@ -284,9 +284,11 @@ def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
 
 def test_laws_of_the_frontier_alone_are_refused() -> None:
     fit = make_fit((3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1), law="isoflop")
-    with pytest.raises(PlannerError, match="The law isoflop does not say what another model of the same loss costs"):
+    with pytest.raises(
+        PlannerError, match="The law isoflop does not determine the cost of other models of the same loss"
+    ):
         same_loss(fit, Question("budget", 1e20))
     with pytest.raises(PlannerError, match="fit a surface over N and D"):
         lifetime(fit, Question("budget", 1e20), Inference(queries=1e9))
-    with pytest.raises(PlannerError, match="A target R does not say which loss: ask for the loss behind it"):
+    with pytest.raises(PlannerError, match="A target R does not determine the loss: ask for a target loss"):
         same_loss(make_fit(EPOCH), Question("target", 20.0, metric="R"))
