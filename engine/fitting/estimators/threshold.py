@@ -85,13 +85,6 @@ def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
     return b
 
 
-def _inverse(matrix: Floats) -> Floats:
-    """Return the inverse of each positive definite ``matrix`` (r, p, p), NaN for the others."""
-    unit = np.eye(matrix.shape[-1])
-    columns, definite = zip(*(solve_definite(matrix, np.tile(e, (len(matrix), 1))) for e in unit), strict=True)
-    return np.where(definite[0][:, None, None], np.stack(columns, axis=2), np.nan)
-
-
 def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
     """Return the standardised columns 1, ln N, ln D (n, 3), their centres (2,) and scales (2,)."""
     logs = np.log(np.stack([s.columns["N"], s.columns["D"]], axis=1))

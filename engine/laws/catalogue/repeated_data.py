@@ -25,19 +25,6 @@ from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Power, Rising
 
 
-def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
-    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
-
-    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
-    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
-    valid for models above the overfitting threshold.
-    """
-    beta = one_pass["beta"]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log_gain = (np.log(one_pass["B"]) - np.log(repeated["B_rep"])) / beta
-        return np.exp(log_gain + (repeated["beta_rep"] / beta - 1) * np.log(np.asarray(D, float)))
-
-
 def _samples(v: Values, loss: Floats) -> Floats:
     """Return D that reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep), inf at or below the floor."""
     excess = np.asarray(loss, float) - v["L_inf"]
