@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import find_questions
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
     from isoplan.engine.planning.answer.document import Document
     from isoplan.engine.planning.plan.answer import Plan
-    from isoplan.engine.planning.questions.answer import Answer as Asked
+    from isoplan.engine.planning.questions.answer import Answer
 
 ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
@@ -77,7 +76,7 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
     return GroupedFit(next(iter(fits.values())).spec, fits)
 
 
-def save(answer: Fit | GroupedFit | Plan | Answer[Any] | Asked, path: str | PathLike[str]) -> None:
+def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str]) -> None:
     """Write a fit, a plan or another answer to a file, in the form of the terminal.
 
     A fit is written as JSON. For other answers the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
@@ -111,17 +110,13 @@ def _document_of(answer: object) -> Document:
     """Return the document of an answer. Raises PlannerError if it has none."""
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
-    from isoplan.engine.planning.questions.answer import Answer as Asked
+    from isoplan.engine.planning.questions.answer import Answer
 
     if isinstance(answer, Plan):
         return document(answer)
-    if isinstance(answer, Asked):
-        if answer.document is None:
-            raise PlannerError(answer.no_file)
-        return answer.document
     if not isinstance(answer, Answer):
         raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
-    return answer.document
+    return answer.file
 
 
 def _write(document: Document, ending: str) -> str:

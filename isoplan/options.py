@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from isoplan.engine.errors import PlannerError
 
 if TYPE_CHECKING:
+    from isoplan.engine.costs import ComputeRule
     from isoplan.engine.fitting import Fit, GroupedFit
+
+    Rule: TypeAlias = str | ComputeRule
+    """A rule of the engine, or a text: 6ND, 6npND, NAME:FIELD=VALUE,..., measured, or a formula of N and D."""
 
 Amount: TypeAlias = str | float
 """A number, or a text with a number and an optional unit: 2e6, "2M", "24 h"."""

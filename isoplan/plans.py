@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
-from isoplan.measured import check_runs, choose_rule, choose_second
+from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
 from isoplan.options import Amount, check_options, read_budget, read_number, single, texts_of
+from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.metric import Through
     from isoplan.engine.schema import Runs
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
     from isoplan.tables import Table
 
 
@@ -73,7 +74,8 @@ def plan(
         raise PlannerError("Option metric_map: a target in a metric needs target_metric and one map of this metric.")
     check_runs(runs, rule, second_rule)
     used = choose_rule(rule, n_p, runs, law)
-    other = choose_second(second_rule, used or law.compute, runs, law)
+    second_tokens = tokens_of_second(second_rule, used or law.compute)
+    other = choose_rule(second_rule, second_tokens, runs, law, "second_rule")
     texts = texts_of(scenario)
     limits, prices = read_limits(texts, "python"), read_prices(texts, "python")
     if budget is not None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
-from isoplan.measured import check_runs, choose_rule
 from isoplan.options import check_options, file_name, single, texts_of
+from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule

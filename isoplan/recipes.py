@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
-from isoplan.answers import Answer
 from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alone
-from isoplan.measured import choose_rule
 from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options, read_budget, single, texts_of
+from isoplan.rules import choose_rule
 from isoplan.tables import as_source, python_names, read_curves, read_table, with_python_names
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit
-    from isoplan.engine.planning.recommender import Evidence, Recommendation
+    from isoplan.engine.planning.questions.answer import Answer
+    from isoplan.engine.planning.recommender import Evidence
     from isoplan.engine.planning.recommender.choice import Setting
     from isoplan.engine.planning.recommender.own_runs import Asked
     from isoplan.engine.schema import Curves, RowsOfRun, Runs
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
     from isoplan.tables import Table
 
 
@@ -64,7 +65,7 @@ def recipe(
     n_p: Amount = "",
     published: bool = True,
     **options: Unpack[RecipeOptions],
-) -> Answer[Recommendation]:
+) -> Answer:
     """Choose share, batch, model, events, negatives and learning rate of a recommender.
 
     Parameters
@@ -118,8 +119,7 @@ def recipe(
         from isoplan.data.recommender import published_evidence
 
         printed = published_evidence()
-    answer = reply(C, metric, own, printed, settings, used)
-    return Answer(answer.result, answer.text, answer.file, answer.warnings, tuple(notes))
+    return replace(reply(C, metric, own, printed, settings, used), notes=tuple(notes))
 
 
 def _as_texts(value: Amount | Sequence[Amount]) -> list[str]:

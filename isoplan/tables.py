@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from isoplan.engine.errors import PlannerError
-from isoplan.options import Amount, as_tuple, check_choice, check_options
-from isoplan.rules import read_rule
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
+from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
     from isoplan.engine.schema import Curves, RowsOfRun, Runs
     from isoplan.engine.store.files.table_files import TableBytes
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
 
     Table: TypeAlias = str | PathLike[str] | pd.DataFrame
     """The path of a CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a DataFrame."""
@@ -85,8 +85,9 @@ def runs(
     """
     check_choice("rows", rows, (None, "all", "last", "best"))
     check_choice("repeats", repeats, ("all", "mean", "once"))
+    compute = read_typed_rule(rule, as_text(n_p), "python") if isinstance(rule, str) else rule
     return read_table(
-        table, _check_roles(roles), metric, read_rule(rule, n_p), where=where, repeats=repeats, each=each, rows=rows,
+        table, _check_roles(roles), metric, compute, where=where, repeats=repeats, each=each, rows=rows,
         pooled=as_tuple(pooled), agreed=as_tuple(convert), derived=dict(derive or {}), extra=as_tuple(extra),
         sheet=sheet, inner=inner,
     )  # fmt: skip

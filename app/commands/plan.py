@@ -7,16 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared import options
-from isoplan.app.commands.shared.options import (
-    as_texts,
-    with_fields,
-)
+from isoplan.app.commands.shared.options import as_texts, with_fields
 from isoplan.app.commands.shared.output import read_fit_file, say_as
 from isoplan.app.commands.shared.reading import read_budget, read_named
-from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
+from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.scenario.fields import FIELDS, SCENARIO
 from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
+from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
 from isoplan.engine.quantities import parse_number
 
 
@@ -65,7 +63,8 @@ def plan(
     behind = Behind(runs, map_runs or (), fitted)
     check_runs(behind, rule, second_rule)
     used = read_used(rule, n_p, behind)
-    other = read_second(second_rule, used or fitted.compute, behind)
+    second_tokens = tokens_of_second(second_rule, used or fitted.compute)
+    other = read_used(second_rule, second_tokens, behind, "second_rule")
     scenario = as_texts(texts)
     limits, prices = read_limits(scenario, "terminal"), read_prices(scenario, "terminal")
     if budget is not None:

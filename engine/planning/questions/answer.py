@@ -43,7 +43,8 @@ class Answer:
 
     ``result`` contains the numbers. The page shows the ``sentence``, ``remarks`` and the ``conclusion``, then
     ``parts``, and in a box the ``hint``, which names further possible inputs. ``name`` is the default name of the saved
-    answer. If ``document`` is None, ``no_file`` states what is missing for it.
+    answer. If ``document`` is None, ``no_file`` states what is missing for it. ``notes`` describe how run
+    tables were read.
     """
 
     result: Any
@@ -56,6 +57,7 @@ class Answer:
     parts: tuple[Part, ...] = ()
     hint: str = ""
     no_file: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
