@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
@@ -12,7 +10,7 @@ from isoplan.options import as_tuple, check_options
 from isoplan.tables import read_curves, read_table
 
 if TYPE_CHECKING:
-    from isoplan.engine.fitting import Comparison, Fit, FitSpec, FitWarning, GroupedFit
+    from isoplan.engine.fitting import Comparison, Fit, FitSpec, GroupedFit
     from isoplan.engine.fitting.types.spec import ObjectiveName
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
@@ -65,7 +63,6 @@ def fit(
     """
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
-    from isoplan.engine.fitting.single import suggest
     from isoplan.engine.schema import Role
 
     check_options(options, OPTIONS, fit)
@@ -77,13 +74,10 @@ def fit(
     runs = _read_runs(runs, "" if of_curves else y, spec, () if of_curves else extra)
     if shared or runs.roles.each:
         _check_groups(of_curves, bool(shared), runs)
-        return _with_notes(fit_groups(spec, runs, where=runs.where), runs)
-    chosen: tuple[FitWarning, ...] = ()
-    if objective is None and not of_curves:
-        spec, chosen = suggest(spec, runs)
+        return fit_groups(spec, runs, where=runs.where).with_notes(runs.notes)
     training = _read_training(curves, runs, map_curves or {}, y, extra)
-    made = fit_runs(spec, runs, curves=training, where=runs.where)
-    return replace(made, warnings=(*_about(runs), *chosen, *made.warnings))
+    made = fit_runs(spec, runs, curves=training, where=runs.where, suggested=objective is None)
+    return made.with_notes(runs.notes)
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
@@ -117,56 +111,27 @@ def compare(
     PlannerError
         An option is wrong, or no law can be fitted.
     """
+    from isoplan.engine.fitting.validation.comparison import compare_suggested
+
     check_options(options, COMPARED, compare)
     y = str(options.pop("y", ""))
     spec = _read_spec(law="chinchilla", y=y, objective=objective, bootstrap=0, **options)
     runs = _read_runs(runs, y, spec, ())
     if not runs.roles.each:
-        return _compare(spec, runs, objective is None)
+        return compare_suggested(spec, runs, objective is None)
     groups = sorted({str(name) for name in runs.labels["group"]})
-    return {g: _compare(spec, runs.take(runs.labels["group"] == g), objective is None) for g in groups}
-
-
-def _compare(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
-    from isoplan.engine.fitting import compare as compare_laws
-    from isoplan.engine.fitting.single import suggest
-
-    made = compare_laws(suggest(spec, runs)[0] if suggested else spec, runs)
-    if not made.ranked:
-        law, why = made.refused[0]
-        named = why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
-        raise PlannerError(f"No law can be fitted to these runs. {named}")
-    return made
+    return {g: compare_suggested(spec, runs.take(runs.labels["group"] == g), objective is None) for g in groups}
 
 
 def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:
     """Return the specification. Raises PlannerError that names the wrong law or option."""
-    from pydantic import ValidationError
-
-    from isoplan.engine.fitting.types.spec import FitSpec
+    from isoplan.engine.fitting.types.spec import read_spec
+    from isoplan.engine.quantities import share_or_column
     from isoplan.engine.store.columns.directions import split_direction
 
     if isinstance(error := options.get("relative_error"), str):
-        options["relative_error"] = _read_share(error)
-    column = split_direction(y)[0] or "loss"
-    try:
-        spec = FitSpec(law=law, y=column, objective=objective or "huber-log", **options)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        raise PlannerError(f"Option {first['loc'][0]}: {first['input']!r} is not possible. {first['msg']}.") from None
-    if law != "formula":  # The columns of a formula are known only after the runs are read.
-        spec.find_law()
-    return spec
-
-
-def _read_share(text: str) -> float | str:
-    """Return a share from 0.1 or 10%, else the name of a column."""
-    from isoplan.engine.quantities import parse_share
-
-    try:
-        return parse_share(text)
-    except PlannerError:
-        return text
+        options["relative_error"] = share_or_column(error)
+    return read_spec("", law=law, y=split_direction(y)[0] or "loss", objective=objective or "huber-log", **options)
 
 
 def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]) -> Runs:
@@ -196,16 +161,3 @@ def _read_training(
     if curves is None or isinstance(curves, Curves):
         return curves
     return read_curves(curves, runs, roles, y, extra)
-
-
-def _about(runs: Runs) -> tuple[FitWarning, ...]:
-    """Return the notes on how the runs were read as warnings of a fit, in the form of a card."""
-    from isoplan.engine.fitting import FitWarning
-    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
-
-    return tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
-
-
-def _with_notes(groups: GroupedFit, runs: Runs) -> GroupedFit:
-    fits = {name: replace(one, warnings=(*_about(runs), *one.warnings)) for name, one in groups.fits.items()}
-    return replace(groups, fits=fits)

@@ -113,15 +113,21 @@ def fit(
     snapshot: str = "",
     where: str = "",
     progress: Progress | None = None,
+    suggested: bool = False,
 ) -> Fit:
     """Fit the law of ``spec`` to ``runs``; equal inputs give equal digits.
 
     ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` name the data in
-    the result, and ``progress`` is called with the completed fraction of resamples. Raises PlannerError if the runs
-    cannot determine the law; less severe problems are in ``Fit.warnings``.
+    the result, and ``progress`` is called with the completed fraction of resamples. If ``suggested`` is true and there
+    are no curves, the objective is that of ``suggest``. Raises PlannerError if the runs cannot determine the law; less
+    severe problems are in ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
+    if suggested and curves is None:
+        spec, chosen = suggest(spec, runs)
+        made = _fitted(spec, runs, None, snapshot, where, progress)
+        return replace(made, warnings=(*chosen, *made.warnings))
     made = _fitted(spec, runs, curves, snapshot, where, progress)
     if curves is None or not made.law.counts_updates:
         return made

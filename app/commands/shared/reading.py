@@ -9,13 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
 from isoplan.engine.quantities import parse_flops, parse_number
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.columns.directions import with_direction, with_metric
@@ -24,23 +20,12 @@ _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
 """An option with its value in a sentence; used to find notes that repeat an error."""
 
 
-def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
-    """Return the specification that the options name. Raises PlannerError for an unknown law or an invalid option."""
-    try:
-        spec = FitSpec(law=law, axis=axis, **options)
-    except ValidationError as error:
-        raise _bad_option(error) from error
-    if law != "formula":  # which of its names are columns is only known after the table is read
-        spec.find_law()
-    return spec
-
-
 def read_table(
     table: Path,
     roles: dict[str, str],
     metric: tuple[str, str],
     where: str,
-    compute: ComputeRule,
+    compute: ComputeRule | None,
     *,
     convert: Iterable[str] | None = None,
     derive: Iterable[str] | None = None,
@@ -159,20 +144,6 @@ def read_names(options: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for text in options for name in text.split(",") if name.strip()))
 
 
-def read_error(option: str) -> float | str | None:
-    """Return a relative error (0.1 or 10%), or the name of the column that contains it; None if the option is empty."""
-    text, share = (option[:-1], 0.01) if option.endswith("%") else (option, 1.0)
-    try:
-        return float(text) * share
-    except ValueError:
-        return option or None
-
-
-def read_rule(rule: str, n_p: str) -> ComputeRule:
-    """Return the compute rule of the options, 6ND without them."""
-    return read_typed_rule(rule, n_p, "terminal") or ComputeRule()
-
-
 def read_named(text: str, option: str) -> tuple[str, str]:
     """Return the name and the value in the ``text`` of an ``option`` such as --metric R=5000."""
     name, equals, value = text.rpartition("=")
@@ -195,9 +166,3 @@ def read_training(
     from isoplan.engine.store.files.table_files import read_curves
 
     return with_direction(read_curves(file, runs, roles, extra), *metric, "--y")
-
-
-def _bad_option(error: ValidationError) -> PlannerError:
-    first = error.errors()[0]
-    option = "--" + str(first["loc"][0])
-    return PlannerError(f"{option} {first['input']!r} is not possible: {first['msg'].lower()}.")
