@@ -14,6 +14,7 @@ from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.agreement import Across, Agreement, By, across, flips, usual
 from isoplan.engine.agreement import agreement as rank_correlations
+from isoplan.engine.arrays import finite
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
@@ -151,7 +152,7 @@ def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, 
             {
                 "name": a.name,
                 "runs": a.n,
-                "rho": [[_known(x) for x in row] for row in a.rho.tolist()],
+                "rho": finite(a.rho),
                 "counts": a.counts.tolist(),
                 "notes": list(a.notes),
             }
@@ -163,10 +164,6 @@ def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, 
             for f in flips(found)
         ],
         "pairs": [
-            {"local": a.local, "full": a.full, "rho": [_known(x) for x in a.rho], "flips": a.flips} for a in regimes
+            {"local": a.local, "full": a.full, "rho": finite(a.rho), "flips": a.flips} for a in regimes
         ],
     }  # fmt: skip
-
-
-def _known(x: float) -> float | None:
-    return x if math.isfinite(x) else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import si
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isoplan.app.backups.archives import Backup
     from isoplan.engine.store.database.archive import Tell
 
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 STEP = 64e6
 """Bytes between two progress updates on a terminal."""
 

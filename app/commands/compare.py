@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.arrays import finite
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import read_spec
 from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
@@ -81,14 +82,11 @@ def to_json(found: Comparison) -> dict[str, Any]:
 
 
 def _cuts(v: Validation) -> dict[str, Any]:
-    def known(x: float) -> float | None:
-        return x if abs(x) < float("inf") else None
-
     def errors(method: str) -> dict[str, Any]:
         return {
-            "runs": known(v.error(method)),
-            "best": known(v.error(method, "best")),
-            "cuts": [known(v.cut_error(cut, method)) for cut in v.cuts],
+            "runs": finite(v.error(method)),
+            "best": finite(v.error(method, "best")),
+            "cuts": [finite(v.cut_error(cut, method)) for cut in v.cuts],
         }
 
     return {

@@ -9,11 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from isoplan.app.commands.shared.output import note, say
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say
 from isoplan.engine.errors import PlannerError
-
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 
 
 def simulate(

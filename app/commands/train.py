@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared.following import as_rows, follow, outcome
-from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say, say_json
 from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import this_machine
@@ -24,8 +24,6 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 ELSEWHERE = "The cells run elsewhere, where their time can differ."
 
 

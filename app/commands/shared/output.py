@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 FIRST, BETWEEN = 1.0, 3.0
 """Seconds until the first progress message of a command, and between two messages."""
 MANY = 5_000
+"""Number of rows from which progress is also printed without a terminal."""
+INTERRUPTED = 130
+"""Exit code after Ctrl+C, the convention of shells."""
 
 
 def say(text: str) -> None:

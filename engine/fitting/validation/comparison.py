@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats
+from isoplan.engine.arrays import Floats, finite
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.checks import REPEATS
 from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
@@ -207,15 +207,11 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
         {
             "rank": rank,
             "law": one.key,
-            "error": _known(one.error),
-            "AIC": _known(one.aic),
-            "BIC": _known(one.bic),
+            "error": finite(one.error),
+            "AIC": finite(one.aic),
+            "BIC": finite(one.bic),
             "parameters": one.parameters,
             "note": one.note,
         }
         for rank, one in enumerate(found.ranked, 1)
     ]
-
-
-def _known(x: float) -> float | None:
-    return x if np.isfinite(x) else None
