@@ -111,16 +111,14 @@ def compare(
     PlannerError
         An option is wrong, or no law can be fitted.
     """
-    from isoplan.engine.fitting.validation.comparison import compare_suggested
+    from isoplan.engine.fitting.validation.comparison import compare_groups
 
     check_options(options, COMPARED, compare)
     y = str(options.pop("y", ""))
     spec = _read_spec(law="chinchilla", y=y, objective=objective, bootstrap=0, **options)
     runs = _read_runs(runs, y, spec, ())
-    if not runs.roles.each:
-        return compare_suggested(spec, runs, objective is None)
-    groups = sorted({str(name) for name in runs.labels["group"]})
-    return {g: compare_suggested(spec, runs.take(runs.labels["group"] == g), objective is None) for g in groups}
+    comparisons = compare_groups(spec, runs, objective is None)
+    return comparisons if runs.roles.each else comparisons[""]
 
 
 def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:

@@ -27,6 +27,7 @@ WIDTH = 100
 """Line width in characters that fits most terminals."""
 
 
+@options.with_reading(before="as_json")
 def agreement(
     table: Annotated[
         Path | None,
@@ -52,30 +53,20 @@ def agreement(
     ] = None,
     mapping: options.Mapping = None,
     where: options.Where = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     as_json: options.AsJson = False,
+    **texts: Any,
 ) -> None:
     """Check whether loss and metrics rank the runs alike."""
     if table is None:
-        typed = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
-                   "--repeats": repeats != "all", "--convert": convert, "--derive": derive, "--rows": rows,
-                   "--sheet": sheet, "--inner": inner}  # fmt: skip
-        given = next((option for option, value in typed.items() if value), "")
+        typed = {"by": by, "metric": metric, "pair": pair, "map": mapping, "where": where} | texts
+        given = next((name for name, value in typed.items() if value and (name, value) != ("repeats", "all")), "")
         if given:
-            raise PlannerError(f"{given} requires a table. Name the file.")
+            raise PlannerError(f"--{given} requires a table. Name the file.")
         from isoplan.data.recommender import published_agreement
 
         found: Sequence[Agreement] = published_agreement()
     else:
-        runs = _read(
-            table, metric or [], mapping or [], where,
-            repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
-        )  # fmt: skip
+        runs = _read(table, metric or [], mapping or [], where, **texts)
         note(runs.notes)
         found = rank_correlations(runs, by or usual(runs))
     regimes = across(found, [_pair(text) for text in pair or []])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import Comparison, Validation
 
 
+@options.with_reading(before="as_json")
 def compare(
     table: options.Table,
     mapping: options.Mapping = None,
@@ -30,16 +31,11 @@ def compare(
     seed: options.Seed = 0,
     rule: options.Rule = "",
     n_p: options.TokensPerSample = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     as_json: options.AsJson = False,
+    **texts: Any,
 ) -> None:
     """Rank the laws by how well they predict the largest budgets."""
-    from isoplan.engine.fitting.validation.comparison import compare_suggested
+    from isoplan.engine.fitting.validation.comparison import compare_groups
 
     if each and not group:
         raise PlannerError("Option --each compares the laws for each value of a column: add --group COLUMN.")
@@ -51,13 +47,10 @@ def compare(
     runs = reading.read_table(
         table, reading.read_map(mapping or [], column, group=group), (column, direction), where,
         read_typed_rule(rule, n_p, "terminal"),
-        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
-        each=each, pooled=reading.read_names(pool or []),
+        each=each, pooled=reading.read_names(pool or []), **texts,
     )  # fmt: skip
-    names = sorted({str(name) for name in runs.labels["group"]}) if each else [""]
-    parts = {name: runs.take(runs.labels["group"] == name) if each else runs for name in names}
     with reading.notes_of(runs):
-        found = {name: compare_suggested(spec, part, objective is None) for name, part in parts.items()}
+        found = compare_groups(spec, runs, objective is None)
     note(dict.fromkeys((*runs.notes, *(w.text for one in found.values() for w in one.warnings))))
     if as_json:
         groups = {name: to_json(one) for name, one in found.items()}

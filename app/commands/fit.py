@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, progress, say, say_json
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
 
 
+@options.with_reading(before="curves")
 def fit(
     table: options.Table,
     law: options.LawName,
@@ -46,18 +47,13 @@ def fit(
     seed: options.Seed = 0,
     rule: options.Rule = "",
     n_p: options.TokensPerSample = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     curves: options.CurveFile = None,
     map_curves: options.CurveMap = None,
     smoothing: options.Smoothing = "0.6",
     target: options.Target = "",
     as_json: options.AsJson = False,
     card: options.Card = "refits",
+    **texts: Any,
 ) -> None:
     """Fit a law to a table of runs."""
     from isoplan.engine.fitting import fit as fit_runs
@@ -86,9 +82,8 @@ def fit(
     runs = reading.read_table(
         table, reading.read_map(mapping or [], "" if of_curves else column, group=group, weight=weight),
         ("", "") if of_curves else (column, direction), where, read_typed_rule(rule, n_p, "terminal"),
-        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
         extra=() if of_curves else extra, offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
-        each=each, pooled=reading.read_names(pool or []),
+        each=each, pooled=reading.read_names(pool or []), **texts,
     )  # fmt: skip
     with reading.notes_of(runs):
         if spec.share or each:

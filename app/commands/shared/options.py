@@ -208,6 +208,13 @@ def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -
     return add
 
 
+def with_reading(before: str) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command the options of ``reading.read_table``, before its option ``before``."""
+    annotations = {"convert": Convert, "derive": Derive, "rows": RowsOfEachRun, "sheet": Sheet, "inner": Inner}
+    others = (parameter(name, annotation, None) for name, annotation in annotations.items())
+    return with_parameters([parameter("repeats", RepeatsKept, "all"), *others], before)
+
+
 def as_texts(values: dict[str, Any]) -> dict[str, str]:
     """Return the values of options as text, without those that are None."""
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -178,6 +178,15 @@ def compare_suggested(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
     return replace(found, warnings=(*chosen, *about))
 
 
+def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comparison]:
+    """Return ``compare_suggested`` by group, or under the name "" if ``runs`` are not to be fitted by group."""
+    if not runs.roles.each:
+        return {"": compare_suggested(spec, runs, suggested)}
+    groups = runs.labels["group"]
+    names = sorted({str(name) for name in groups})
+    return {name: compare_suggested(spec, runs.take(groups == name), suggested) for name in names}
+
+
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """Return the specification itself, then every other law of the catalogue, and for a sweep those over its axis."""
     sweep = spec.axis is not None and spec.find_law().optimum is not None
