@@ -1,4 +1,4 @@
-"""Fits, plans and other answers as files."""
+"""Save fits, plans and other answers to files, and read fits and plans again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""Keys in the JSON of other commands -> the command."""
+"""JSON key -> the command whose answer has this key. Used to name a file that is neither a fit nor a plan."""
 
 
 def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
@@ -77,11 +77,11 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
 
 
 def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str]) -> None:
-    """Write a fit, a plan or another answer to a file, in the form of the terminal.
+    """Write a fit, a plan or another answer to a file, as the terminal prints it.
 
-    A fit is written as JSON. For other answers the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
-    .py. The script reads its fits from ``fit-HASH.json`` in its folder. Raises PlannerError for another suffix, for an
-    answer that cannot be saved, and for a path that cannot be written.
+    A fit is written as JSON. The format of other answers follows from the suffix of ``path``: .json, .csv, .md, .tex or
+    .py. A .py script reads its fits from files ``fit-HASH.json`` in its own folder. Raises PlannerError for another
+    suffix, for an answer that cannot be saved, and for a path that cannot be written.
     """
     target = Path(path)
     text = _as_text(answer, target.suffix.lower())
@@ -107,7 +107,7 @@ def _as_text(answer: object, ending: str) -> str:
 
 
 def _document_of(answer: object) -> Document:
-    """Return the document of an answer. Raises PlannerError if it has none."""
+    """Return the document from which files of an answer are written. Raises PlannerError if the answer has none."""
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.questions.answer import Answer

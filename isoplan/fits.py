@@ -1,4 +1,4 @@
-"""Fits and comparisons of laws. The results are those of `isoplan fit` and `isoplan compare`."""
+"""Fits and comparisons of laws, with the results of `isoplan fit` and `isoplan compare`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,14 @@ def fit(
         The result of ``isoplan.runs``, or a table that is read with the guessed columns.
     law : str
         A name in the list of `isoplan laws`.
-    curves, map_curves : table, mapping
-        Training curves, for the laws that use them, and their columns by role.
-    objective, share : str, str or several
-        "huber-log", "ols", "ols-log", "lad" or "asymmetric", None to choose by the number of runs; parameters that
-        are the same in all groups.
+    curves : Curves or table
+        Training curves, for the laws envelope, critical-batch and threshold.
+    map_curves : mapping
+        Columns of a table of curves by role, as in {"step": "it"}.
+    objective : str
+        "huber-log", "ols", "ols-log", "lad" or "asymmetric". By default it depends on the number of runs.
+    share : str or several
+        Parameters that are the same in all groups.
     **options : fields of ``isoplan.engine.fitting.FitSpec``
         y (a metric, "accuracy:max"), axis, realised, formula, bounds {"alpha": (0, 2)}, fixed {"E": 0.3}, prior
         {"alpha": (mean, sd)}, relative_error (0.1, "10%" or a column), delta, skew, smoothing, target, bootstrap
@@ -54,7 +57,7 @@ def fit(
     Returns
     -------
     Fit or GroupedFit
-        A fit of all runs; with ``share``, or for runs read with each=True, one for each group.
+        A fit of all runs, or one fit for each group: with ``share``, and for runs read with each=True.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def fit(
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
-    """Raise PlannerError for options that cannot be combined in a fit of groups."""
+    """Raise PlannerError if ``curves``, shared parameters or groups of ``runs`` exclude each other."""
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
         raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
@@ -104,7 +107,7 @@ def compare(
     Returns
     -------
     Comparison or dict
-        The laws, best first; for runs read with each=True, one comparison for each group.
+        The laws, best first. For runs read with each=True, a dict of one comparison for each group.
 
     Raises
     ------
@@ -122,7 +125,7 @@ def compare(
 
 
 def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:
-    """Return the specification. Raises PlannerError that names the wrong law or option."""
+    """Return the specification of a fit. Raises PlannerError that names a wrong law or option."""
     from isoplan.engine.fitting.types.spec import read_spec
     from isoplan.engine.quantities import share_or_column
     from isoplan.engine.store.columns.directions import split_direction
@@ -133,7 +136,10 @@ def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: 
 
 
 def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]) -> Runs:
-    """Return runs with the better direction of ``y`` set; a table is read with the columns that ``spec`` needs."""
+    """Return the runs. ``y`` may state which direction of the metric is better, as in "accuracy:max".
+
+    A table is read with the columns that ``spec`` needs.
+    """
     from isoplan.engine.formula import parse_formula
     from isoplan.engine.schema import Runs
     from isoplan.engine.store.columns.directions import split_direction, with_direction

@@ -1,4 +1,4 @@
-"""`isoplan actual`: actual results of plans compared with the predictions of their laws for runs of that size."""
+"""`isoplan actual`: compare measured results with the plans that predicted them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outc
 def _results(
     n: int, loss: Numbers, metric: Numbers, params: Numbers, samples: Numbers, compute: Numbers
 ) -> list[Actual]:
-    """Return one result per plan. Raises PlannerError if an option is not given once for every plan."""
+    """Return one measured result per plan.
+
+    Raises PlannerError if an option is given, but not once for each of the ``n`` plans.
+    """
     if bool(loss) == bool(metric):
         raise PlannerError("Measured value: give either --loss or --metric, once for every plan.")
     given = {"loss": loss, "metric": metric, "params": params, "samples": samples, "compute": compute}

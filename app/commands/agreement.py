@@ -1,4 +1,4 @@
-"""`isoplan agreement`: whether the metrics of a table rank its runs alike, and which correlations change sign."""
+"""`isoplan agreement`: check whether metrics rank the runs alike, and which correlations change sign between parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isoplan.engine.store.columns.directions import split_direction, with_direct
 WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
 WIDTH = 100
-"""Line width in characters that fits most terminals."""
+"""Maximum line width in characters. Most terminals are at least as wide."""
 
 
 @options.with_reading(before="as_json")
@@ -77,7 +77,7 @@ def agreement(
 
 
 def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
-    """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
+    """Return the runs of the table with ``metrics`` such as "accuracy:max". Without ``metrics`` they are guessed."""
     turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
@@ -97,7 +97,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
-    """Return the correlations as text: one line per pair, one column per part of the table, then notes."""
+    """Return the correlations as text, then notes. A line is a pair of metrics; a column is a part of the table."""
     metrics, marked = found[0].metrics, flips(found)
     flipped = {(flip.one, flip.other) for flip in marked}
     body = [
@@ -117,7 +117,10 @@ def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
 
 
 def _tables(found: Sequence[Agreement], body: Sequence[tuple[str, Sequence[float], bool]]) -> list[str]:
-    """Return lines of pairs over the parts. Parts beyond the line width are in a further table below."""
+    """Return the lines of a text table with a row for each pair and a column for each part of the runs.
+
+    Parts that do not fit into the line width follow in a further table below.
+    """
     first = max((len(pair) for pair, _, _ in body), default=0) + len(FLIPS) + 2
     width = max(max(len(a.name) for a in found) + 2, len("-0.00") + 2)
     step = max((WIDTH - first) // width, 1)
@@ -135,7 +138,7 @@ def _shown(rho: float) -> str:
 
 
 def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, Any]:
-    """Return the correlations as one JSON object; undefined values are null."""
+    """Return the correlations as one JSON object. Undefined correlations are null."""
     return {
         "schema": 1,
         "metrics": list(found[0].metrics),

@@ -1,4 +1,4 @@
-"""`isoplan compare`: which law best predicts the largest runs of a table. Uses only the file, as `fit` does."""
+"""`isoplan compare`: rank laws by how well they predict the largest runs of a table. The workspace is not opened."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def compare(
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """Return the comparison as one JSON object; unknown numbers are null."""
+    """Return the comparison as one JSON object. Numbers that are not finite are null."""
     from isoplan.engine.fitting.validation.comparison import rows
 
     return {
@@ -93,7 +93,9 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 
 def as_text(found: Comparison) -> str:
-    """Return the comparison as text: laws best first, then the baselines, then what is left out and why."""
+    """Return the comparison as text: the laws, best first, then the baselines, then the laws that were not fitted
+    and why.
+    """
     from isoplan.engine.fitting.validation.extrapolation import BASELINES
     from isoplan.engine.planning.answer.format import aligned
 

@@ -1,4 +1,4 @@
-"""`isoplan fit`: fit a law with intervals to a table file. Uses only the file and never opens the workspace."""
+"""`isoplan fit`: fit a law with intervals to a table file. The workspace is not opened."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def fit(
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fit, the notes on how its runs were read, and the bias of its parabolas."""
+    """Print the fit, the notes on how its runs were read and, for a law of minima, the bias of its parabolas."""
     from isoplan.engine.fitting import to_json
 
     note(runs.notes)
@@ -133,7 +133,9 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield the position of each budget's minimum within its sweep of N; only for a law of minima."""
+    """Yield for each budget a sentence on where the minimum lies in the sweep of N. Other laws than parabolas yield
+    none.
+    """
     from isoplan.engine.fitting import minima, parabolas
 
     if fitted.law.estimator == "parabola":
@@ -142,9 +144,9 @@ def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
 
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield the bias of parabolas, estimated on a surface through the same runs, or the reason why it is unknown.
+    """Yield the bias of the parabolas, or the reason why it is not known.
 
-    Only for laws of minima.
+    The bias is estimated by fitting a loss surface to the same runs. Other laws than parabolas yield nothing.
     """
     from isoplan.engine.fitting import parabola_bias
 

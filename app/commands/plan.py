@@ -1,4 +1,4 @@
-"""`isoplan plan`: the best model for a budget, or the cost of a target, from the output of `isoplan fit --json`."""
+"""`isoplan plan`: plan the best model for a budget, or the cheapest model for a target, from `isoplan fit --json`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def plan(
 
 
 def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
-    """Return the metric of a target option ("" for the law's own) and its value; nan without an option."""
+    """Return the name of the target metric and the target value.
+
+    The name is empty for a target of the quantity that the law predicts. The value is nan if no target is given.
+    """
     if loss is not None:
         return "", parse_number(loss, "option --target-loss")
     if metric is None:

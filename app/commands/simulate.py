@@ -1,4 +1,4 @@
-"""`isoplan simulate`: write jets of the JetClass classes to a ROOT file, or events with squared amplitudes."""
+"""`isoplan simulate`: write simulated jets of the JetClass classes, or events with squared amplitudes, to a file."""
 
 from __future__ import annotations
 

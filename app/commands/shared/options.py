@@ -1,4 +1,4 @@
-"""Options shared by commands: those of tables and fits, and those of a table of fields."""
+"""Options that several commands share, and options that are made from input fields such as prices."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def as_option(field: Field) -> inspect.Parameter:
-    """Return the option of a field."""
+    """Return the terminal option for an input field."""
     default = inspect.Parameter.empty if field.required else field.kind(field.default)
     return parameter(field.name, Annotated[field.kind, typer.Option(help=field.help)], default)
 
@@ -191,7 +191,7 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
 def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
     """Return a decorator that gives a command further ``parameters``, before its option ``before``.
 
-    The command receives their values as ``**texts`` by name. Without ``before`` they come last.
+    The command receives their values by name in ``**texts``. If ``before`` is empty, the parameters come last.
     """
     options = list(parameters)
 
@@ -216,5 +216,5 @@ def with_reading(before: str) -> Callable[[Command], Command]:
 
 
 def as_texts(values: dict[str, Any]) -> dict[str, str]:
-    """Return the values of options as text, without those that are None."""
+    """Return the values of options as text by name. Options that are None are left out."""
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Readers of options: each converts the text of an option to values, or raises PlannerError with a sentence."""
+"""Readers of options. Each converts the text of an option to values, or raises PlannerError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.columns.directions import with_direction, with_metric
 
 _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
-"""An option with its value in a sentence; used to find notes that repeat an error."""
+"""Pattern of an option with its value in a sentence, such as --map 'D=tokens'."""
 
 
 def read_table(
@@ -31,9 +31,9 @@ def read_table(
     derive: Iterable[str] | None = None,
     **how: Any,
 ) -> Runs:
-    """Return the runs of a table file; ``metric`` is a column and its direction.
+    """Return the runs of a table file; ``metric`` is the name of a column and its better direction.
 
-    The options are those of ``read_runs`` of the engine, with conversions and formulas as typed.
+    ``convert`` and ``derive`` are typed texts. The other options are those of ``read_runs`` of the engine.
     """
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
@@ -47,7 +47,10 @@ def read_table(
 
 @contextmanager
 def notes_of(runs: Runs) -> Iterator[None]:
-    """Print the notes on how ``runs`` were read if the block fails, except those that the error repeats."""
+    """Print the notes on how ``runs`` were read if the block raises PlannerError.
+
+    A note is left out if the error proposes the same option with the same value.
+    """
     try:
         yield
     except PlannerError as error:
@@ -57,10 +60,10 @@ def notes_of(runs: Runs) -> Iterator[None]:
 
 
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
-    """Return roles -> columns from ``N=params,D=tokens``; a column with a comma is in double quotes.
+    """Return columns by role from ``N=params,D=tokens``. A column whose name has a comma is in double quotes.
 
-    The fitted ``metric`` becomes one of the metrics. ``named`` contains roles with a separate option, empty if the
-    option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
+    The column ``metric`` is added to the metrics. ``named`` are roles with an option of their own, such as --group; the
+    text is empty if the option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
     """
     found: dict[str, str] = {}
     for entry in (e for option in options for e in _split(option)):
@@ -79,7 +82,7 @@ def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, st
 
 
 def _split(option: str) -> list[str]:
-    """Split one --map into entries at commas outside double quotes, and remove the quotes."""
+    """Split the text of one --map at commas outside double quotes, and remove the quotes."""
     quoted, entries = False, [""]
     for character in option:
         quoted ^= character == '"'
@@ -99,7 +102,10 @@ def read_fixed(options: Iterable[str]) -> dict[str, float]:
 
 
 def read_bounds(options: Iterable[str]) -> dict[str, tuple[float | None, float | None]]:
-    """Return bounds from ``alpha=0:2,E=0:``, None for an open end. Raises PlannerError if the text is invalid."""
+    """Return the (low, high) bounds by parameter from ``alpha=0:2,E=0:``; an open end is None.
+
+    Raises PlannerError if the text is invalid.
+    """
     found: dict[str, tuple[float | None, float | None]] = {}
     for name, span in _read_pairs(options, "--bound", "NAME=LOW:HIGH", "alpha=0:2", ":"):
         ends = (end.strip() for end in span.split(":", 1))
@@ -109,7 +115,10 @@ def read_bounds(options: Iterable[str]) -> dict[str, tuple[float | None, float |
 
 
 def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """Return mean and standard deviation by parameter from ``alpha=0.34+-0.02``. Raises PlannerError if invalid."""
+    """Return (mean, standard deviation) by parameter from ``alpha=0.34+-0.02``.
+
+    Raises PlannerError if the text is invalid.
+    """
     found = {}
     written = (text.replace("\N{PLUS-MINUS SIGN}", "+-") for text in options)
     for name, value in _read_pairs(written, "--prior", "NAME=MEAN+-SD", "alpha=0.34+-0.02", "+-"):
@@ -124,9 +133,10 @@ def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
 def _read_pairs(
     options: Iterable[str], option: str, form: str, example: str, separator: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of ``NAME=VALUE,...``; a value has text beside its ``separator``.
+    """Yield each name and value of ``NAME=VALUE,...``. If there is a ``separator``, each value must contain it and
+    more.
 
-    Raises PlannerError, which names the ``option`` and its ``form``, for another text and for a repeated name.
+    Raises PlannerError for a repeated name and for a text that is not of this ``form``, with the ``example``.
     """
     names = set[str]()
     for entry in (part for text in options for part in text.split(",")):
@@ -145,7 +155,7 @@ def read_names(options: list[str]) -> tuple[str, ...]:
 
 
 def read_named(text: str, option: str) -> tuple[str, str]:
-    """Return the name and the value in the ``text`` of an ``option`` such as --metric R=5000."""
+    """Return the name and the value in the ``text`` of an ``option``, such as "R=5000" of --metric."""
     name, equals, value = text.rpartition("=")
     if not equals or not name.strip():
         raise PlannerError(f"{option} cannot read {text!r}: write NAME=VALUE, as in {option} R=5000.")
@@ -153,7 +163,7 @@ def read_named(text: str, option: str) -> tuple[str, str]:
 
 
 def read_budget(option: str) -> float:
-    """Return the FLOPs of --budget. If the text has several meanings, print the one that is used."""
+    """Return the FLOPs of --budget. If the text has several meanings, print on standard error which one is used."""
     reading = parse_flops(option, "option --budget")
     note(reading.notes(option))
     return reading.value
@@ -162,7 +172,9 @@ def read_budget(option: str) -> float:
 def read_training(
     file: Path, runs: Runs, roles: dict[str, str], metric: tuple[str, str], extra: tuple[str, ...]
 ) -> Curves:
-    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
+    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of the file and its better
+    direction.
+    """
     from isoplan.engine.store.files.table_files import read_curves
 
     return with_direction(read_curves(file, runs, roles, extra), *metric, "--y")

@@ -1,4 +1,4 @@
-"""Compute rules of a command: those that its options name, or a rule fitted to the measured C of a table."""
+"""Compute rules of a command: named by its options, or fitted to the measured C of a table."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Behind:
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "rule") -> ComputeRule | None:
-    """Return the rule that ``option`` and n_p name; None if neither is given.
+    """Return the rule that ``option`` and n_p name; None if both are empty.
 
-    A rule fitted to the runs ``behind`` is printed on standard error with its scatter.
+    A rule that is fitted to the runs ``behind`` is printed on standard error with its scatter.
     """
     table = behind.table
     read = None if table is None else lambda: _read_runs(behind, table)
