@@ -102,7 +102,7 @@ def _as_text(answer: object, ending: str) -> str:
         return _as_json(to_json(answer) if isinstance(answer, Fit) else groups_to_json(answer))
     document = _document_of(answer)
     if ending not in ENDINGS:
-        raise PlannerError(f"Path: the ending {ending!r} has no form. Use {', '.join(ENDINGS)}.")
+        raise PlannerError(f"Path: no format has the ending {ending!r}. Use {', '.join(ENDINGS)}.")
     return _write(document, ending)
 
 

@@ -84,7 +84,7 @@ def recipe(
     rate, rate_batch : numbers
         A learning rate, and the batch size at which it applies.
     instead : mapping
-        Other values whose cost is computed, as in {"s": 0.06, "B": 2048, "K": 1e6}.
+        Other values of s, B and K, to compute the cost of using them: {"s": 0.06, "B": 2048, "K": 1e6}.
     rule, n_p : str, ComputeRule, number
         The compute rule and the tokens per sample, as for ``isoplan.plan``.
     published : bool

@@ -24,8 +24,12 @@ Numbers = list[str] | None
 
 def actual(
     files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="Output of `isoplan plan --json`.")],
-    fit: Annotated[list[str], typer.Option(metavar="FIT.json", help="The fit of the plans; repeat it for several.")],
-    loss: Annotated[Numbers, typer.Option(help="Measured value of the quantity of the law, one per plan.")] = None,
+    fit: Annotated[
+        list[str], typer.Option(metavar="FIT.json", help="Fit from which the plans were made; may be repeated.")
+    ],
+    loss: Annotated[
+        Numbers, typer.Option(help="Measured value of the quantity that the law predicts, once per plan.")
+    ] = None,
     metric: Annotated[
         Numbers, typer.Option(metavar="NAME=VALUE", help="Measured value of a metric of --metric-map.")
     ] = None,

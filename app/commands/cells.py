@@ -180,7 +180,7 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
         for s in sweeps
     ]
     if loose:
-        lines.append(f"{len(loose):,} cell{'s' * (len(loose) != 1)} of no sweep")
+        lines.append(f"{len(loose):,} cell{'s' * (len(loose) != 1)} without a sweep")
     lines.append(f"The runner is {'at work' if runner.message == 'at work' else f'up: {runner.message}'}."
                  if runner.alive else "No runner is at work.")  # fmt: skip
     say("\n".join(lines if sweeps or loose else ["There are no cells in this workspace."]))
@@ -203,7 +203,7 @@ def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
             *([found] if found else []),
         ]
         lines.append("  ".join(parts))
-    say("\n".join(lines) or "It has no cells.")
+    say("\n".join(lines) or "The chosen sweeps have no cells.")
 
 
 def _cell(record: Record, told: Any) -> dict[str, Any]:

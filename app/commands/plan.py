@@ -39,7 +39,7 @@ def plan(
     rule: options.OtherRule = "",
     n_p: options.TokensPerSample = "",
     second_rule: Annotated[
-        str, typer.Option(metavar=options.RULES, help="Also give the compute of the plan by this rule.")
+        str, typer.Option(metavar=options.RULES, help="Second rule, by which the compute of the plan is also stated.")
     ] = "",
     runs: options.RunTable = None,
     map_runs: options.RunMap = None,

@@ -83,10 +83,11 @@ def recipe(
     where: options.Where = "",
     pool: options.Pool = None,
     instead: Annotated[
-        str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values whose cost is computed.")
+        str,
+        typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values of s, B and K, to show the cost of using them."),
     ] = "",
     published: Annotated[
-        bool, typer.Option(help="Use the values of the paper where your runs determine nothing.")
+        bool, typer.Option(help="Use values of the paper for settings that your runs do not determine.")
     ] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,

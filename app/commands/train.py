@@ -32,8 +32,8 @@ def train(
         Path,
         typer.Argument(
             metavar="GRID.toml",
-            help="File with the family and values or ranges of its fields, - for standard input; or a preset, for "
-            "example behavior/share-sweep.",
+            help="Grid file with a family and the values or ranges of its fields, - for standard input; or the name of "
+            "a preset, such as behavior/share-sweep.",
         ),
     ],
     workspace: Annotated[

@@ -108,13 +108,13 @@ RunMap = Annotated[
     typer.Option(
         "--map-runs",
         metavar="ROLE=COLUMN,...",
-        help="Like --map, for --runs: C=flops; by default the columns of the fit.",
+        help="Columns of --runs, as in --map: C=flops; by default the columns of the fit.",
     ),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[
     Repeats,
-    typer.Option(help="Rows that differ only in the seed: all of them, or their mean; once: ignore exact copies."),
+    typer.Option(help="Rows that differ only in the seed: keep all, use their mean, or keep exact copies once."),
 ]
 Convert = Annotated[
     list[str] | None,
@@ -142,7 +142,7 @@ CurveFile = Annotated[
 ]
 CurveMap = Annotated[
     list[str] | None,
-    typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="Like --map, for the curves: step=it."),
+    typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="Columns of the curves, as in --map: step=it."),
 ]
 Smoothing = Annotated[
     str,
