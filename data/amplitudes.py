@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from isoplan.data.cards.make import amplitude_name
 from isoplan.data.files import is_there, listed, path, records
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit
@@ -54,10 +53,18 @@ def _alone() -> tuple[PublishedLaw, ...]:
             f"{row['architecture']}, {row['training_loss']}",
             row["table"] in RAW,
             row["table"],
-            read_fit(json.loads(path(f"cards/{amplitude_name(row)[0]}").read_text("utf-8"))),
+            read_fit(json.loads(path(f"cards/{card_of(row)}").read_text("utf-8"))),
         )
         for row in records("papers/amplitudes/tables02_15_fits.csv")
     )
+
+
+def card_of(row: Mapping[str, str]) -> str:
+    """Return the file name of the card of a printed fit; the names of data-scaling fits do not contain the axis."""
+    along = [] if row["x"] == "D" else [row["x"]]
+    kept = row["fixed"] + row["fixed_value"]
+    parts = [row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept]
+    return f"amplitudes_{'_'.join(parts)}.json"
 
 
 @cache

@@ -87,6 +87,14 @@ def parse_share(text: str, what: str = "share") -> float:
     return parse_number(typed.removesuffix("%"), what) * (0.01 if typed.endswith("%") else 1.0)
 
 
+def share_or_column(text: str) -> float | str | None:
+    """Return a share from ``0.1`` or ``10%``. Other text names a column and is returned; empty text gives None."""
+    try:
+        return parse_share(text)
+    except PlannerError:
+        return text or None
+
+
 def parse_flops(text: str, what: str = "budget") -> Reading:
     """Read FLOPs from ``text``: a number, a number with a unit (kFLOP to RFLOP), PFLOP/s-days, or accelerator hours.
 

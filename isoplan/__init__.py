@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     __version__: str
 
     def __getattr__(name: str) -> Callable[..., Any]:
-        """Return the function of a question of the planner."""
+        """Return the function that answers a planner question."""
 
 else:
 
     def __getattr__(name: str) -> str:
-        """Return the version. It is read only on access, because this takes as long as the whole import."""
+        """Return the version of Isoplan. It is read on access, because reading takes as long as all other imports."""
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""Size, data and compute of an amplitude surrogate for a required precision, before it is trained."""
+"""Plan the size, the training data and the compute of an amplitude surrogate for a required precision."""
 
 from __future__ import annotations
 
@@ -39,19 +39,29 @@ def amplitude(
     ----------
     particles : int
         Final-state particles n_f.
-    target_mse, target_error, error : number, number, str
-        The MSE of the standardised log amplitude, or a relative error such as "0.1%" and its kind: "rms", "median" or
-        "99%" (of the points).
+    target_mse : number
+        The required MSE of the standardised log amplitude.
+    target_error : number
+        A required relative error instead, such as 0.001 or "0.1%".
+    error : str
+        The kind of relative error: "rms" over the points, "median", or "99%" for the error of 99 % of the points.
     sigma : number
         The standard deviation of log A over the points; required for an RMS error.
     anchors : several
-        Runs with the axis that limits them first: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}.
-    process, axis, held, network : str
-        A published law instead of anchors, as in "Zgg", "D", "N = 1e6".
-    trained, cells : str, several tables
-        A process whose trained cells give the law, and further tables of cells.
-    floor, fixed_energy : number, bool
-        The MSE of the noise in the amplitudes; whether all events have one collision energy.
+        Small runs from which the law is determined: {"D": 1e4, "loss": 2e-3, "N": 1e5, "doubled": 0.03}. The first
+        name is the axis that limits the loss of the run.
+    process : str
+        A process with a published law, used instead of anchors, such as "Zgg".
+    axis, held, network : str
+        The axis of this law ("D", "C" or "N"), the fixed value of the other axis ("N = 1e6"), and the network.
+    trained : str
+        A process whose trained cells determine the law.
+    cells : several tables
+        Further trained cells, in addition to the bundled ones.
+    floor : number
+        The MSE of the noise in the amplitudes.
+    fixed_energy : bool
+        All events have one collision energy.
 
     Raises
     ------
@@ -77,7 +87,7 @@ def amplitude(
 
 
 def _read_anchor(anchor: Anchor | Mapping[str, Amount]) -> Anchor:
-    """Return an anchor; the axis that limits it is the first name of a mapping."""
+    """Return the anchor run. In a mapping, the first name is the axis that limits the loss of the run."""
     from isoplan.engine.planning.amplitude.evidence import Anchor
     from isoplan.engine.planning.amplitude.inputs import OF_ANCHOR, read_anchor
 

@@ -1,4 +1,4 @@
-"""Fits, plans and other answers as files."""
+"""Save fits, plans and other answers to files, and read fits and plans again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import find_questions
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
     from isoplan.engine.planning.answer.document import Document
     from isoplan.engine.planning.plan.answer import Plan
-    from isoplan.engine.planning.questions.answer import Answer as Asked
+    from isoplan.engine.planning.questions.answer import Answer
 
 ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
@@ -25,7 +24,7 @@ OTHERS = {
     "n_f": "amplitude",
     "refused": "compare",
 }
-"""Keys in the JSON of other commands -> the command."""
+"""JSON key -> the command whose answer has this key. Used to name a file that is neither a fit nor a plan."""
 
 
 def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
@@ -77,12 +76,12 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
     return GroupedFit(next(iter(fits.values())).spec, fits)
 
 
-def save(answer: Fit | GroupedFit | Plan | Answer[Any] | Asked, path: str | PathLike[str]) -> None:
-    """Write a fit, a plan or another answer to a file, in the form of the terminal.
+def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str]) -> None:
+    """Write a fit, a plan or another answer to a file, as the terminal prints it.
 
-    A fit is written as JSON. For other answers the suffix of ``path`` determines the format: .json, .csv, .md, .tex or
-    .py. The script reads its fits from ``fit-HASH.json`` in its folder. Raises PlannerError for another suffix, for an
-    answer that cannot be saved, and for a path that cannot be written.
+    A fit is written as JSON. The format of other answers follows from the suffix of ``path``: .json, .csv, .md, .tex or
+    .py. A .py script reads its fits from files ``fit-HASH.json`` in its own folder. Raises PlannerError for another
+    suffix, for an answer that cannot be saved, and for a path that cannot be written.
     """
     target = Path(path)
     text = _as_text(answer, target.suffix.lower())
@@ -103,25 +102,21 @@ def _as_text(answer: object, ending: str) -> str:
         return _as_json(to_json(answer) if isinstance(answer, Fit) else groups_to_json(answer))
     document = _document_of(answer)
     if ending not in ENDINGS:
-        raise PlannerError(f"Path: the ending {ending!r} has no form. Use {', '.join(ENDINGS)}.")
+        raise PlannerError(f"Path: no format has the ending {ending!r}. Use {', '.join(ENDINGS)}.")
     return _write(document, ending)
 
 
 def _document_of(answer: object) -> Document:
-    """Return the document of an answer. Raises PlannerError if it has none."""
+    """Return the document from which files of an answer are written. Raises PlannerError if the answer has none."""
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.document import document
-    from isoplan.engine.planning.questions.answer import Answer as Asked
+    from isoplan.engine.planning.questions.answer import Answer
 
     if isinstance(answer, Plan):
         return document(answer)
-    if isinstance(answer, Asked):
-        if answer.document is None:
-            raise PlannerError(answer.no_file)
-        return answer.document
     if not isinstance(answer, Answer):
         raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
-    return answer.document
+    return answer.file
 
 
 def _write(document: Document, ending: str) -> str:

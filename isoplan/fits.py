@@ -1,10 +1,8 @@
-"""Fits and comparisons of laws. The results are those of `isoplan fit` and `isoplan compare`."""
+"""Fits and comparisons of laws, with the results of `isoplan fit` and `isoplan compare`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
@@ -12,7 +10,7 @@ from isoplan.options import as_tuple, check_options
 from isoplan.tables import read_curves, read_table
 
 if TYPE_CHECKING:
-    from isoplan.engine.fitting import Comparison, Fit, FitSpec, FitWarning, GroupedFit
+    from isoplan.engine.fitting import Comparison, Fit, FitSpec, GroupedFit
     from isoplan.engine.fitting.types.spec import ObjectiveName
     from isoplan.engine.schema import Curves, Runs
     from isoplan.tables import Table
@@ -43,11 +41,14 @@ def fit(
         The result of ``isoplan.runs``, or a table that is read with the guessed columns.
     law : str
         A name in the list of `isoplan laws`.
-    curves, map_curves : table, mapping
-        Training curves, for the laws that use them, and their columns by role.
-    objective, share : str, str or several
-        "huber-log", "ols", "ols-log", "lad" or "asymmetric", None to choose by the number of runs; parameters that
-        are the same in all groups.
+    curves : Curves or table
+        Training curves, for the laws envelope, critical-batch and threshold.
+    map_curves : mapping
+        Columns of a table of curves by role, as in {"step": "it"}.
+    objective : str
+        "huber-log", "ols", "ols-log", "lad" or "asymmetric". By default it depends on the number of runs.
+    share : str or several
+        Parameters that are the same in all groups.
     **options : fields of ``isoplan.engine.fitting.FitSpec``
         y (a metric, "accuracy:max"), axis, realised, formula, bounds {"alpha": (0, 2)}, fixed {"E": 0.3}, prior
         {"alpha": (mean, sd)}, relative_error (0.1, "10%" or a column), delta, skew, smoothing, target, bootstrap
@@ -56,7 +57,7 @@ def fit(
     Returns
     -------
     Fit or GroupedFit
-        A fit of all runs; with ``share``, or for runs read with each=True, one for each group.
+        A fit of all runs, or one fit for each group: with ``share``, and for runs read with each=True.
 
     Raises
     ------
@@ -65,7 +66,6 @@ def fit(
     """
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
-    from isoplan.engine.fitting.single import suggest
     from isoplan.engine.schema import Role
 
     check_options(options, OPTIONS, fit)
@@ -77,17 +77,14 @@ def fit(
     runs = _read_runs(runs, "" if of_curves else y, spec, () if of_curves else extra)
     if shared or runs.roles.each:
         _check_groups(of_curves, bool(shared), runs)
-        return _with_notes(fit_groups(spec, runs, where=runs.where), runs)
-    chosen: tuple[FitWarning, ...] = ()
-    if objective is None and not of_curves:
-        spec, chosen = suggest(spec, runs)
+        return fit_groups(spec, runs, where=runs.where).with_notes(runs.notes)
     training = _read_training(curves, runs, map_curves or {}, y, extra)
-    made = fit_runs(spec, runs, curves=training, where=runs.where)
-    return replace(made, warnings=(*_about(runs), *chosen, *made.warnings))
+    made = fit_runs(spec, runs, curves=training, where=runs.where, suggested=objective is None)
+    return made.with_notes(runs.notes)
 
 
 def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
-    """Raise PlannerError for options that cannot be combined in a fit of groups."""
+    """Raise PlannerError if ``curves``, shared parameters or groups of ``runs`` exclude each other."""
     if curves or (shared and runs.roles.each):
         other = "curves" if curves else "share"
         raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
@@ -110,67 +107,39 @@ def compare(
     Returns
     -------
     Comparison or dict
-        The laws, best first; for runs read with each=True, one comparison for each group.
+        The laws, best first. For runs read with each=True, a dict of one comparison for each group.
 
     Raises
     ------
     PlannerError
         An option is wrong, or no law can be fitted.
     """
+    from isoplan.engine.fitting.validation.comparison import compare_groups
+
     check_options(options, COMPARED, compare)
     y = str(options.pop("y", ""))
     spec = _read_spec(law="chinchilla", y=y, objective=objective, bootstrap=0, **options)
     runs = _read_runs(runs, y, spec, ())
-    if not runs.roles.each:
-        return _compare(spec, runs, objective is None)
-    groups = sorted({str(name) for name in runs.labels["group"]})
-    return {g: _compare(spec, runs.take(runs.labels["group"] == g), objective is None) for g in groups}
-
-
-def _compare(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
-    from isoplan.engine.fitting import compare as compare_laws
-    from isoplan.engine.fitting.single import suggest
-
-    made = compare_laws(suggest(spec, runs)[0] if suggested else spec, runs)
-    if not made.ranked:
-        law, why = made.refused[0]
-        named = why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
-        raise PlannerError(f"No law can be fitted to these runs. {named}")
-    return made
+    comparisons = compare_groups(spec, runs, objective is None)
+    return comparisons if runs.roles.each else comparisons[""]
 
 
 def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:
-    """Return the specification. Raises PlannerError that names the wrong law or option."""
-    from pydantic import ValidationError
-
-    from isoplan.engine.fitting.types.spec import FitSpec
+    """Return the specification of a fit. Raises PlannerError that names a wrong law or option."""
+    from isoplan.engine.fitting.types.spec import read_spec
+    from isoplan.engine.quantities import share_or_column
     from isoplan.engine.store.columns.directions import split_direction
 
     if isinstance(error := options.get("relative_error"), str):
-        options["relative_error"] = _read_share(error)
-    column = split_direction(y)[0] or "loss"
-    try:
-        spec = FitSpec(law=law, y=column, objective=objective or "huber-log", **options)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        raise PlannerError(f"Option {first['loc'][0]}: {first['input']!r} is not possible. {first['msg']}.") from None
-    if law != "formula":  # The columns of a formula are known only after the runs are read.
-        spec.find_law()
-    return spec
-
-
-def _read_share(text: str) -> float | str:
-    """Return a share from 0.1 or 10%, else the name of a column."""
-    from isoplan.engine.quantities import parse_share
-
-    try:
-        return parse_share(text)
-    except PlannerError:
-        return text
+        options["relative_error"] = share_or_column(error)
+    return read_spec("", law=law, y=split_direction(y)[0] or "loss", objective=objective or "huber-log", **options)
 
 
 def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]) -> Runs:
-    """Return runs with the better direction of ``y`` set; a table is read with the columns that ``spec`` needs."""
+    """Return the runs. ``y`` may state which direction of the metric is better, as in "accuracy:max".
+
+    A table is read with the columns that ``spec`` needs.
+    """
     from isoplan.engine.formula import parse_formula
     from isoplan.engine.schema import Runs
     from isoplan.engine.store.columns.directions import split_direction, with_direction
@@ -196,16 +165,3 @@ def _read_training(
     if curves is None or isinstance(curves, Curves):
         return curves
     return read_curves(curves, runs, roles, y, extra)
-
-
-def _about(runs: Runs) -> tuple[FitWarning, ...]:
-    """Return the notes on how the runs were read as warnings of a fit, in the form of a card."""
-    from isoplan.engine.fitting import FitWarning
-    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
-
-    return tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
-
-
-def _with_notes(groups: GroupedFit, runs: Runs) -> GroupedFit:
-    fits = {name: replace(one, warnings=(*_about(runs), *one.warnings)) for name, one in groups.fits.items()}
-    return replace(groups, fits=fits)

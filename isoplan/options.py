@@ -1,4 +1,4 @@
-"""Options of the functions of this package: checks of their names and values."""
+"""Readers and checks of the options of the public functions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, TypeAlias
 from isoplan.engine.errors import PlannerError
 
 if TYPE_CHECKING:
+    from isoplan.engine.costs import ComputeRule
     from isoplan.engine.fitting import Fit, GroupedFit
 
+    Rule: TypeAlias = str | ComputeRule
+    """A ComputeRule, or a text: "6ND", "6npND", "NAME:FIELD=VALUE,...", "measured", or a formula of N and D."""
+
 Amount: TypeAlias = str | float
-"""A number, or a text with a number and an optional unit: 2e6, "2M", "24 h"."""
+"""A number, or a text of a number with or without a unit: 2e6, "2M", "24 h"."""
 
 
 def check_options(given: Iterable[str], known: Iterable[str], function: Callable[..., object]) -> None:
-    """Raise PlannerError that names the first option in ``given`` that ``function`` does not have.
+    """Raise PlannerError if ``function`` does not have one of the options ``given``.
 
-    ``known`` are its options in addition to those in its signature.
+    ``known`` are its options that are not keywords of its signature.
     """
     names = [*known, *(getattr(function, "__kwdefaults__", None) or ())]
     unknown = next((name for name in given if name not in names), None)
@@ -37,12 +41,12 @@ def check_choice(option: str, value: object, choices: Iterable[object]) -> None:
 
 
 def as_text(value: object) -> str:
-    """Return the text of a value, with every digit of a number; empty for None."""
+    """Return a value as text with every digit of a number; None gives an empty text."""
     return "" if value is None else str(value)
 
 
 def texts_of(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each option, with every digit of a number; options that are None are left out."""
+    """Return the options as texts with every digit of a number. Options that are None are left out."""
     return {name: as_text(value) for name, value in options.items() if value is not None}
 
 
@@ -52,9 +56,7 @@ def as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def single(fit: Fit | GroupedFit, option: str) -> Fit:
-    """Return ``fit`` if it is a single fit. Raises PlannerError that names ``option`` for several groups or another
-    object.
-    """
+    """Return ``fit`` if it is one fit. Otherwise raise PlannerError that names ``option``."""
     from isoplan.engine.fitting import Fit, GroupedFit
 
     if isinstance(fit, GroupedFit):

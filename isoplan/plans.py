@@ -1,4 +1,4 @@
-"""Plans from fits: the optimum for a budget and the cost of a target."""
+"""Plans from fits: the best use of a budget, or the lowest cost of a target."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
-from isoplan.measured import check_runs, choose_rule, choose_second
+from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
 from isoplan.options import Amount, check_options, read_budget, read_number, single, texts_of
+from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
     from isoplan.engine.planning.plan.answer import Plan
     from isoplan.engine.planning.plan.metric import Through
     from isoplan.engine.schema import Runs
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
     from isoplan.tables import Table
 
 
@@ -36,15 +37,21 @@ def plan(
     Parameters
     ----------
     fit : Fit
-        The result of ``isoplan.fit`` or ``isoplan.load``; one of several groups.
+        The result of ``isoplan.fit`` or ``isoplan.load``. From a fit of several groups, pass one, as in ``.fits["a"]``.
     budget : number or str
         FLOPs: 1e20, "3 ZFLOP" or "200 H200 hours".
-    target_loss, target_metric : number, mapping
-        A target instead of a budget: a loss, or a metric as {"R": 5000}.
+    target_loss : number
+        A loss to reach, instead of a budget.
+    target_metric : mapping
+        A value of a metric to reach, instead of a budget, as in {"R": 5000}.
     metric_map : Fit or several
-        Fits of metrics on the loss; one is required for a target in a metric.
-    rule, n_p, second_rule : str, ComputeRule, number
-        The compute rule instead of that of the fit, and a second rule for which the cost is also stated.
+        Fits of metrics as functions of the loss; one is required for ``target_metric``.
+    rule : str or ComputeRule
+        Compute rule, used instead of that of the fit.
+    n_p : number
+        Tokens per sample, for the rule "6npND" and formulas.
+    second_rule : str or ComputeRule
+        A second rule, by which the compute of the plan is also stated.
     runs : Runs or table
         Runs with measured C [FLOPs], for the rule "measured".
     **scenario : number or str
@@ -73,7 +80,8 @@ def plan(
         raise PlannerError("Option metric_map: a target in a metric needs target_metric and one map of this metric.")
     check_runs(runs, rule, second_rule)
     used = choose_rule(rule, n_p, runs, law)
-    other = choose_second(second_rule, used or law.compute, runs, law)
+    second_tokens = tokens_of_second(second_rule, used or law.compute)
+    other = choose_rule(second_rule, second_tokens, runs, law, "second_rule")
     texts = texts_of(scenario)
     limits, prices = read_limits(texts, "python"), read_prices(texts, "python")
     if budget is not None:
@@ -92,7 +100,10 @@ def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Throug
 
 
 def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, float]:
-    """Return the metric ("" for the target of the law) and its target value; nan without a target."""
+    """Return the name of the target metric and the target value.
+
+    The name is empty for a target of the quantity that the law predicts. The value is nan if no target is given.
+    """
     if loss is not None:
         return "", read_number(loss, "target_loss")
     if metric is None:

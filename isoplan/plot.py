@@ -1,4 +1,4 @@
-"""Figures of fits and plans, as plotly figures in the style of the pages Explore and Plan."""
+"""Plotly figures of fits and plans, in the style of the pages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def plan(plan: Plan, fit: Fit | GroupedFit, runs: Runs | None = None) -> go.Figu
 
 
 def _runs_of(fit: Fit, runs: Runs | None) -> Runs | None:
-    """Return the runs of the group of ``fit``; None for a fit of training curves, because their points differ."""
+    """Return the runs to draw: those of the group of ``fit``.
+
+    Return None for a fit of training curves, because its points are not the runs.
+    """
     if runs is None or fit.data.curves:
         return None
     if not fit.data.group:

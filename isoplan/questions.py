@@ -1,4 +1,4 @@
-"""Planner questions as functions, one for each declared question."""
+"""Functions that answer planner questions, one for each declared question."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.questions.declaration import PlannerQuestion, find_questions
 from isoplan.engine.planning.scenario.fields import PRICES
-from isoplan.measured import check_runs, choose_rule
 from isoplan.options import check_options, file_name, single, texts_of
+from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
@@ -27,15 +27,15 @@ TABLE = "Table | None"
 
 
 def make_functions() -> dict[str, Callable[..., Any]]:
-    """Return the functions of all questions by name."""
+    """Return the functions of all planner questions by name."""
     return {name: make_function(question) for name, question in find_questions().items()}
 
 
 def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     """Return the function that answers ``question``.
 
-    A question with prices accepts all prices, including those that it does not use, so that one scenario serves several
-    questions.
+    If the question has prices, the function accepts all prices, also those that the question does not use. So the same
+    prices can be passed to several questions.
     """
     signature = inspect.Signature(list(_parameters(question)), return_annotation="Answer")
 
@@ -69,7 +69,9 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 
 
 def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
-    """Return the parameters of a question: fits, then as keywords its fields, curves and the compute rule."""
+    """Yield the parameters of a question: required fits, then keywords for fields, curves, optional fits and compute
+    rule.
+    """
     for one in question.needed:
         yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=FIT)
     fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
@@ -93,7 +95,7 @@ def _keyword(name: str, annotation: str, default: object) -> inspect.Parameter:
 def _read_curves(
     curves: Curves | Table, runs: Runs | Table | None, roles: Mapping[str, str], rule: ComputeRule
 ) -> Curves:
-    """Return training curves; a table of them names the ``runs``, whose compute follows ``rule``."""
+    """Return training curves. A table of curves needs the ``runs`` with the same names, whose C follows ``rule``."""
     from isoplan.engine.schema import OVERFITS, Curves, Runs
     from isoplan.tables import read_curves, read_table
 
@@ -107,7 +109,7 @@ def _read_curves(
 
 
 def _document(question: PlannerQuestion) -> str:
-    """Return the docstring of a question: its summary, and the meaning of each option."""
+    """Return the docstring of a question: its summary and the meaning of each option."""
     texts = [f"{one.name} : Fit\n    {one.help.partition(';')[0].rstrip('.')}." for one in question.fits]
     texts += [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
     if question.curves is not None:

@@ -1,28 +1,29 @@
-"""Recommended settings of a recommender, from published evidence and from run tables."""
+"""Recommend the settings of a recommender, from published evidence and from run tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
-from isoplan.answers import Answer
 from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alone
-from isoplan.measured import choose_rule
 from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options, read_budget, single, texts_of
+from isoplan.rules import choose_rule
 from isoplan.tables import as_source, python_names, read_curves, read_table, with_python_names
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit
-    from isoplan.engine.planning.recommender import Evidence, Recommendation
+    from isoplan.engine.planning.questions.answer import Answer
+    from isoplan.engine.planning.recommender import Evidence
     from isoplan.engine.planning.recommender.choice import Setting
     from isoplan.engine.planning.recommender.own_runs import Asked
     from isoplan.engine.schema import Curves, RowsOfRun, Runs
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
     from isoplan.tables import Table
 
 
 class TableOptions(TypedDict, total=False):
-    """Options of run tables; ``map_runs`` maps roles, settings and metrics to columns."""
+    """Options for reading run tables; ``map_runs`` gives the columns of roles, settings and metrics."""
 
     map_runs: Mapping[str, str]
     curves: Table
@@ -35,8 +36,9 @@ class TableOptions(TypedDict, total=False):
 
 
 class RecipeOptions(TableOptions, total=False):
-    """Options of tables and of the machine of stage 2; ``width`` is h of the embeddings, ``length`` the events of a
-    sequence.
+    """Options for reading tables and for the training of stage 2.
+
+    ``width`` is h, the width of the embeddings. ``length`` is the number of events of a sequence.
     """
 
     device: str
@@ -64,21 +66,27 @@ def recipe(
     n_p: Amount = "",
     published: bool = True,
     **options: Unpack[RecipeOptions],
-) -> Answer[Recommendation]:
+) -> Answer:
     """Choose share, batch, model, events, negatives and learning rate of a recommender.
 
     Parameters
     ----------
-    budget, metric : number, str
-        FLOPs, and the serving metric, as in "recall@10".
+    budget : number or str
+        Compute budget in FLOPs.
+    metric : str
+        The metric that the model is used for, such as "recall@10".
     runs : table or several
-        Sweeps of N and D, share, batch or negatives.
-    allocation, batch, batch_size, rate, rate_batch : mappings, numbers
-        Fits by metric; a batch in sequences instead of the critical one; a learning rate and its batch.
+        Sweeps of N and D, of the share s, of the batch B, or of the extra negatives K.
+    allocation, batch : mappings
+        Fits of the compute-optimal N and D, and of the critical batch, by metric.
+    batch_size : number
+        Batch size in sequences, instead of the critical one.
+    rate, rate_batch : numbers
+        A learning rate, and the batch size at which it applies.
     instead : mapping
-        Other values whose cost is computed, as in {"s": 0.06, "B": 2048, "K": 1e6}.
+        Other values of s, B and K, to compute the cost of using them: {"s": 0.06, "B": 2048, "K": 1e6}.
     rule, n_p : str, ComputeRule, number
-        As for ``isoplan.plan``.
+        The compute rule and the tokens per sample, as for ``isoplan.plan``.
     published : bool
         Use published evidence if the runs have none.
     **options : of stage 2 and of tables
@@ -118,8 +126,7 @@ def recipe(
         from isoplan.data.recommender import published_evidence
 
         printed = published_evidence()
-    answer = reply(C, metric, own, printed, settings, used)
-    return Answer(answer.result, answer.text, answer.file, answer.warnings, tuple(notes))
+    return replace(reply(C, metric, own, printed, settings, used), notes=tuple(notes))
 
 
 def _as_texts(value: Amount | Sequence[Amount]) -> list[str]:
@@ -133,9 +140,10 @@ def _read_fits(fits: Mapping[str, Fit], option: str) -> dict[str, Fit]:
 
 
 def _evidence_of(table: Table, asked: Asked, options: RecipeOptions, measured: bool, notes: list[str]) -> Evidence:
-    """Return the evidence of a table, sorted by the settings that vary in it, and add to ``notes`` how it was read.
+    """Return the evidence in a table, by the settings that vary in the table.
 
-    With a ``measured`` rule, the table may have no sweep.
+    Notes on how the table was read are added to ``notes``. If the compute rule is ``measured``, a table without a sweep
+    is allowed.
     """
     from isoplan.engine.planning.recommender.own_runs import evidence_of, roles_of
     from isoplan.engine.store.files.table_files import open_table

@@ -1,4 +1,4 @@
-"""Reader of run tables: from a file or a DataFrame to the runs of a fit."""
+"""Read run tables and training curves from a file or a DataFrame."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from isoplan.engine.errors import PlannerError
-from isoplan.options import Amount, as_tuple, check_choice, check_options
-from isoplan.rules import read_rule
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
+from isoplan.options import Amount, as_text, as_tuple, check_choice, check_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
     from isoplan.engine.schema import Curves, RowsOfRun, Runs
     from isoplan.engine.store.files.table_files import TableBytes
-    from isoplan.rules import Rule
+    from isoplan.options import Rule
 
     Table: TypeAlias = str | PathLike[str] | pd.DataFrame
-    """The path of a CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a DataFrame."""
+    """Path of a CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a pandas DataFrame."""
 
 _CONVERT = re.compile(r"(?<!of )--convert ((?:'[^']*'|[^\s',;)])+?)(?=[.,;:)]?(?:\s|$))")
-"""Pattern of a terminal option ``--convert`` with its value in a sentence."""
+"""Pattern of the terminal option ``--convert`` and its value in a sentence."""
 _OPTION = re.compile(r"--([a-z]+)")
 
 
@@ -58,25 +58,35 @@ def runs(
     ----------
     table : path or DataFrame
         A CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a pandas DataFrame.
-    where, metric : str
-        An SQL condition that selects rows; a column to fit instead of the loss, "accuracy:max" with its direction.
-    rule, n_p : str, ComputeRule, number
-        C [FLOPs] from N and D if no column gives it: "6ND", "6npND" (``n_p`` tokens per sample),
-        "zetaND:zeta=240", or a formula.
+    where : str
+        An SQL condition that selects rows, such as "budget > 1e19".
+    metric : str
+        A column to fit instead of the loss. "accuracy:max" also states that larger values are better.
+    rule : str or ComputeRule
+        Rule that gives C [FLOPs] from N and D if no column does: "6ND", "6npND", "zetaND:zeta=240", or a formula.
+    n_p : number
+        Tokens per sample, for "6npND" and formulas.
     convert : str or several
         Columns to convert: "COLUMN" or "COLUMN:HOW", as in "params:millions".
     derive : mapping
         Formulas for roles, as in {"D": "steps * batch_size"}.
-    rows, repeats : str
-        The row of a run that counts ("last", "best", "all"); treatment of repeats ("all", "mean", "once" for copies).
-    each, pooled : bool, str or several
-        Fit one law for each value of the role group; columns whose values are fitted as one law.
+    rows : str
+        Rows to use of a run that has several: "last", "best" or "all". By default they are found from the columns.
+    repeats : str
+        Rows that differ only in the seed: keep "all", or take their "mean". "once" leaves out exact copies.
+    each : bool
+        Fit one law for each value of the role group.
+    pooled : str or several
+        Columns whose values are all fitted as one law.
     extra : str or several
-        Columns to read under their own names: for a relative error, an axis or a formula.
-    sheet, inner : str
-        The sheet of an Excel file, the table in a DuckDB file.
-    **roles : str, several for hyper, or None for no column
-        Columns by role: N="params", D="tokens", loss="val_loss", group="optimizer".
+        Columns to read under their own names, for a relative error, an axis or a formula.
+    sheet : str
+        The sheet of an Excel file.
+    inner : str
+        The table in a DuckDB file.
+    **roles : str, several or None
+        Columns by role: N="params", D="tokens", loss="val_loss", group="optimizer". The role hyper takes several
+        columns. With None, no column has the role.
 
     Raises
     ------
@@ -85,15 +95,16 @@ def runs(
     """
     check_choice("rows", rows, (None, "all", "last", "best"))
     check_choice("repeats", repeats, ("all", "mean", "once"))
+    compute = read_typed_rule(rule, as_text(n_p), "python") if isinstance(rule, str) else rule
     return read_table(
-        table, _check_roles(roles), metric, read_rule(rule, n_p), where=where, repeats=repeats, each=each, rows=rows,
+        table, _check_roles(roles), metric, compute, where=where, repeats=repeats, each=each, rows=rows,
         pooled=as_tuple(pooled), agreed=as_tuple(convert), derived=dict(derive or {}), extra=as_tuple(extra),
         sheet=sheet, inner=inner,
     )  # fmt: skip
 
 
 def _check_roles(roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
-    """Return columns by role in the form of the table reader. Raises PlannerError for an unknown role."""
+    """Return the columns by role as texts, several columns joined by "+". Raises PlannerError for an unknown role."""
     from isoplan.engine.schema import SINGLE_ROLES
 
     check_options(roles, (*(role.value for role in SINGLE_ROLES), "hyper"), runs)
@@ -103,9 +114,10 @@ def _check_roles(roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, s
 def read_table(
     table: Table, roles: Mapping[str, str], metric: str = "", compute: ComputeRule | None = None, **how: Any
 ) -> Runs:
-    """Return the runs of a table; ``how`` are the options of ``read_runs`` of the engine.
+    """Return the runs of a table; ``how`` are keyword arguments of ``read_runs`` of the engine.
 
-    ``metric`` is a column with or without its better direction. Raises PlannerError with Python option names.
+    ``metric`` is a column, with its better direction or without: "accuracy:max". A PlannerError names the options of
+    Python, not those of the terminal.
     """
     from isoplan.engine.store.columns.directions import split_direction, with_direction, with_metric
     from isoplan.engine.store.columns.units import percent_note
@@ -121,7 +133,7 @@ def read_table(
 def read_curves(
     table: Table, runs: Runs, roles: Mapping[str, str], metric: str = "", extra: tuple[str, ...] = ()
 ) -> Curves:
-    """Return the training curves of ``runs`` in a table. Raises PlannerError with Python option names."""
+    """Return the training curves of ``runs`` in a table. A PlannerError names the options of Python."""
     from isoplan.engine.store.columns.directions import split_direction, with_direction, with_metric
     from isoplan.engine.store.files import table_files
 
@@ -132,7 +144,10 @@ def read_curves(
 
 
 def as_source(table: Table) -> Path | TableBytes:
-    """Return the source for the engine: a path, or a DataFrame as Parquet. Raises PlannerError for another type."""
+    """Return what the engine reads: a path, or a DataFrame as the bytes of a Parquet file.
+
+    Raises PlannerError for another type.
+    """
     if isinstance(table, str | PathLike):
         return Path(table)
     import pandas as pd
@@ -154,7 +169,7 @@ def as_source(table: Table) -> Path | TableBytes:
 
 @contextmanager
 def python_names() -> Iterator[None]:
-    """Replace terminal options in the sentence of a PlannerError by the options of this package."""
+    """Replace the names of terminal options in a PlannerError of the block by the names of Python options."""
     try:
         yield
     except PlannerError as error:
@@ -165,7 +180,9 @@ def python_names() -> Iterator[None]:
 
 
 def with_python_names(text: str) -> str:
-    """Return a sentence with the options of this package in place of those of the terminal."""
+    """Return ``text`` with the names of Python options in place of those of the terminal, unless it mentions the
+    terminal.
+    """
     if "in the terminal" in text:
         return text
     named = _CONVERT.sub(lambda found: f"convert={''.join(shlex.split(found[1]))!r}", text)

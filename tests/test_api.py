@@ -551,7 +551,7 @@ def test_save_says_what_it_cannot_write(folder: Path, one_pass: Fit, tmp_path: P
     runs: Any = ip.runs(folder / "runs.csv", **ROLES)
     with pytest.raises(ip.PlannerError, match=r"Path: a fit is written as JSON, not as .csv. Use .json"):
         ip.save(one_pass, tmp_path / "fit.csv")
-    with pytest.raises(ip.PlannerError, match=r"Path: the ending '.txt' has no form. Use .json, .csv, .md, .tex, .py"):
+    with pytest.raises(ip.PlannerError, match=r"no format has the ending '.txt'. Use .json, .csv, .md, .tex, .py"):
         ip.save(ip.plan(one_pass, budget=1e21), tmp_path / "plan.txt")
     with pytest.raises(ip.PlannerError, match=r"Answer: Runs has no file"):
         ip.save(runs, tmp_path / "runs.json")

@@ -1,1 +1,1 @@
-"""Terminal commands, one module each; `isoplan.app.cli` imports the one that is called."""
+"""Terminal commands, one module each. `isoplan.app.cli` imports only the module of the command that runs."""

@@ -1,4 +1,4 @@
-"""`isoplan actual`: actual results of plans compared with the predictions of their laws for runs of that size."""
+"""`isoplan actual`: compare measured results with the plans that predicted them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ Numbers = list[str] | None
 
 def actual(
     files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="Output of `isoplan plan --json`.")],
-    fit: Annotated[list[str], typer.Option(metavar="FIT.json", help="The fit of the plans; repeat it for several.")],
-    loss: Annotated[Numbers, typer.Option(help="Measured value of the quantity of the law, one per plan.")] = None,
+    fit: Annotated[
+        list[str], typer.Option(metavar="FIT.json", help="Fit from which the plans were made; may be repeated.")
+    ],
+    loss: Annotated[
+        Numbers, typer.Option(help="Measured value of the quantity that the law predicts, once per plan.")
+    ] = None,
     metric: Annotated[
         Numbers, typer.Option(metavar="NAME=VALUE", help="Measured value of a metric of --metric-map.")
     ] = None,
@@ -63,7 +67,10 @@ def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outc
 def _results(
     n: int, loss: Numbers, metric: Numbers, params: Numbers, samples: Numbers, compute: Numbers
 ) -> list[Actual]:
-    """Return one result per plan. Raises PlannerError if an option is not given once for every plan."""
+    """Return one measured result per plan.
+
+    Raises PlannerError if an option is given, but not once for each of the ``n`` plans.
+    """
     if bool(loss) == bool(metric):
         raise PlannerError("Measured value: give either --loss or --metric, once for every plan.")
     given = {"loss": loss, "metric": metric, "params": params, "samples": samples, "compute": compute}

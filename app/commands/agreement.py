@@ -1,4 +1,4 @@
-"""`isoplan agreement`: whether the metrics of a table rank its runs alike, and which correlations change sign."""
+"""`isoplan agreement`: check whether metrics rank the runs alike, and which correlations change sign between parts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
 from isoplan.engine.agreement import Across, Agreement, By, across, flips, usual
 from isoplan.engine.agreement import agreement as rank_correlations
+from isoplan.engine.arrays import finite
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.answer.format import aligned
@@ -23,9 +24,10 @@ from isoplan.engine.store.columns.directions import split_direction, with_direct
 WHAT = "Spearman's rank correlation of each pair. 1 means the same order of runs."
 FLIPS = "sign changes"
 WIDTH = 100
-"""Line width in characters that fits most terminals."""
+"""Maximum line width in characters. Most terminals are at least as wide."""
 
 
+@options.with_reading(before="as_json")
 def agreement(
     table: Annotated[
         Path | None,
@@ -51,30 +53,20 @@ def agreement(
     ] = None,
     mapping: options.Mapping = None,
     where: options.Where = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     as_json: options.AsJson = False,
+    **texts: Any,
 ) -> None:
     """Check whether loss and metrics rank the runs alike."""
     if table is None:
-        typed = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
-                   "--repeats": repeats != "all", "--convert": convert, "--derive": derive, "--rows": rows,
-                   "--sheet": sheet, "--inner": inner}  # fmt: skip
-        given = next((option for option, value in typed.items() if value), "")
+        typed = {"by": by, "metric": metric, "pair": pair, "map": mapping, "where": where} | texts
+        given = next((name for name, value in typed.items() if value and (name, value) != ("repeats", "all")), "")
         if given:
-            raise PlannerError(f"{given} requires a table. Name the file.")
+            raise PlannerError(f"--{given} requires a table. Name the file.")
         from isoplan.data.recommender import published_agreement
 
         found: Sequence[Agreement] = published_agreement()
     else:
-        runs = _read(
-            table, metric or [], mapping or [], where,
-            repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
-        )  # fmt: skip
+        runs = _read(table, metric or [], mapping or [], where, **texts)
         note(runs.notes)
         found = rank_correlations(runs, by or usual(runs))
     regimes = across(found, [_pair(text) for text in pair or []])
@@ -85,7 +77,7 @@ def agreement(
 
 
 def _read(table: Path, metrics: Sequence[str], mapping: list[str], where: str, **how: Any) -> Runs:
-    """Return the runs of the table with the named metrics and directions, or with guessed metrics if none is named."""
+    """Return the runs of the table with ``metrics`` such as "accuracy:max". Without ``metrics`` they are guessed."""
     turns = dict(map(split_direction, metrics))
     roles = reading.read_map(mapping)
     if turns and "metric" in roles:
@@ -105,7 +97,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
-    """Return the correlations as text: one line per pair, one column per part of the table, then notes."""
+    """Return the correlations as text, then notes. A line is a pair of metrics; a column is a part of the table."""
     metrics, marked = found[0].metrics, flips(found)
     flipped = {(flip.one, flip.other) for flip in marked}
     body = [
@@ -125,7 +117,10 @@ def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
 
 
 def _tables(found: Sequence[Agreement], body: Sequence[tuple[str, Sequence[float], bool]]) -> list[str]:
-    """Return lines of pairs over the parts. Parts beyond the line width are in a further table below."""
+    """Return the lines of a text table with a row for each pair and a column for each part of the runs.
+
+    Parts that do not fit into the line width follow in a further table below.
+    """
     first = max((len(pair) for pair, _, _ in body), default=0) + len(FLIPS) + 2
     width = max(max(len(a.name) for a in found) + 2, len("-0.00") + 2)
     step = max((WIDTH - first) // width, 1)
@@ -143,7 +138,7 @@ def _shown(rho: float) -> str:
 
 
 def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, Any]:
-    """Return the correlations as one JSON object; undefined values are null."""
+    """Return the correlations as one JSON object. Undefined correlations are null."""
     return {
         "schema": 1,
         "metrics": list(found[0].metrics),
@@ -151,7 +146,7 @@ def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, 
             {
                 "name": a.name,
                 "runs": a.n,
-                "rho": [[_known(x) for x in row] for row in a.rho.tolist()],
+                "rho": finite(a.rho),
                 "counts": a.counts.tolist(),
                 "notes": list(a.notes),
             }
@@ -163,10 +158,6 @@ def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, 
             for f in flips(found)
         ],
         "pairs": [
-            {"local": a.local, "full": a.full, "rho": [_known(x) for x in a.rho], "flips": a.flips} for a in regimes
+            {"local": a.local, "full": a.full, "rho": finite(a.rho), "flips": a.flips} for a in regimes
         ],
     }  # fmt: skip
-
-
-def _known(x: float) -> float | None:
-    return x if math.isfinite(x) else None

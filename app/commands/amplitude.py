@@ -1,4 +1,4 @@
-"""`isoplan amplitude`: N, D and C of an amplitude surrogate for a given precision, before large trainings."""
+"""`isoplan amplitude`: plan N, D and C of an amplitude surrogate for a required precision, before it is trained."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def amplitude(
 
 
 def _anchor(text: str) -> Anchor:
-    """Return an anchor from ``D=1e4,loss=1e-3,N=1e5``; the axis that limits it comes first."""
+    """Return the anchor run that ``text`` describes, such as ``D=1e4,loss=1e-3,N=1e5``.
+
+    The first name is the axis that limits the loss of this run.
+    """
     given: dict[str, str] = {}
     for entry in text.split(","):
         name, equals, value = (part.strip() for part in entry.partition("="))

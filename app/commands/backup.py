@@ -1,4 +1,4 @@
-"""`isoplan backup` and `isoplan restore`: a checked copy of a workspace in one file, also while the app runs."""
+"""`isoplan backup` and `isoplan restore`: copy a workspace to one checked file and back, also while the app runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say, say_json
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import si
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isoplan.app.backups.archives import Backup
     from isoplan.engine.store.database.archive import Tell
 
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 STEP = 64e6
 """Bytes between two progress updates on a terminal."""
 
@@ -82,7 +80,10 @@ def restore(
 
 @contextmanager
 def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the archive as a file on disk, and its permanent path or None. Data from a pipe go to a temporary file."""
+    """Yield the path of the archive on disk, and the same path if the file stays there, else None.
+
+    Data from standard input or a pipe go to a temporary file, which has no permanent path.
+    """
     standard = str(file) == "-"
     if not (standard or file.is_fifo() or file.is_char_device()):
         yield file, file.resolve()
@@ -96,7 +97,10 @@ def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
 
 @contextmanager
 def _progress(interrupted: str) -> Iterator[Tell]:
-    """Show the number of bytes on a terminal. Ctrl+C and SIGTERM end the command with one sentence."""
+    """Yield a function that adds bytes to the progress on a terminal.
+
+    Ctrl+C and SIGTERM end the command with the sentence ``interrupted``.
+    """
     done, shown, seen = 0, 0.0, sys.stderr.isatty()
 
     def tell(size: int) -> None:
@@ -119,7 +123,7 @@ def _progress(interrupted: str) -> Iterator[Tell]:
 
 
 def _text(made: Backup) -> str:
-    """Return the contents of a backup as text."""
+    """Return the number of tables, rows, fits and cells in a backup, and its size, as text."""
     contents, cells = made.manifest.contents, made.manifest.cells
     states = ", ".join(f"{n:,} {state}" for state, n in cells.items())
     return (
@@ -129,7 +133,7 @@ def _text(made: Backup) -> str:
 
 
 def _document(made: Backup) -> dict[str, Any]:
-    """Return the same as an object for scripts."""
+    """Return the contents of a backup as a JSON object for scripts."""
     manifest = made.manifest
     return {
         "created": manifest.created.isoformat(timespec="seconds"),

@@ -24,7 +24,7 @@ from isoplan.trainers.backend.store.record import Record
 
 Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
 SHOWN = 8
-"""Number of characters of a key that are shown. Any unique prefix is accepted."""
+"""Number of characters of a key in the output. As input, any unique prefix of a key is accepted."""
 
 
 def cells(
@@ -57,21 +57,22 @@ def cells(
 
 @dataclass(frozen=True)
 class Chosen:
-    """The sweeps and single cells that were named."""
+    """The sweeps and the single cells that the user named."""
 
     sweeps: tuple[Sweep, ...]
     cells: tuple[Record, ...]
 
     @property
     def keys(self) -> list[str]:
-        """Full keys of all of them."""
+        """Full keys of the sweeps, then of the single cells."""
         return [*(sweep.key for sweep in self.sweeps), *(record.name for record in self.cells)]
 
 
 def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chosen:
-    """Find the sweeps and cells for ``names``: a sweep by name or key prefix, a cell by key prefix.
+    """Return the sweeps and cells that ``names`` name.
 
-    Raises PlannerError if a name matches nothing or several.
+    A name is the name of a sweep, or a prefix of the key of a sweep or cell. Raises PlannerError if a name fits none of
+    them, or several.
     """
     sweeps: list[Sweep] = []
     cells: list[Record] = []
@@ -88,7 +89,7 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
 
 def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Perform the action and return a sentence about it."""
+    """Apply ``action`` to the chosen sweeps and cells, and return a sentence that states what was done."""
     single = [record.name for record in chosen.cells]
     if action == "delete":
         return _delete(root, queue, chosen)
@@ -115,7 +116,10 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 
 
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Delete cells and their files; cells of a sweep only if no other sweep contains them."""
+    """Delete the chosen cells with their files, and return a sentence with the freed disk space.
+
+    A cell of a chosen sweep stays if another sweep contains it. Raises PlannerError if a cell is running.
+    """
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
     kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}
     of_sweeps = (name for sweep in chosen.sweeps for name in sweep.cells if name in records and name not in kept)
@@ -145,7 +149,9 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
-    """List the sweeps of the workspace and their progress; with names, list their cells."""
+    """Print the sweeps of the workspace and their progress. If sweeps or cells are chosen, print their cells
+    instead.
+    """
     sweeps, records = read_sweeps(root), queue.scan()
     told = standings(sweeps)
     if chosen.keys:
@@ -174,7 +180,7 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
         for s in sweeps
     ]
     if loose:
-        lines.append(f"{len(loose):,} cell{'s' * (len(loose) != 1)} of no sweep")
+        lines.append(f"{len(loose):,} cell{'s' * (len(loose) != 1)} without a sweep")
     lines.append(f"The runner is {'at work' if runner.message == 'at work' else f'up: {runner.message}'}."
                  if runner.alive else "No runner is at work.")  # fmt: skip
     say("\n".join(lines if sweeps or loose else ["There are no cells in this workspace."]))
@@ -197,7 +203,7 @@ def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
             *([found] if found else []),
         ]
         lines.append("  ".join(parts))
-    say("\n".join(lines) or "It has no cells.")
+    say("\n".join(lines) or "The chosen sweeps have no cells.")
 
 
 def _cell(record: Record, told: Any) -> dict[str, Any]:

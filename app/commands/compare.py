@@ -1,21 +1,23 @@
-"""`isoplan compare`: which law best predicts the largest runs of a table. Uses only the file, as `fit` does."""
+"""`isoplan compare`: rank laws by how well they predict the largest runs of a table. The workspace is not opened."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.arrays import finite
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.spec import read_spec
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
 from isoplan.engine.quantities import parse_number
 from isoplan.engine.store.columns.directions import split_direction
 
 if TYPE_CHECKING:
-    from isoplan.engine.fitting import Comparison, FitSpec, FitWarning, Validation
-    from isoplan.engine.schema import Runs
+    from isoplan.engine.fitting import Comparison, Validation
 
 
+@options.with_reading(before="as_json")
 def compare(
     table: options.Table,
     mapping: options.Mapping = None,
@@ -29,71 +31,37 @@ def compare(
     seed: options.Seed = 0,
     rule: options.Rule = "",
     n_p: options.TokensPerSample = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     as_json: options.AsJson = False,
+    **texts: Any,
 ) -> None:
     """Rank the laws by how well they predict the largest budgets."""
+    from isoplan.engine.fitting.validation.comparison import compare_groups
+
     if each and not group:
         raise PlannerError("Option --each compares the laws for each value of a column: add --group COLUMN.")
     column, direction = split_direction(metric)
-    spec = reading.read_spec(
-        law="chinchilla", axis=None, y=column or "loss", objective=objective or "huber-log", seed=seed, bootstrap=0,
+    spec = read_spec(
+        "--", law="chinchilla", y=column or "loss", objective=objective or "huber-log", seed=seed, bootstrap=0,
         delta=parse_number(delta, "option --delta"),
     )  # fmt: skip
     runs = reading.read_table(
         table, reading.read_map(mapping or [], column, group=group), (column, direction), where,
-        reading.read_rule(rule, n_p),
-        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
-        each=each, pooled=reading.read_names(pool or []),
+        read_typed_rule(rule, n_p, "terminal"),
+        each=each, pooled=reading.read_names(pool or []), **texts,
     )  # fmt: skip
-    names = sorted({str(name) for name in runs.labels["group"]}) if each else [""]
-    parts = {name: runs.take(runs.labels["group"] == name) if each else runs for name in names}
     with reading.notes_of(runs):
-        found = {name: _compared(spec, part, objective is None) for name, part in parts.items()}
-    warnings = {w: None for _, texts in found.values() for w in texts}
-    note((*runs.notes, *warnings))
+        found = compare_groups(spec, runs, objective is None)
+    note(dict.fromkeys((*runs.notes, *(w.text for one in found.values() for w in one.warnings))))
     if as_json:
-        groups = {name: to_json(one) for name, (one, _) in found.items()}
+        groups = {name: to_json(one) for name, one in found.items()}
         say_json({"schema": 1, "groups": groups} if each else groups[""])
     else:
         heads = {name: f"{group} = {name or 'empty'}\n" if each else "" for name in found}
-        say("\n\n".join(heads[name] + as_text(one) for name, (one, _) in found.items()))
-
-
-def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, list[str]]:
-    """Rank the laws on ``runs`` and return warnings about a suggested objective and about mixed runs."""
-    from isoplan.engine.fitting import compare as compare_laws
-    from isoplan.engine.fitting.single import suggest
-
-    spec, chosen = suggest(spec, runs) if suggested else (spec, ())
-    found = compare_laws(spec, runs)
-    if not found.ranked:
-        raise PlannerError(f"No law can be fitted to these runs. {_refusal(*found.refused[0])}")
-    return found, [w.text for w in (*chosen, *_about_runs(found))]
-
-
-def _refusal(law: str, why: str) -> str:
-    """Return the reason why a law was not fitted, with the name of the law."""
-    return why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
-
-
-def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
-    """Return the warnings about the runs, from the best law of all runs if there is one."""
-    from isoplan.engine.fitting.diagnostics.checks import REPEATS
-    from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
-
-    fits = [one.fit for one in found.ranked]
-    best = next((f for f in fits if f.law.is_pointwise), fits[0])
-    return tuple(w for w in best.warnings if w.code in (POOLED, FLAGGED, OFFSETS, REPEATS))
+        say("\n\n".join(heads[name] + as_text(one) for name, one in found.items()))
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
-    """Return the comparison as one JSON object; unknown numbers are null."""
+    """Return the comparison as one JSON object. Numbers that are not finite are null."""
     from isoplan.engine.fitting.validation.comparison import rows
 
     return {
@@ -107,14 +75,11 @@ def to_json(found: Comparison) -> dict[str, Any]:
 
 
 def _cuts(v: Validation) -> dict[str, Any]:
-    def known(x: float) -> float | None:
-        return x if abs(x) < float("inf") else None
-
     def errors(method: str) -> dict[str, Any]:
         return {
-            "runs": known(v.error(method)),
-            "best": known(v.error(method, "best")),
-            "cuts": [known(v.cut_error(cut, method)) for cut in v.cuts],
+            "runs": finite(v.error(method)),
+            "best": finite(v.error(method, "best")),
+            "cuts": [finite(v.cut_error(cut, method)) for cut in v.cuts],
         }
 
     return {
@@ -128,7 +93,9 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 
 def as_text(found: Comparison) -> str:
-    """Return the comparison as text: laws best first, then the baselines, then what is left out and why."""
+    """Return the comparison as text: the laws, best first, then the baselines, then the laws that were not fitted
+    and why.
+    """
     from isoplan.engine.fitting.validation.extrapolation import BASELINES
     from isoplan.engine.planning.answer.format import aligned
 
@@ -141,8 +108,7 @@ def as_text(found: Comparison) -> str:
     ]
     body += [("", name, percent(error), "", "", "0") for name, error in baselines]
     notes = [f"{one.key}: {one.note}" for one in found.ranked if one.note]
-    notes += [_refusal(*one) for one in found.refused]
-    return "\n".join([*aligned([head, *body]), "", found.sentence, *notes])
+    return "\n".join([*aligned([head, *body]), "", found.sentence, *notes, *found.refusals])
 
 
 def percent(error: float) -> str:

@@ -1,23 +1,26 @@
-"""`isoplan fit`: fit a law with intervals to a table file. Uses only the file and never opens the workspace."""
+"""`isoplan fit`: fit a law with intervals to a table file. The workspace is not opened."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoplan.app.commands.shared import options, reading
 from isoplan.app.commands.shared.output import note, progress, say, say_json
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.spec import read_spec
 from isoplan.engine.formula import parse_formula
-from isoplan.engine.quantities import parse_number
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
+from isoplan.engine.quantities import parse_number, share_or_column
 from isoplan.engine.schema import Role, Runs
 from isoplan.engine.store.columns.directions import split_direction
 
 if TYPE_CHECKING:
-    from isoplan.engine.fitting import Fit, FitWarning, GroupedFit
+    from isoplan.engine.fitting import Fit, GroupedFit
 
 
+@options.with_reading(before="curves")
 def fit(
     table: options.Table,
     law: options.LawName,
@@ -44,23 +47,17 @@ def fit(
     seed: options.Seed = 0,
     rule: options.Rule = "",
     n_p: options.TokensPerSample = "",
-    repeats: options.RepeatsKept = "all",
-    convert: options.Convert = None,
-    derive: options.Derive = None,
-    rows: options.RowsOfEachRun = None,
-    sheet: options.Sheet = None,
-    inner: options.Inner = None,
     curves: options.CurveFile = None,
     map_curves: options.CurveMap = None,
     smoothing: options.Smoothing = "0.6",
     target: options.Target = "",
     as_json: options.AsJson = False,
     card: options.Card = "refits",
+    **texts: Any,
 ) -> None:
     """Fit a law to a table of runs."""
     from isoplan.engine.fitting import fit as fit_runs
     from isoplan.engine.fitting import fit_groups
-    from isoplan.engine.fitting.single import suggest
 
     if card != "refits" and not as_json:
         raise PlannerError("Option --card requires --json. Add it, or leave --card out.")
@@ -69,9 +66,9 @@ def fit(
     if each and (share or curves):
         raise PlannerError(f"Option --each cannot be used with {'--share' if share else '--curves'}: leave one out.")
     column, direction = split_direction(metric)
-    error = reading.read_error(relative_error)
-    spec = reading.read_spec(
-        law=law, axis=axis, formula=formula, bounds=reading.read_bounds(bound or []),
+    error = share_or_column(relative_error)
+    spec = read_spec(
+        "--", law=law, axis=axis, formula=formula, bounds=reading.read_bounds(bound or []),
         realised=parse_number(realised, "option --realised") if realised else None,
         y=column or "loss", objective=objective or "huber-log", delta=parse_number(delta, "option --delta"),
         skew=parse_number(skew, "option --skew"), fixed=reading.read_fixed(fix or []),
@@ -84,10 +81,9 @@ def fit(
     of_curves = curves is not None
     runs = reading.read_table(
         table, reading.read_map(mapping or [], "" if of_curves else column, group=group, weight=weight),
-        ("", "") if of_curves else (column, direction), where, reading.read_rule(rule, n_p),
-        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
+        ("", "") if of_curves else (column, direction), where, read_typed_rule(rule, n_p, "terminal"),
         extra=() if of_curves else extra, offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
-        each=each, pooled=reading.read_names(pool or []),
+        each=each, pooled=reading.read_names(pool or []), **texts,
     )  # fmt: skip
     with reading.notes_of(runs):
         if spec.share or each:
@@ -95,22 +91,18 @@ def fit(
                 groups = fit_groups(spec, runs, where=where)
             _show_groups(groups, runs, as_json, card)
             return
-        chosen: tuple[FitWarning, ...] = ()
-        if objective is None and not of_curves:
-            spec, chosen = suggest(spec, runs)
         training = None
         if curves is not None:
             roles = reading.read_map(map_curves or [], column)
             training = reading.read_training(curves, runs, roles, (column, direction), extra)
         with progress(f"Fitting {len(runs):,} runs", len(runs)) as tell:
-            made = fit_runs(spec, runs, curves=training, where=where, progress=tell)
-        _show(replace(made, warnings=(*chosen, *made.warnings)), runs, as_json, card)
+            made = fit_runs(spec, runs, curves=training, where=where, progress=tell, suggested=objective is None)
+        _show(made, runs, as_json, card)
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
-    """Print the fit, the notes on how its runs were read, and the bias of its parabolas."""
-    from isoplan.engine.fitting import FitWarning, to_json
-    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
+    """Print the fit, the notes on how its runs were read and, for a law of minima, the bias of its parabolas."""
+    from isoplan.engine.fitting import to_json
 
     note(runs.notes)
     biased, placed = list(_bias(fitted, runs)), list(_minima(fitted, runs))
@@ -118,16 +110,14 @@ def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
         say("\n\n".join([repr(fitted), "\n".join(placed), *biased] if placed else [repr(fitted), *biased]))
         return
     note(w.text for w in fitted.warnings)
-    about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
     bias = {"parabola_bias": biased[0], "minima": placed} if biased else {}
-    made = replace(fitted, warnings=(*about, *fitted.warnings))
+    made = fitted.with_notes(runs.notes)
     say_json(to_json(made, resamples=card == "refits", covariance=card == "covariance") | bias)
 
 
 def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fits of all groups, and the notes on how their runs were read."""
-    from isoplan.engine.fitting import FitWarning, groups_to_json
-    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
+    from isoplan.engine.fitting import groups_to_json
 
     if card == "covariance":
         raise PlannerError("Groups have no covariance card: use --card refits or --card values.")
@@ -136,15 +126,16 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
         say(repr(found))
         return
     note(w.text for w in found.warnings)
-    about = tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
-    fits = {g: replace(f, warnings=(*about, *f.warnings)) for g, f in found.fits.items()}
+    found = found.with_notes(runs.notes)
     if card == "values":
-        fits = {g: replace(f, resamples=f.resamples[:0]) for g, f in fits.items()}
-    say_json(groups_to_json(replace(found, fits=fits)))
+        found = replace(found, fits={g: replace(f, resamples=f.resamples[:0]) for g, f in found.fits.items()})
+    say_json(groups_to_json(found))
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield the position of each budget's minimum within its sweep of N; only for a law of minima."""
+    """Yield for each budget a sentence on where the minimum lies in the sweep of N. Other laws than parabolas yield
+    none.
+    """
     from isoplan.engine.fitting import minima, parabolas
 
     if fitted.law.estimator == "parabola":
@@ -153,9 +144,9 @@ def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
 
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
-    """Yield the bias of parabolas, estimated on a surface through the same runs, or the reason why it is unknown.
+    """Yield the bias of the parabolas, or the reason why it is not known.
 
-    Only for laws of minima.
+    The bias is estimated by fitting a loss surface to the same runs. Other laws than parabolas yield nothing.
     """
     from isoplan.engine.fitting import parabola_bias
 

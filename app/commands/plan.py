@@ -1,4 +1,4 @@
-"""`isoplan plan`: the best model for a budget, or the cost of a target, from the output of `isoplan fit --json`."""
+"""`isoplan plan`: plan the best model for a budget, or the cheapest model for a target, from `isoplan fit --json`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared import options
-from isoplan.app.commands.shared.options import (
-    as_texts,
-    with_fields,
-)
+from isoplan.app.commands.shared.options import as_texts, with_fields
 from isoplan.app.commands.shared.output import read_fit_file, say_as
 from isoplan.app.commands.shared.reading import read_budget, read_named
-from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
+from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.scenario.fields import FIELDS, SCENARIO
 from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
+from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
 from isoplan.engine.quantities import parse_number
 
 
@@ -41,7 +39,7 @@ def plan(
     rule: options.OtherRule = "",
     n_p: options.TokensPerSample = "",
     second_rule: Annotated[
-        str, typer.Option(metavar=options.RULES, help="Also give the compute of the plan by this rule.")
+        str, typer.Option(metavar=options.RULES, help="Second rule, by which the compute of the plan is also stated.")
     ] = "",
     runs: options.RunTable = None,
     map_runs: options.RunMap = None,
@@ -65,7 +63,8 @@ def plan(
     behind = Behind(runs, map_runs or (), fitted)
     check_runs(behind, rule, second_rule)
     used = read_used(rule, n_p, behind)
-    other = read_second(second_rule, used or fitted.compute, behind)
+    second_tokens = tokens_of_second(second_rule, used or fitted.compute)
+    other = read_used(second_rule, second_tokens, behind, "second_rule")
     scenario = as_texts(texts)
     limits, prices = read_limits(scenario, "terminal"), read_prices(scenario, "terminal")
     if budget is not None:
@@ -79,7 +78,10 @@ def plan(
 
 
 def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
-    """Return the metric of a target option ("" for the law's own) and its value; nan without an option."""
+    """Return the name of the target metric and the target value.
+
+    The name is empty for a target of the quantity that the law predicts. The value is nan if no target is given.
+    """
     if loss is not None:
         return "", parse_number(loss, "option --target-loss")
     if metric is None:

@@ -51,7 +51,10 @@ def plans(
 
 
 def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
-    """Return ``prices`` as modified by the options. Raises PlannerError if an option has no price to modify."""
+    """Return ``prices``, changed by the options ``moved`` (option -> its text).
+
+    Raises PlannerError if an option would change a price that is not given.
+    """
     option = next((option for option, text in moved.items() if text), "")
     if prices is None:
         if option:
@@ -72,9 +75,10 @@ def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
 
 
 def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
-    """Return the plans by file name, each with the answer of its fit if that is among ``fits``.
+    """Return the saved plans, each named like its file.
 
-    Raises PlannerError if the fits belong to none of the plans.
+    A plan whose fit is among ``fits`` also has the answer that is computed again with that fit. Raises PlannerError if
+    no plan has one of ``fits``.
     """
     known = {one.hash: one for one in fits}
     plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]

@@ -1,4 +1,4 @@
-"""The commands of planner questions: `isoplan smaller`, `isoplan repeat` and that of every other declared question."""
+"""Commands of planner questions: one for each declared question, such as `isoplan smaller` and `isoplan repeat`."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ RunsOfCurves = Annotated[Path | None, typer.Option(help="The runs of --curves, a
 
 
 def __getattr__(name: str) -> Callable[..., None]:
-    """Return the command of the question ``name``."""
+    """Return the command of the question ``name``; `isoplan.app.cli` finds it as an attribute of this module."""
     if name not in find_questions():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return make_command(find_questions()[name])
 
 
 def make_command(question: PlannerQuestion) -> Callable[..., None]:
-    """Return the command that asks ``question``."""
+    """Return the command that reads the inputs of ``question`` and prints its answer."""
 
     @with_parameters(_inputs(question), before="rule")
     @with_parameters([parameter("runs", RunTable if question.curves is None else RunsOfCurves, None)], "map_runs")
@@ -80,7 +80,7 @@ def make_command(question: PlannerQuestion) -> Callable[..., None]:
 
 
 def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
-    """Return the parameters that depend on the question: its files, its fields, its curves and the group."""
+    """Yield the parameters that depend on the question: its fits, fields and curves, and the group of a fit."""
     for one in question.needed:
         yield parameter(one.name, Annotated[str, typer.Argument(metavar=one.file, help=one.help)])
     yield from map(as_option, question.fields)
@@ -99,7 +99,7 @@ def _inputs(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
 
 
 def _read_curves(file: Path, roles: list[str] | None, behind: Behind, rule: ComputeRule) -> Curves:
-    """Return the training curves in ``file``, whose runs are in the table of --runs."""
+    """Return the training curves in ``file`` of the runs in the table of --runs; C of the runs follows ``rule``."""
     if behind.table is None:
         raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
     table = reading.read_table(

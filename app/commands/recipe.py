@@ -1,4 +1,4 @@
-"""`isoplan recipe`: recommend the settings of a recommender for a budget and the served metric."""
+"""`isoplan recipe`: recommend the settings of a recommender for a compute budget and a serving metric."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from isoplan.engine.planning.scenario.typed_rules import is_measured, refuse_alo
 from isoplan.engine.schema import Curves, Runs
 
 FIRST, BETWEEN = 1.0, 2.0
-"""Seconds until the first progress line, and between two lines."""
+"""Seconds until the first progress line, and between two progress lines."""
 Fits = Annotated[
     list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="Fit of one metric; may be repeated.")
 ]
@@ -83,10 +83,11 @@ def recipe(
     where: options.Where = "",
     pool: options.Pool = None,
     instead: Annotated[
-        str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values whose cost is computed.")
+        str,
+        typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values of s, B and K, to show the cost of using them."),
     ] = "",
     published: Annotated[
-        bool, typer.Option(help="Use the values of the paper where your runs determine nothing.")
+        bool, typer.Option(help="Use values of the paper for settings that your runs do not determine.")
     ] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,
@@ -132,14 +133,16 @@ def recipe(
 
 
 def _check_alone(option: str, there: object, needing: Mapping[str, object]) -> None:
-    """Raise PlannerError if one of the options ``needing`` the option ``option`` is given without it."""
+    """Raise PlannerError if an option in ``needing`` (name -> value) is given while ``option``, whose value is
+    ``there``, is not.
+    """
     given = next((name for name, value in needing.items() if value), "")
     if given and not there:
         refuse_alone(given, option, "terminal")
 
 
 def _how_to_read(*, convert: Any, derive: Any, rows: Any, where: str, pool: Any) -> dict[str, Any]:
-    """Return the options of ``open_table`` from those of the terminal."""
+    """Return the keyword arguments of ``open_table`` from the options of the terminal."""
     from isoplan.engine.store.columns.derive import read_derived
 
     return {"where": where, "agreed": tuple(convert or ()), "derived": read_derived(derive or ()), "rows": rows,
@@ -157,9 +160,9 @@ def read_evidence(
     curves: Path | None = None,
     map_curves: list[str] | None = None,
 ) -> Evidence:
-    """Return the evidence of a table file, as ``evidence_of`` does, with progress on standard error.
+    """Return the evidence in a table file, as ``evidence_of`` does, and print progress on standard error.
 
-    ``how`` are the options of ``open_table``.
+    ``how`` are keyword arguments of ``open_table``. If ``only`` is given, the table is a sweep of that setting.
     """
     from isoplan.engine.store.files.table_files import open_table, read_curves
 
@@ -176,7 +179,7 @@ def read_evidence(
 
 @dataclass
 class Progress:
-    """Progress of a fit on standard error, if fitting takes longer than a second."""
+    """Callback that prints the progress of a fit on standard error, if the fit takes longer than a second."""
 
     table: Path
     next: float = field(default_factory=lambda: time.monotonic() + FIRST)
@@ -188,7 +191,7 @@ class Progress:
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
-    """Return fits by metric: the metric of the fit, or the one that the option names."""
+    """Return the fits in the files of an option, by metric: the name before the file, or else the metric of the fit."""
     found: dict[str, Fit] = {}
     for option in options or []:
         name, equals, file = option.rpartition("=")
@@ -201,7 +204,7 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
 
 
 def _others(text: str) -> dict[Setting, list[str]]:
-    """Return alternatives by setting from ``s=0.06,K=1e6``; empty for the default ones of the recipe."""
+    """Return the values in ``s=0.06,K=1e6`` by setting. If the text is empty, the recipe uses its own alternatives."""
     found: dict[Setting, list[str]] = {}
     for entry in filter(str.strip, text.split(",")):
         name, equals, value = (part.strip() for part in entry.partition("="))

@@ -23,7 +23,7 @@ def app(
         Path | None, typer.Option(file_okay=False, help="Folder of the workspace; by default one in your data folder.")
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Allow access to others by a link with a token; disables training.")
+        bool, typer.Option("--shared", help="Let others open the pages by a link with a token; training is disabled.")
     ] = False,
     browser: Annotated[bool, typer.Option(help="Open the pages in a browser.")] = True,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
@@ -41,7 +41,7 @@ def app(
 
 
 def own_token() -> str:
-    """Return the token in ``ISOPLAN_TOKEN``, with which links stay valid after a restart.
+    """Return the token in the environment variable ``ISOPLAN_TOKEN``. With it, links stay valid after a restart.
 
     Raises PlannerError if the token is weak.
     """

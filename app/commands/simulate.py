@@ -1,4 +1,4 @@
-"""`isoplan simulate`: write jets of the JetClass classes to a ROOT file, or events with squared amplitudes."""
+"""`isoplan simulate`: write simulated jets of the JetClass classes, or events with squared amplitudes, to a file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from isoplan.app.commands.shared.output import note, say
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say
 from isoplan.engine.errors import PlannerError
-
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 
 
 def simulate(

@@ -1,4 +1,4 @@
-"""`isoplan train`: train the cells of a grid, on this machine or on the workers of the workspace's runner."""
+"""`isoplan train`: train the cells of a grid on this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from isoplan.app.commands.shared.following import as_rows, follow, outcome
-from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.app.commands.shared.output import INTERRUPTED, note, say, say_json
 from isoplan.app.sweep_costs import read_cap
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import this_machine
@@ -24,8 +24,6 @@ from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import find_family
 from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
-INTERRUPTED = 130
-"""Exit code after Ctrl+C, the convention of shells."""
 ELSEWHERE = "The cells run elsewhere, where their time can differ."
 
 
@@ -34,8 +32,8 @@ def train(
         Path,
         typer.Argument(
             metavar="GRID.toml",
-            help="File with the family and values or ranges of its fields, - for standard input; or a preset, for "
-            "example behavior/share-sweep.",
+            help="Grid file with a family and the values or ranges of its fields, - for standard input; or the name of "
+            "a preset, such as behavior/share-sweep.",
         ),
     ],
     workspace: Annotated[
@@ -104,9 +102,10 @@ def train(
 
 
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
-    """Return the resources that the cells need, measured on this machine.
+    """Return the estimated time, compute and disk space of the cells.
 
-    Raises PlannerError if the scheduler is invalid.
+    Times are measured on this machine. If the cells run elsewhere, the text states this. Raises PlannerError if the
+    scheduler is invalid.
     """
     from isoplan.app.sweep_costs import bundled_cells
 
@@ -120,7 +119,7 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
 
 def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
-    """Start a runner if none is at work and, if ``wait`` is set, follow ``sweep`` to its end."""
+    """Start a runner if none is active. If ``wait`` is true, print progress until the cells of ``sweep`` have ended."""
     options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
     try:
         started = ensure_runner(root, options=options)
@@ -136,7 +135,7 @@ def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -
 
 
 def as_text(found: Estimate, spend: Cap) -> str:
-    """Return the resources of a grid as one line of text."""
+    """Return the estimated resources of a grid as text."""
     done = f", {found.done:,} of them done" if found.done else ""
     parts = [f"{found.cells:,} cell{'s' * (found.cells != 1)}{done}"]
     if found.flops is not None:
@@ -152,7 +151,7 @@ def as_text(found: Estimate, spend: Cap) -> str:
 
 
 def as_object(found: Estimate, spend: Cap) -> dict[str, Any]:
-    """Return the same as an object for scripts; seconds, device hours, bytes."""
+    """Return the estimated resources of a grid for scripts: times in seconds and device hours, disk space in bytes."""
     return {**asdict(found), "money": found.money(spend.price), "currency": spend.currency or None}
 
 

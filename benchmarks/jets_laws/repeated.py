@@ -11,14 +11,28 @@ from benchmarks.jets_laws import checks, laws
 from benchmarks.jets_laws.words import printed, still_open, symbol, wrapped
 from benchmarks.report import between, pair, table
 from isoplan.data.catalogue import path, records
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.laws.catalogue.repeated_data import amplification
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.repeat.floors import Laws, together
 from isoplan.engine.quantities import count
 
 PAPER_LAMBDA = 0.47
 JETS = (1e3, 1e4, 1e5, 1e6)
+
+
+def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
+    """Return omega(D): ``D`` unique samples, repeated until the loss stops falling, equal omega D samples seen once.
+
+    ``repeated`` contains B_rep and beta_rep, ``one_pass`` the B and beta of the law chinchilla, both with one floor:
+    omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1) (jets, eq. 5). It sets both laws equal at infinite N, so it is
+    valid for models above the overfitting threshold.
+    """
+    beta = one_pass["beta"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_gain = (np.log(one_pass["B"]) - np.log(repeated["B_rep"])) / beta
+        return np.exp(log_gain + (repeated["beta_rep"] / beta - 1) * np.log(np.asarray(D, float)))
 
 
 def repetition() -> Iterator[str]:

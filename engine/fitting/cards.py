@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from isoplan.engine.arrays import Floats
+from isoplan.engine.arrays import Floats, finite
 from isoplan.engine.costs import read_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.groups import GroupedFit
@@ -107,16 +107,6 @@ class _Card(_Shape):
     groups: dict[str, _Group] = Field(default_factory=dict)
 
 
-def ends(interval: Interval | None) -> list[float | None] | None:
-    """Return an interval for JSON, with null in place of an infinite end."""
-    return None if interval is None else [x if math.isfinite(x) else None for x in interval]
-
-
-def finite(x: float | None) -> float | None:
-    """Return a number for JSON: null if it is None or not finite."""
-    return x if x is not None and math.isfinite(x) else None
-
-
 def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
     """Return the JSON object of a fit, which ``fit --json`` prints and ``plan`` reads.
 
@@ -159,7 +149,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
         "n": fit.n,
         "objective": {"name": fit.spec.objective, "value": finite(fit.objective)} | _chi2_json(fit),
         "parameters": {
-            p.name: {"value": p.value, "se": finite(p.error), "ci68": ends(p.ci68), "ci95": ends(p.ci95)}
+            p.name: {"value": p.value, "se": finite(p.error), "ci68": finite(p.ci68), "ci95": finite(p.ci95)}
             for p in fit.parameters
         },
         "resamples": fit.resamples.tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -79,6 +79,10 @@ class GroupedFit:
         common = tuple(w for w, count in times.items() if count == len(self.fits))
         own = (FitWarning(w.code, f"Group {g}: {w.text}") for g, w in every if w not in common)
         return (*common, *own)
+
+    def with_notes(self, notes: Sequence[str]) -> GroupedFit:
+        """Return the fits with ``notes`` on how their runs were read, before their other warnings."""
+        return replace(self, fits={name: fit.with_notes(notes) for name, fit in self.fits.items()})
 
     def _columns(self) -> list[tuple[str, str, int]]:
         """Return for each parameter its name, a group that has it, and its position in the law."""

@@ -115,15 +115,21 @@ def fit(
     snapshot: str = "",
     where: str = "",
     progress: Progress | None = None,
+    suggested: bool = False,
 ) -> Fit:
     """Fit the law of ``spec`` to ``runs``. Equal inputs give equal results to the last digit.
 
     ``curves`` are the training curves of the runs, for laws that use them. ``snapshot`` and ``where`` (the filter) are
-    stored in the result. ``progress`` is called with the completed fraction of the resamples. Raises PlannerError if
-    the runs cannot determine the law; less severe problems are in ``Fit.warnings``.
+    stored in the result. ``progress`` is called with the completed fraction of the resamples. If ``suggested`` is true
+    and there are no curves, the objective is that of ``suggest``. Raises PlannerError if the runs cannot determine the
+    law; less severe problems are in ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
+    if suggested and curves is None:
+        spec, chosen = suggest(spec, runs)
+        made = _fitted(spec, runs, None, snapshot, where, progress)
+        return replace(made, warnings=(*chosen, *made.warnings))
     made = _fitted(spec, runs, curves, snapshot, where, progress)
     if curves is None or not made.law.counts_updates:
         return made

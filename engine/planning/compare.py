@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from isoplan.engine.arrays import finite
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
@@ -233,7 +234,7 @@ def to_json(found: Comparison) -> dict[str, Any]:
                 "risk": {
                     "p_reach": side.risk.p_reach,
                     "beyond": side.risk.beyond,
-                    "spread": side.risk.spread if side.risk.spread and math.isfinite(side.risk.spread) else None,
+                    "spread": finite(side.risk.spread or None),
                     "warnings": list(side.risk.warnings),
                 },
             }
@@ -290,7 +291,7 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
         own = sizes[OF[next(iter(parts))]] if len(parts) == 1 else Quantity(None, note=NO_TOTAL)
         value = float(line.amount)
         amount = Quantity(
-            value if math.isfinite(value) else None,
+            finite(value),
             own.ci68 and _ends(ends68, place),
             own.ci95 and _ends(ends95, place),
             line.unit,

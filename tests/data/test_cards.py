@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoplan.data.cards import make
+from benchmarks.bundled import cards
+from isoplan.data.amplitudes import card_of
 from isoplan.data.catalogue import CARDS, Card, path, records
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import read_fit, to_json
@@ -20,7 +21,7 @@ def body(file: str) -> dict[str, Any]:
 
 
 def test_the_script_writes_the_committed_bytes() -> None:
-    for name, text in make.contents().items():
+    for name, text in cards.contents().items():
         assert path(f"cards/{name}").read_bytes() == text.encode()
 
 
@@ -100,7 +101,7 @@ def test_the_81_amplitude_fits_give_back_their_curves() -> None:
     table = records("papers/amplitudes/tables02_15_fits.csv")
     assert [sum(r["x"] == x for r in table) for x in "DCN"] == [42, 36, 3]
     for row in table:
-        file, _ = make.amplitude_name(row)
+        file = card_of(row)
         fit = read_fit(body(file))
         K, X_c, alpha = (float(row[name]) for name in ("K", "X_c", "alpha"))
         x = X_c * np.geomspace(0.1, 1e4, 6)

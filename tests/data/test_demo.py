@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.bundled import demo
 from isoplan.data.catalogue import DEMOS, SIGNALS, path, records
-from isoplan.data.demo import make
 from isoplan.engine.arrays import Floats
 from tests.data.test_tables import column
 
@@ -28,12 +28,12 @@ def assert_noise(values: Floats, truth: Floats, sigma: float, alpha: float = 4.0
 
 
 def test_the_script_writes_the_committed_bytes() -> None:
-    for name, text in make.contents().items():
+    for name, text in demo.contents().items():
         assert path(f"demo/{name}").read_bytes() == text.encode()
 
 
 def test_every_demo_file_is_in_the_catalogue() -> None:
-    assert {d.file for d in DEMOS} == {f"demo/{name}.csv" for name in make.TABLES}
+    assert {d.file for d in DEMOS} == {f"demo/{name}.csv" for name in demo.TABLES}
 
 
 @pytest.mark.parametrize(("width", "expected"), [(4, 1_126), (64, 202_186), (512, 12_627_466)])
@@ -42,7 +42,7 @@ def test_parameter_count_against_a_layer_by_layer_sum(width: int, expected: int)
     attention = 3 * d * d + 3 * d + d * d + d
     feed_forward = d * 4 * d + 4 * d + 4 * d * d + d
     total = 21 * d + d + d + 4 * (attention + feed_forward + 2 * 2 * d) + 2 * d + 10 * d + 10
-    assert make.parameters(width) == expected == total == 48 * d * d + 87 * d + 10
+    assert demo.parameters(width) == expected == total == 48 * d * d + 87 * d + 10
 
 
 def test_jets_grid_is_complete_and_costs_what_the_rule_says() -> None:

@@ -1,1 +1,1 @@
-"""Shared parts of commands: options, readers of options, output, progress."""
+"""Parts that several commands use: options, their readers, output and progress."""

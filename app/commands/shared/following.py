@@ -22,14 +22,14 @@ from isoplan.trainers.backend.store.record import Record, differing_fields
 LOOK = 0.25
 """Seconds between two checks of the cells."""
 EVERY_TTY, EVERY = 1.0, 10.0
-"""Seconds between two progress lines, on a terminal and in a file."""
+"""Seconds between two progress lines: on a terminal, and if the output is not a terminal."""
 STARTS = 3
-"""Number of runners in a row that may end without any finished cell before the command gives up."""
+"""Number of successive runners that may end without a finished cell before the command gives up."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a sweep as text, as an object for scripts, and whether all cells are done."""
+    """Outcome of a sweep: ``text`` for a person, ``document`` for scripts, and whether all cells are done."""
 
     text: str
     document: dict[str, Any]
@@ -37,10 +37,11 @@ class Outcome:
 
 
 def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
-    """Print the progress of ``sweep`` on standard error until none of its cells will run, and keep a runner at work.
+    """Print the progress of ``sweep`` on standard error until none of its cells will run, and restart a runner that
+    ended.
 
-    ``options`` are passed to runners that are started. Raises PlannerError if runners end repeatedly, and
-    KeyboardInterrupt after Ctrl+C.
+    ``options`` are arguments of each new runner. Raises PlannerError if runners end repeatedly, and KeyboardInterrupt
+    after Ctrl+C.
     """
     queue, cores, tty = Queue(root), this_machine().cores, sys.stderr.isatty()
     printed, starts, ended = 0.0, 0, -1
@@ -64,7 +65,7 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
 
 
 def _line(text: str, tty: bool, last: bool) -> None:
-    """Print one line; on a terminal it replaces the previous line."""
+    """Print one line. On a terminal (``tty``) the line replaces the previous one."""
     if tty:
         print(f"\r\033[K{text}", end="\n" if last else "", file=sys.stderr, flush=True)
     else:
@@ -72,7 +73,10 @@ def _line(text: str, tty: bool, last: bool) -> None:
 
 
 def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
-    """Return the progress of a sweep of a ``family`` in one line; ``message`` is the runner's if none is at work."""
+    """Return the progress of a sweep of a ``family`` as one line.
+
+    ``message`` is the state of the runner, shown if it is not "at work".
+    """
     parts = [describe_states(now.states) or "no cells", f"{100 * now.share:.0f} %"]
     if now.hours:
         money = f", {now.money:.3g} {cap.currency}" if now.money is not None else ""
@@ -89,7 +93,7 @@ def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:
-    """Return the outcome of ``sweep``, with one line per failed cell."""
+    """Return the outcome of ``sweep``; its text has one line for each failed cell."""
     sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
     now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
     failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
@@ -114,23 +118,23 @@ def outcome(root: Path, sweep: Sweep) -> Outcome:
 
 
 def why(record: Record) -> str:
-    """Return the reason for the state of a cell; empty if there is none."""
+    """Return the reason for the state of a cell; empty if no reason was recorded."""
     return str((record.result or {}).get("why", ""))
 
 
 def telling(records: Iterable[Record]) -> list[str]:
-    """Return the fields in which cells differ; all fields if they do not differ."""
+    """Return the names of the fields in which the cells differ, or of all fields if they do not differ."""
     found = list(records)
     return differing_fields(found) or list(dict.fromkeys(name for record in found for name in record.cell))
 
 
 def fields_of(record: Record, names: Iterable[str]) -> str:
-    """Return fields of a cell and their values as text."""
+    """Return the fields ``names`` of a cell and their values as text, such as "width 64, seed 1"."""
     return ", ".join(f"{name} {record.cell[name]}" for name in names if name in record.cell)
 
 
 def as_rows(root: Path) -> None:
-    """Make rows of the finished cells, unless an open app does so itself."""
+    """Store the finished cells as rows of a table. An open app does this itself; then nothing happens."""
     from isoplan.app.cell_service import ingest_if_free
 
     try:

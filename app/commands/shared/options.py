@@ -1,4 +1,4 @@
-"""Options shared by commands: those of tables and fits, and those of a table of fields."""
+"""Options that several commands share, and options that are made from input fields such as prices."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ RunMap = Annotated[
     typer.Option(
         "--map-runs",
         metavar="ROLE=COLUMN,...",
-        help="Like --map, for --runs: C=flops; by default the columns of the fit.",
+        help="Columns of --runs, as in --map: C=flops; by default the columns of the fit.",
     ),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[
     Repeats,
-    typer.Option(help="Rows that differ only in the seed: all of them, or their mean; once: ignore exact copies."),
+    typer.Option(help="Rows that differ only in the seed: keep all, use their mean, or keep exact copies once."),
 ]
 Convert = Annotated[
     list[str] | None,
@@ -142,7 +142,7 @@ CurveFile = Annotated[
 ]
 CurveMap = Annotated[
     list[str] | None,
-    typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="Like --map, for the curves: step=it."),
+    typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="Columns of the curves, as in --map: step=it."),
 ]
 Smoothing = Annotated[
     str,
@@ -173,7 +173,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def as_option(field: Field) -> inspect.Parameter:
-    """Return the option of a field."""
+    """Return the terminal option for an input field."""
     default = inspect.Parameter.empty if field.required else field.kind(field.default)
     return parameter(field.name, Annotated[field.kind, typer.Option(help=field.help)], default)
 
@@ -191,7 +191,7 @@ def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command]
 def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -> Callable[[Command], Command]:
     """Return a decorator that gives a command further ``parameters``, before its option ``before``.
 
-    The command receives their values as ``**texts`` by name. Without ``before`` they come last.
+    The command receives their values by name in ``**texts``. If ``before`` is empty, the parameters come last.
     """
     options = list(parameters)
 
@@ -208,6 +208,13 @@ def with_parameters(parameters: Iterable[inspect.Parameter], before: str = "") -
     return add
 
 
+def with_reading(before: str) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command the options of ``reading.read_table``, before its option ``before``."""
+    annotations = {"convert": Convert, "derive": Derive, "rows": RowsOfEachRun, "sheet": Sheet, "inner": Inner}
+    others = (parameter(name, annotation, None) for name, annotation in annotations.items())
+    return with_parameters([parameter("repeats", RepeatsKept, "all"), *others], before)
+
+
 def as_texts(values: dict[str, Any]) -> dict[str, str]:
-    """Return the values of options as text, without those that are None."""
+    """Return the values of options as text by name. Options that are None are left out."""
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Output of commands on standard output and standard error, and readers of the JSON that other commands printed."""
+"""Output of commands on standard output and standard error, and readers of the JSON that commands print."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ if TYPE_CHECKING:
 FIRST, BETWEEN = 1.0, 3.0
 """Seconds until the first progress message of a command, and between two messages."""
 MANY = 5_000
+"""Number of rows from which progress is also printed without a terminal."""
+INTERRUPTED = 130
+"""Exit code after Ctrl+C, the convention of shells."""
 
 
 def say(text: str) -> None:
-    """Print an answer. Characters that the terminal cannot show are escaped, and a closed pipe is not an error."""
+    """Print an answer. Characters that the terminal cannot show are escaped. A closed pipe is not an error."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         print(text, flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python does not retry the rest at exit
+        # Without this, Python tries to write the rest at exit and fails again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None
 
@@ -44,7 +48,7 @@ def say_json(answer: Mapping[str, Any]) -> None:
 
 
 def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWarning]) -> None:
-    """Print an answer in the given form; for a form other than text, its ``warnings`` go to standard error."""
+    """Print an answer in the given form. If the form is not text, ``warnings`` are printed on standard error."""
     if form == "text":
         say(text)
         return
@@ -59,10 +63,10 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 
 @contextmanager
 def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
-    """Print on standard error what a command does if it takes longer than a second, and then its progress.
+    """Print on standard error what a command does, then its progress, if it takes longer than a second.
 
-    Yields a function of the completed fraction, 0 to 1. Without a terminal nothing is printed for tables with fewer
-    than ``MANY`` rows, so that scripts get the same text on fast and slow machines.
+    Yields a function of the completed fraction, 0 to 1. If standard error is not a terminal, nothing is printed for
+    tables with fewer than ``MANY`` rows, so that scripts get the same text on fast and slow machines.
     """
     if rows < MANY and not sys.stderr.isatty():
         yield lambda _: None
@@ -93,9 +97,9 @@ def note(sentences: Iterable[str]) -> None:
 
 
 def read_fit_file(name: str, group: str = "") -> Fit:
-    """Return the fit in the file ``name`` (``-`` for standard input), or that of ``group`` if there are several.
+    """Return the fit in the file ``name`` (``-`` for standard input).
 
-    Raises PlannerError if there is none.
+    If the file has several groups, the fit of ``group`` is returned. Raises PlannerError if the file has no such fit.
     """
     from isoplan.engine.fitting.cards import read_fit
 
@@ -103,7 +107,7 @@ def read_fit_file(name: str, group: str = "") -> Fit:
 
 
 def read_fits_file(name: str) -> list[Fit]:
-    """Return the fits in the file ``name``: one, or one per group. Raises PlannerError if there is none."""
+    """Return the fits in the file ``name``: one, or one for each group. Raises PlannerError if the file has no fit."""
     from isoplan.engine.fitting.cards import read_fit
 
     raw = read_object(name, "isoplan fit --json")
@@ -112,9 +116,9 @@ def read_fits_file(name: str) -> list[Fit]:
 
 
 def read_object(name: str, command: str) -> dict[str, Any]:
-    """Return the JSON object that ``command`` printed to the file ``name`` (``-`` for standard input).
+    """Return the JSON object in the file ``name`` (``-`` for standard input), which ``command`` printed.
 
-    Raises PlannerError if there is none.
+    Raises PlannerError if the file has no JSON object.
     """
     shown = "Standard input" if name == "-" else name
     try:

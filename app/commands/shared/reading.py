@@ -1,4 +1,4 @@
-"""Readers of options: each converts the text of an option to values, or raises PlannerError with a sentence."""
+"""Readers of options. Each converts the text of an option to values, or raises PlannerError."""
 
 from __future__ import annotations
 
@@ -9,30 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from isoplan.app.commands.shared.output import note
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
 from isoplan.engine.quantities import parse_flops, parse_number
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.columns.directions import with_direction, with_metric
 
 _OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
-"""An option with its value in a sentence; used to find notes that repeat an error."""
-
-
-def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
-    """Return the specification that the options name. Raises PlannerError for an unknown law or an invalid option."""
-    try:
-        spec = FitSpec(law=law, axis=axis, **options)
-    except ValidationError as error:
-        raise _bad_option(error) from error
-    if law != "formula":  # which of its names are columns is only known after the table is read
-        spec.find_law()
-    return spec
+"""Pattern of an option with its value in a sentence, such as --map 'D=tokens'."""
 
 
 def read_table(
@@ -40,15 +25,15 @@ def read_table(
     roles: dict[str, str],
     metric: tuple[str, str],
     where: str,
-    compute: ComputeRule,
+    compute: ComputeRule | None,
     *,
     convert: Iterable[str] | None = None,
     derive: Iterable[str] | None = None,
     **how: Any,
 ) -> Runs:
-    """Return the runs of a table file; ``metric`` is a column and its direction.
+    """Return the runs of a table file; ``metric`` is the name of a column and its better direction.
 
-    The options are those of ``read_runs`` of the engine, with conversions and formulas as typed.
+    ``convert`` and ``derive`` are typed texts. The other options are those of ``read_runs`` of the engine.
     """
     from isoplan.engine.store.columns.derive import read_derived
     from isoplan.engine.store.columns.units import percent_note
@@ -62,7 +47,10 @@ def read_table(
 
 @contextmanager
 def notes_of(runs: Runs) -> Iterator[None]:
-    """Print the notes on how ``runs`` were read if the block fails, except those that the error repeats."""
+    """Print the notes on how ``runs`` were read if the block raises PlannerError.
+
+    A note is left out if the error proposes the same option with the same value.
+    """
     try:
         yield
     except PlannerError as error:
@@ -72,10 +60,10 @@ def notes_of(runs: Runs) -> Iterator[None]:
 
 
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
-    """Return roles -> columns from ``N=params,D=tokens``; a column with a comma is in double quotes.
+    """Return columns by role from ``N=params,D=tokens``. A column whose name has a comma is in double quotes.
 
-    The fitted ``metric`` becomes one of the metrics. ``named`` contains roles with a separate option, empty if the
-    option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
+    The column ``metric`` is added to the metrics. ``named`` are roles with an option of their own, such as --group; the
+    text is empty if the option is not given. Raises PlannerError if an entry has no "=" or a role is named twice.
     """
     found: dict[str, str] = {}
     for entry in (e for option in options for e in _split(option)):
@@ -94,7 +82,7 @@ def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, st
 
 
 def _split(option: str) -> list[str]:
-    """Split one --map into entries at commas outside double quotes, and remove the quotes."""
+    """Split the text of one --map at commas outside double quotes, and remove the quotes."""
     quoted, entries = False, [""]
     for character in option:
         quoted ^= character == '"'
@@ -114,7 +102,10 @@ def read_fixed(options: Iterable[str]) -> dict[str, float]:
 
 
 def read_bounds(options: Iterable[str]) -> dict[str, tuple[float | None, float | None]]:
-    """Return bounds from ``alpha=0:2,E=0:``, None for an open end. Raises PlannerError if the text is invalid."""
+    """Return the (low, high) bounds by parameter from ``alpha=0:2,E=0:``; an open end is None.
+
+    Raises PlannerError if the text is invalid.
+    """
     found: dict[str, tuple[float | None, float | None]] = {}
     for name, span in _read_pairs(options, "--bound", "NAME=LOW:HIGH", "alpha=0:2", ":"):
         ends = (end.strip() for end in span.split(":", 1))
@@ -124,7 +115,10 @@ def read_bounds(options: Iterable[str]) -> dict[str, tuple[float | None, float |
 
 
 def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """Return mean and standard deviation by parameter from ``alpha=0.34+-0.02``. Raises PlannerError if invalid."""
+    """Return (mean, standard deviation) by parameter from ``alpha=0.34+-0.02``.
+
+    Raises PlannerError if the text is invalid.
+    """
     found = {}
     written = (text.replace("\N{PLUS-MINUS SIGN}", "+-") for text in options)
     for name, value in _read_pairs(written, "--prior", "NAME=MEAN+-SD", "alpha=0.34+-0.02", "+-"):
@@ -139,9 +133,10 @@ def read_priors(options: Iterable[str]) -> dict[str, tuple[float, float]]:
 def _read_pairs(
     options: Iterable[str], option: str, form: str, example: str, separator: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of ``NAME=VALUE,...``; a value has text beside its ``separator``.
+    """Yield each name and value of ``NAME=VALUE,...``. If there is a ``separator``, each value must contain it and
+    more.
 
-    Raises PlannerError, which names the ``option`` and its ``form``, for another text and for a repeated name.
+    Raises PlannerError for a repeated name and for a text that is not of this ``form``, with the ``example``.
     """
     names = set[str]()
     for entry in (part for text in options for part in text.split(",")):
@@ -159,22 +154,8 @@ def read_names(options: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for text in options for name in text.split(",") if name.strip()))
 
 
-def read_error(option: str) -> float | str | None:
-    """Return a relative error (0.1 or 10%), or the name of the column that contains it; None if the option is empty."""
-    text, share = (option[:-1], 0.01) if option.endswith("%") else (option, 1.0)
-    try:
-        return float(text) * share
-    except ValueError:
-        return option or None
-
-
-def read_rule(rule: str, n_p: str) -> ComputeRule:
-    """Return the compute rule of the options, 6ND without them."""
-    return read_typed_rule(rule, n_p, "terminal") or ComputeRule()
-
-
 def read_named(text: str, option: str) -> tuple[str, str]:
-    """Return the name and the value in the ``text`` of an ``option`` such as --metric R=5000."""
+    """Return the name and the value in the ``text`` of an ``option``, such as "R=5000" of --metric."""
     name, equals, value = text.rpartition("=")
     if not equals or not name.strip():
         raise PlannerError(f"{option} cannot read {text!r}: write NAME=VALUE, as in {option} R=5000.")
@@ -182,7 +163,7 @@ def read_named(text: str, option: str) -> tuple[str, str]:
 
 
 def read_budget(option: str) -> float:
-    """Return the FLOPs of --budget. If the text has several meanings, print the one that is used."""
+    """Return the FLOPs of --budget. If the text has several meanings, print on standard error which one is used."""
     reading = parse_flops(option, "option --budget")
     note(reading.notes(option))
     return reading.value
@@ -191,13 +172,9 @@ def read_budget(option: str) -> float:
 def read_training(
     file: Path, runs: Runs, roles: dict[str, str], metric: tuple[str, str], extra: tuple[str, ...]
 ) -> Curves:
-    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
+    """Return the training curves of ``runs`` in a table file; ``metric`` is a column of the file and its better
+    direction.
+    """
     from isoplan.engine.store.files.table_files import read_curves
 
     return with_direction(read_curves(file, runs, roles, extra), *metric, "--y")
-
-
-def _bad_option(error: ValidationError) -> PlannerError:
-    first = error.errors()[0]
-    option = "--" + str(first["loc"][0])
-    return PlannerError(f"{option} {first['input']!r} is not possible: {first['msg'].lower()}.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.bundled import opening
-from isoplan.app.commands.shared.reading import read_error
 from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters
 from isoplan.app.views.widgets.cache import curves_of
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
@@ -15,7 +14,7 @@ from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import CATALOGUE, Law
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.quantities import as_typed
+from isoplan.engine.quantities import as_typed, share_or_column
 from isoplan.engine.schema import Curves, Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
@@ -138,7 +137,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
             "Weight below the law", 0.01, 1000.0, 10.0, format="%g", key="skew", bind="query-params",
             help="Weight of a run below the law, divided by the weight of a run above it.",
         )  # fmt: skip
-    error = read_error(
+    error = share_or_column(
         st.text_input(
             f"Relative error of {escape_markdown(y)}", how(start)["relative_error"], placeholder="not stated",
             key="relative_error", bind="query-params",

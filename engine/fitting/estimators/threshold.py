@@ -90,13 +90,6 @@ def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
     return b
 
 
-def _inverse(matrix: Floats) -> Floats:
-    """Return the inverse of each ``matrix`` (r, p, p); NaN for a matrix that is not positive definite."""
-    unit = np.eye(matrix.shape[-1])
-    columns, definite = zip(*(solve_definite(matrix, np.tile(e, (len(matrix), 1))) for e in unit), strict=True)
-    return np.where(definite[0][:, None, None], np.stack(columns, axis=2), np.nan)
-
-
 def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
     """Return the columns 1, ln N and ln D (n, 3), with their means (2,) and standard deviations (2,).
 

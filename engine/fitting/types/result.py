@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -20,8 +20,8 @@ from isoplan.engine.fitting.types.parameters import Parameter as Parameter
 from isoplan.engine.fitting.types.parameters import parameter, parameter_row
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.types.warnings import ABOUT_RUNS, by_level
 from isoplan.engine.fitting.types.warnings import FitWarning as FitWarning
-from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.terms import Const
 
@@ -224,6 +224,10 @@ class Fit:
             return ""
         half = ", half of the refits without a floor" if self.resampling.floorless else ""
         return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
+
+    def with_notes(self, notes: Iterable[str]) -> Fit:
+        """Return the fit with ``notes`` on how its runs were read, before its other warnings."""
+        return replace(self, warnings=(*(FitWarning(ABOUT_RUNS, note) for note in notes), *self.warnings))
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """Return the predicted y in its own unit and direction; ``columns`` has an array of one shape for each axis."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula
@@ -116,3 +116,19 @@ class FitSpec(BaseModel):
     def hash(self, data: str) -> str:
         """Return a short hash of the specification and of ``data``, the hash of a snapshot or of a file."""
         return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]
+
+
+def read_spec(dashes: str, *, law: str, **options: Any) -> FitSpec:
+    """Return the specification that typed options name; in sentences, each name follows ``dashes``.
+
+    Raises PlannerError for an unknown law and for an option that is not possible.
+    """
+    try:
+        spec = FitSpec(law=law, **options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"{dashes}{first['loc'][0]}"
+        raise PlannerError(f"Option {name}: {first['input']!r} is not possible. {first['msg']}.") from None
+    if law != "formula":  # The columns of a formula are known only after the runs are read.
+        spec.find_law()
+    return spec

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+ABOUT_RUNS = "runs"
+"""Code of notes on how the runs were read (columns derived, rows left out). Plans do not repeat them."""
+
 
 class Level(StrEnum):
     """Levels of a warning, lowest first.
@@ -29,7 +32,7 @@ NOTES = frozenset(
         "objective",
         "one-floor",
         "rule-in-use",
-        "runs",
+        ABOUT_RUNS,
         "starts-agree",
         "unmeasured",
     }

@@ -15,20 +15,23 @@ Schwarz 1978).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats
+from isoplan.engine.arrays import Floats, finite
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.diagnostics.checks import REPEATS
+from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.single import fit, suggest
 from isoplan.engine.fitting.solver.objectives import Loss, log_norm
 from isoplan.engine.fitting.solver.problem import objective
 from isoplan.engine.fitting.solver.threads import Progress
-from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.extrapolation import Targets, Validation, leave_out
 from isoplan.engine.laws import LAWS, ONE_AXIS
@@ -109,6 +112,7 @@ class Comparison:
 
     ``targets`` are the runs over which errors are averaged: all runs left out or, if one of the laws describes minima,
     the best run of each budget. If no runs can be left out, ``validation`` is None and ``note`` states why.
+    ``warnings`` are about the runs and the objective.
     """
 
     ranked: tuple[Contender, ...]
@@ -116,6 +120,12 @@ class Comparison:
     validation: Validation | None
     targets: Targets
     note: str = ""
+    warnings: tuple[FitWarning, ...] = ()
+
+    @property
+    def refusals(self) -> list[str]:
+        """What is missing for each law that was not fitted, one sentence with the name of the law for each."""
+        return [why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}" for law, why in self.refused]
 
     @property
     def sentence(self) -> str:
@@ -160,6 +170,29 @@ def compare(
     return Comparison(tuple(ranked), tuple(refused), validation, targets, note)
 
 
+def compare_suggested(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
+    """Compare all laws of the catalogue on ``runs``, under the objective of ``suggest`` if ``suggested`` is true.
+
+    Raises PlannerError if no law can be fitted.
+    """
+    spec, chosen = suggest(spec, runs) if suggested else (spec, ())
+    found = compare(spec, runs)
+    if not found.ranked:
+        raise PlannerError(f"No law can be fitted to these runs. {found.refusals[0]}")
+    best = next((one.fit for one in found.ranked if one.fit.law.is_pointwise), found.ranked[0].fit)
+    about = (w for w in best.warnings if w.code in (POOLED, FLAGGED, OFFSETS, REPEATS))
+    return replace(found, warnings=(*chosen, *about))
+
+
+def compare_groups(spec: FitSpec, runs: Runs, suggested: bool) -> dict[str, Comparison]:
+    """Return ``compare_suggested`` by group, or under the name "" if ``runs`` are not to be fitted by group."""
+    if not runs.roles.each:
+        return {"": compare_suggested(spec, runs, suggested)}
+    groups = runs.labels["group"]
+    names = sorted({str(name) for name in groups})
+    return {name: compare_suggested(spec, runs.take(groups == name), suggested) for name in names}
+
+
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """Return the specification itself and those of all other laws of the catalogue.
 
@@ -192,15 +225,11 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
         {
             "rank": rank,
             "law": one.key,
-            "error": _known(one.error),
-            "AIC": _known(one.aic),
-            "BIC": _known(one.bic),
+            "error": finite(one.error),
+            "AIC": finite(one.aic),
+            "BIC": finite(one.bic),
             "parameters": one.parameters,
             "note": one.note,
         }
         for rank, one in enumerate(found.ranked, 1)
     ]
-
-
-def _known(x: float) -> float | None:
-    return x if np.isfinite(x) else None

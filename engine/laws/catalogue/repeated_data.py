@@ -27,20 +27,6 @@ from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Power, Rising
 
 
-def amplification(repeated: Values, one_pass: Values, D: Floats) -> Floats:
-    """Return omega(D): ``D`` unique samples that are repeated are worth omega D samples that are seen once.
-
-    The repetition ends when the loss stops decreasing. ``repeated`` contains B_rep and beta_rep, and ``one_pass`` the B
-    and beta of the law chinchilla; both laws have the same floor. omega = (B / B_rep)^(1/beta) D^(beta_rep/beta - 1)
-    (jets, eq. 5) makes both losses equal at infinite N. It is therefore valid for models above the overfitting
-    threshold.
-    """
-    beta = one_pass["beta"]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log_gain = (np.log(one_pass["B"]) - np.log(repeated["B_rep"])) / beta
-        return np.exp(log_gain + (repeated["beta_rep"] / beta - 1) * np.log(np.asarray(D, float)))
-
-
 def _samples(v: Values, loss: Floats) -> Floats:
     """Return the D at which the law reaches ``loss``: (B_rep / (L - L_inf))^(1/beta_rep); infinite if L <= L_inf."""
     excess = np.asarray(loss, float) - v["L_inf"]

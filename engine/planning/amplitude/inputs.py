@@ -13,6 +13,7 @@ from isoplan.engine.planning.amplitude.precision import Kind, Precision, check_k
 from isoplan.engine.planning.amplitude.scaling import plan_amplitude, plan_fitted
 from isoplan.engine.planning.amplitude.trained import plan_trained
 from isoplan.engine.planning.scenario.fields import Field, Place, Texts
+from isoplan.engine.planning.scenario.typed_rules import option_name, refuse_alone
 from isoplan.engine.quantities import parse_number, parse_share
 
 MSE, ERROR = TARGETS = (
@@ -68,9 +69,12 @@ def read_plan(
     """
     process, trained = texts.get("process", ""), texts.get("trained", "")
     _check_evidence(texts, bool(anchors), fixed_energy, place)
-    floor, kind = FLOOR.value(texts["floor"], place), check_kind(texts["error"], _named("error", place))
+    floor, kind = (
+        FLOOR.value(texts["floor"], place),
+        check_kind(texts["error"], f"Option {option_name('error', place)}"),
+    )
     if kind != "rms" and not texts.get(ERROR.name):
-        raise PlannerError(_missing("error", ERROR.name, place))
+        refuse_alone("error", ERROR.name, place)
     if trained:
         points = most_anchors(by_error(sources.cells(), kind), trained)
         goal = _read_target(texts, kind, place, spread_of(points))
@@ -90,31 +94,17 @@ def _check_evidence(texts: Texts, anchored: bool, fixed_energy: bool, place: Pla
     trained = texts.get("trained", "")
     for name, needed in NEEDS.items():
         if texts.get(name) and not texts.get(needed):
-            raise PlannerError(_missing(name, needed, place, "the process" if needed == "trained" else "it"))
+            refuse_alone(name, needed, place)
     if sum(map(bool, (trained, anchored, texts.get("process")))) > 1:
         raise PlannerError(
             "Trained cells, anchors and a published law exclude each other, because each fixes the scale. Give one of "
             "them."
         )
     if trained and fixed_energy:
+        energy, cells = option_name("fixed_energy", place), option_name("trained", place)
         raise PlannerError(
-            f"{_named('fixed_energy', place)} is not possible with {_option('trained', place)}, because the cells "
-            "contain their energies. Leave it out."
+            f"Option {energy} is not possible with {cells}, because the cells contain their energies. Leave it out."
         )
-
-
-def _option(name: str, place: Place) -> str:
-    return Field(name, "").option if place == "terminal" else name
-
-
-def _named(name: str, place: Place) -> str:
-    """Return the name of an option for the start of a sentence."""
-    return _option(name, place) if place == "terminal" else f"Option {name}"
-
-
-def _missing(name: str, needed: str, place: Place, add: str = "it") -> str:
-    option = _option(name, place)
-    return f"{_named(name, place)} requires {_option(needed, place)}. Add {add}, or leave {option} out."
 
 
 def _read_target(texts: Texts, kind: Kind, place: Place, known: float | None = None) -> Precision:

@@ -6,6 +6,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
+from isoplan.engine.arrays import finite
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.amplitude.evidence import Anchor
 from isoplan.engine.planning.amplitude.needs import Exponent, Need
@@ -158,9 +159,7 @@ def _why_relative(target: Precision) -> str:
 
 
 def _size(size: Size) -> dict[str, Any]:
-    ends = (size.least, size.most)
-    low, high = (x if x is not None and math.isfinite(x) else None for x in ends)
-    return {"least": low, "most": high, "unit": size.unit, "note": size.note}
+    return {"least": finite(size.least), "most": finite(size.most), "unit": size.unit, "note": size.note}
 
 
 def _need(need: Need) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def _need(need: Need) -> dict[str, Any]:
         "axis": need.axis,
         "start": list(need.start),
         "floor": need.floor,
-        "decades": need.decades if math.isfinite(need.decades) else None,
+        "decades": finite(need.decades),
         **{name: e and {"value": e.value, "halved": e.halved, "source": e.source} for name, e in exponents.items()},
         "curve": {"x": need.x.tolist(), "slow": need.slow_loss.tolist(), "fast": need.fast_loss.tolist()},
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.arrays import Floats, Ints, finite
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.intervals import FEWEST, Resampling, cut
 from isoplan.engine.fitting.types.possible_values import least_of
@@ -93,7 +93,7 @@ def measure(
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
         return Quantity(None, unit=unit, note=_impossible(value, within))
-    known = value if math.isfinite(value) else None
+    known: float | None = finite(value)
     ci68, ci95 = (cut(_ends(value, draws, level, fit.resampling), within) for level in (0.68, 0.95))
     note = "" if ci68 else no_interval(fit)
     stated = [known] if known is not None else [x for ends in (ci68, ci95) for x in ends or ()]
@@ -175,7 +175,7 @@ def to_json(q: Quantity) -> dict[str, Any]:
     out = [name for name in endless if ends[name] == OUT_OF_REACH]
     raw: dict[str, Any] = {
         "value": q.value,
-        **{name: _bounded(ci) for name, ci in ends.items()},
+        **{name: finite(ci) for name, ci in ends.items()},
         "beyond": q.beyond,
         "unit": q.unit,
         "note": q.note,
@@ -192,10 +192,6 @@ def from_json(raw: Mapping[str, Any]) -> Quantity:
         return Quantity(value, ends[0], ends[1], str(raw["unit"]), float(raw["beyond"]), str(raw["note"]))
     except (KeyError, TypeError, ValueError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: a quantity is not readable ({error}).") from error
-
-
-def _bounded(ends: Interval | None) -> list[float | None] | None:
-    return None if ends is None else [x if math.isfinite(x) else None for x in ends]
 
 
 def _unbounded(raw: list[float | None] | None) -> Interval | None:

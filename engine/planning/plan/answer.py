@@ -10,6 +10,7 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
+from isoplan.engine.fitting.types.warnings import ABOUT_RUNS
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
@@ -35,8 +36,6 @@ BELOW_FLOOR = "below-floor"
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
 
-ABOUT_RUNS = "runs"
-"""Code of the warnings of a fit on how its runs were read (columns derived, rows left out). Plans leave them out."""
 PUBLISHED = "published"
 """Code of the warning that a law was taken from a publication and so has no intervals."""
 

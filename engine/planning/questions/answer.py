@@ -50,7 +50,7 @@ class Answer:
     ``result`` contains the numbers. The page shows the ``sentence``, the ``remarks``, the ``conclusion`` and the
     ``parts``, and in a box the ``hint``, which names further possible inputs. ``document`` is the content for export,
     which ``isoplan.save`` writes; ``name`` is its default file name. If ``document`` is None, ``no_file`` states what
-    is missing for it.
+    is missing for it. ``notes`` describe how run tables were read.
     """
 
     result: Any
@@ -63,6 +63,7 @@ class Answer:
     parts: tuple[Part, ...] = ()
     hint: str = ""
     no_file: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:

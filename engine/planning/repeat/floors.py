@@ -28,8 +28,6 @@ from isoplan.engine.quantities import rounded
 
 ONE_FLOOR, FLOORS_APART, NO_THRESHOLD, NO_SAVING = "one-floor", "floors-apart", "no-threshold", "no-saving"
 ONE_PASS = ("E", "A", "B", "alpha", "beta")
-REPEATED = ("L_inf", "B_rep", "beta_rep")
-Named = dict[str, Floats]
 REJECTED = "the runs reject one floor (95 %)"
 
 

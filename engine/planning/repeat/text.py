@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.cards import ends
+from isoplan.engine.arrays import finite
 from isoplan.engine.fitting.types.result import Parameter
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer import quantity
@@ -216,16 +213,11 @@ def between_json(few: Between) -> dict[str, Any]:
     return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
-def finite(x: Floats) -> list[Any]:
-    """Return an array as nested lists for JSON. Values that are not finite are null."""
-    return [finite(row) if row.ndim else float(row) if math.isfinite(row) else None for row in np.asarray(x)]
-
-
 def _floor(floor: Parameter | None) -> dict[str, Any] | None:
     """Return the common floor of the joint fit as a JSON object; None if each law keeps its own floor."""
     if floor is None:
         return None
-    return {"value": floor.value, "ci68": ends(floor.ci68), "ci95": ends(floor.ci95)}
+    return {"value": floor.value, "ci68": finite(floor.ci68), "ci95": finite(floor.ci95)}
 
 
 def _regime(regime: Regime) -> dict[str, Quantity]:

@@ -5,7 +5,7 @@ A rule is typed as a name (6ND), as a formula in N and D, or as "measured" to be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from isoplan.engine.errors import PlannerError
@@ -13,9 +13,7 @@ from isoplan.engine.planning.scenario.fields import Place
 from isoplan.engine.quantities import parse_number
 
 if TYPE_CHECKING:
-    from isoplan.engine.arrays import Floats
     from isoplan.engine.costs import ComputeRule
-    from isoplan.engine.costs.measured import MeasuredRule
     from isoplan.engine.schema import Runs
 
 MEASURED = "measured"
@@ -74,39 +72,48 @@ def _read_numbers(name: str, text: str, n_p: str, option: str) -> dict[str, str]
     return numbers
 
 
-def fit_rule(
-    rule: str, n_p: str, columns: Callable[[], Mapping[str, Floats]] | None, place: Place, option: str = "rule"
-) -> MeasuredRule:
-    """Fit the measured ``rule`` to runs. ``columns`` returns their N, D and C; it is None if there are no runs.
+def choose_rule(
+    rule: str | ComputeRule,
+    n_p: str,
+    read_runs: Callable[[], Runs] | None,
+    place: Place,
+    option: str = "rule",
+    tell: Callable[[Iterable[str]], object] | None = None,
+) -> ComputeRule | None:
+    """Return the compute rule that ``rule`` and ``n_p`` tokens per sample name; None if both are empty.
 
-    Raises PlannerError if there are no runs or if ``n_p`` is given, which such a rule does not use.
+    The rule "measured" is fitted to N, D and C of the runs that ``read_runs`` returns (None: no runs are given); C is a
+    column or a formula of the table, never a rule. ``tell`` gets the notes on these runs, then the fitted rule as a
+    sentence. Raises PlannerError that names ``option`` or n_p.
     """
     from isoplan.engine.costs.measured import measured_rule
 
-    tokens = option_name("n_p", place)
+    if not isinstance(rule, str):
+        return rule
+    if not is_measured(rule):
+        return read_typed_rule(rule, n_p, place, option)
+    named, tokens = option_name(option, place), option_name("n_p", place)
     if n_p:
         raise PlannerError(f"Option {tokens}: the {option} {MEASURED} does not read it. Remove {tokens}.")
-    if columns is None:
-        named, runs = option_name(option, place), option_name("runs", place)
-        raise PlannerError(f"Option {named}: {MEASURED} needs runs with a column of C. Add {runs}.")
-    return measured_rule(rule.partition(":")[2] or "zetaND", columns())
+    if read_runs is None:
+        with_runs = option_name("runs", place)
+        raise PlannerError(f"Option {named}: {MEASURED} needs runs with a column of C. Add {with_runs}.")
+    runs = read_runs()
+    columns = {role: runs[role] for role in ("N", "D", "C") if role in runs and getattr(runs.roles, role)}
+    if tell:
+        tell(runs.notes)
+    fitted = measured_rule(rule.partition(":")[2] or "zetaND", columns)
+    if tell:
+        tell([f"{named} {rule} is {fitted.text}."])
+    return fitted.rule
 
 
-def measured_columns(runs: Runs) -> dict[str, Floats]:
-    """Return N, D and C of the runs by name, each (n,), without those that the table lacks.
-
-    C is included if it is a column or follows from a formula of columns, but not if it follows from a compute rule.
-    """
-    return {role: runs[role] for role in ("N", "D", "C") if role in runs and getattr(runs.roles, role)}
-
-
-def tokens_of_second(rule: str, used: ComputeRule) -> str:
-    """Return the tokens per sample for a second ``rule``, as text.
-
-    They are those of the first rule ``used``; empty if the second rule does not need them.
-    """
+def tokens_of_second(rule: str | ComputeRule, used: ComputeRule) -> str:
+    """Return n_p of the rule ``used`` as text for a second ``rule``; empty if the second rule does not read n_p."""
     from isoplan.engine.costs.measured import FIELDS
 
+    if not isinstance(rule, str):
+        return ""
     name = rule.partition(":")[0]
     counts = rule == "6npND" or not (rule in ("", "6ND") or name in (*FIELDS, MEASURED))
     return f"{used.n_p:g}" if counts else ""

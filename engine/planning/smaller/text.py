@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import finite
 from isoplan.engine.fitting.types.result import FitWarning, Interval
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.planning.answer import quantity
@@ -167,7 +168,7 @@ def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     answers = curve.plan.answers
-    arrays: dict[str, Any] = {name: _numbers(getattr(curve, name)[curve.stated]) for name in names}
+    arrays: dict[str, Any] = {name: finite(getattr(curve, name)[curve.stated]) for name in names}
     life = {name: _stated(getattr(found, name), found.answers) for name in LINES} if found else None
     sentences = [half_sentence(curve), smallest_sentence(curve), *([lifetime_sentence(found)] if found else [])]
     return {
@@ -195,10 +196,6 @@ def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
 
 def _warnings(found: Iterable[FitWarning]) -> list[str]:
     return [f"\n{w.line}" for w in by_level(found)]
-
-
-def _numbers(x: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
-    return [float(v) if np.isfinite(v) else None for v in x]
 
 
 def _percent(x: float) -> str:
@@ -246,9 +243,9 @@ def _sizes(curve: SameLoss) -> list[Line]:
         far = float(curve.beyond[i])
         note = "" if curve.within[i] else "beyond the limits"
         for name, unit in zip(("N", "D"), units, strict=True):
-            value = _finite(getattr(curve, name)[i])
+            value = finite(getattr(curve, name)[i])
             found.append((f"{size}: {name}", Quantity(value, unit=unit, note=note)))
-        more, ends = _finite(_clean(curve.overhead[i])), _ends(curve.low68[i], curve.high68[i])
+        more, ends = finite(_clean(curve.overhead[i])), _ends(curve.low68[i], curve.high68[i])
         found.append((f"{size}: more compute", Quantity(more, ends, unit="of C*", beyond=far, note=note)))
     return found
 
@@ -259,10 +256,6 @@ def _ends(low: float, high: float) -> Interval | None:
 
 def _clean(x: float) -> float:
     return float(x) if abs(x) > NOISE else 0.0
-
-
-def _finite(x: float) -> float | None:
-    return float(x) if math.isfinite(x) else None
 
 
 def _script(curve: SameLoss, served: Inference | None, fit: str, group: str) -> str:

@@ -13,15 +13,16 @@ import pytest
 
 from isoplan.app.commands.shared import output
 from isoplan.app.commands.shared.reading import (
-    read_error,
     read_fixed,
     read_map,
     read_names,
     read_priors,
-    read_rule,
 )
+from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.plan.document import read_plan
+from isoplan.engine.planning.scenario.typed_rules import read_typed_rule
+from isoplan.engine.quantities import share_or_column
 from isoplan.engine.store.columns.directions import split_direction
 from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
 from tests.engine.planning.conftest import EPOCH
@@ -232,18 +233,24 @@ def test_mappings_are_read_around_commas_in_names() -> None:
         read_map(["N=a", "N=b"])
 
 
-def test_fixed_values_and_metrics_and_rules() -> None:
+def test_fixed_values_and_metrics() -> None:
     assert read_fixed(["E=0.32", "A = 1.5k"]) == {"E": 0.32, "A": 1500.0}
     assert read_fixed(["alpha=0.3,beta=0.4"]) == {"alpha": 0.3, "beta": 0.4}
     with pytest.raises(PlannerError, match="--fix names E twice"):
         read_fixed(["E=1", "E=2"])
     assert split_direction("acc:max") == ("acc", "max")
     assert split_direction("a:b") == ("a:b", "")
-    assert read_rule("", "").rule == "6ND"
-    assert read_rule("", "40").per_pair == 240
-    assert read_rule("6*N*D*n_p", "40").flops(1.0, 1.0) == 240
+
+
+def test_rules_are_options() -> None:
+    def read(rule: str, n_p: str) -> ComputeRule:
+        return read_typed_rule(rule, n_p, "terminal") or ComputeRule()
+
+    assert read("", "").rule == "6ND"
+    assert read("", "40").per_pair == 240
+    assert read("6*N*D*n_p", "40").flops(1.0, 1.0) == 240
     with pytest.raises(PlannerError, match="the rule 6npND needs the tokens per sample"):
-        read_rule("6npND", "")
+        read("6npND", "")
 
 
 def test_priors_weights_and_errors_are_options(run: Run, table: Path) -> None:
@@ -290,7 +297,7 @@ def test_groups_share_a_parameter_and_a_plan_names_one(run: Run, tmp_path: Path)
 def test_what_options_say() -> None:
     assert read_priors(["alpha=0.34+-0.02, beta = 3e-1 ± 1e-2"]) == {"alpha": (0.34, 0.02), "beta": (0.3, 0.01)}
     assert read_names(["alpha,beta", "alpha"]) == ("alpha", "beta")
-    assert [read_error(text) for text in ("", "0.1", "10%", "err")] == [None, 0.1, pytest.approx(0.1), "err"]
+    assert [share_or_column(text) for text in ("", "0.1", "10%", "err")] == [None, 0.1, pytest.approx(0.1), "err"]
     assert read_map(["N=a"], weight="w", group="") == {"N": "a", "weight": "w"}
 
 

@@ -253,7 +253,7 @@ def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> No
     assert run("cells", "--workspace", root).out.splitlines() == [
         f"{key}  Mine  2 queued · 0 %",
         f"{other.key[:8]}  counter  2 queued · 0 %",
-        "1 cell of no sweep",
+        "1 cell without a sweep",
         "No runner is at work.",
     ]
     assert run("cells", "list", "Mine", "--workspace", root).out.splitlines() == [

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, curve_fit, minimize_scalar
 
+from benchmarks.jets_laws.repeated import amplification
 from isoplan.data.files import records
 from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
@@ -20,7 +21,6 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import ONE_AXIS, get_law
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension
-from isoplan.engine.laws.catalogue.repeated_data import amplification
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 

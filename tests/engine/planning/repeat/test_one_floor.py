@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from benchmarks.jets_laws.repeated import amplification
 from isoplan.data.catalogue import records
 from isoplan.data.files import path
 from isoplan.engine.arrays import Floats
@@ -25,7 +26,6 @@ from isoplan.engine.fitting import FitSpec, fit, fit_groups, read_fit, to_json
 from isoplan.engine.fitting.common_floor import fit_one_floor
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.catalogue.repeated_data import amplification
 from isoplan.engine.planning.answer.document import to_csv
 from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.plan.target import plan_target

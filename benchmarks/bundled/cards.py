@@ -1,4 +1,4 @@
-"""Script that writes the law cards from the papers' tables: ``python -m isoplan.data.cards.make``.
+"""Script that writes the law cards from the papers' tables: ``python -m benchmarks.bundled.cards``.
 
 A card has the JSON format of ``isoplan fit --json``. It contains central values and published intervals, but no
 resamples.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isoplan.data.demo.make import JETS, parameters
+from benchmarks.bundled.demo import DATA, JETS, parameters
+from isoplan.data.amplitudes import card_of
 from isoplan.data.files import records
 from isoplan.engine.arrays import Floats
 
@@ -198,15 +198,12 @@ def amplitude(row: dict[str, str]) -> Json:
     return card("power", values, f"{AMPLITUDES_PAPER}, Table {row['table']}", ranges, axis=row["x"])
 
 
-def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
-    """Return the file name and the display name of a fit. For fits against D, the names do not contain the axis."""
-    along = [] if row["x"] == "D" else [row["x"]]
-    kept = row["fixed"] + row["fixed_value"]
-    stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept])
+def amplitude_name(row: dict[str, str]) -> str:
+    """Return the display name of a fit; the names of data-scaling fits do not contain the axis."""
     process = PROCESSES.get(row["process"], row["process"])
     kind = f"{row['architecture']}, {row['training_loss']} loss, {row['fixed']} = {row['fixed_value']}"
-    against = f" against {row['x']}" if along else ""
-    return f"amplitudes_{stem}.json", f"Amplitude {process}{against}: {kind} (amplitudes, Table {row['table']})"
+    against = "" if row["x"] == "D" else f" against {row['x']}"
+    return f"Amplitude {process}{against}: {kind} (amplitudes, Table {row['table']})"
 
 
 def cards() -> dict[str, tuple[str, Json]]:
@@ -231,8 +228,7 @@ def cards() -> dict[str, tuple[str, Json]]:
         "behavior_eq13.json": ("Recommender: training loss over N and D (behavioural, eq. 13)", training_surface()),
     }
     for row in fits:
-        file, shown = amplitude_name(row)
-        out[file] = (shown, amplitude(row))
+        out[card_of(row)] = (amplitude_name(row), amplitude(row))
     return out
 
 
@@ -245,9 +241,9 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write all cards to the folder of this script."""
+    """Rewrite the cards in ``data/cards``."""
     for name, text in contents().items():
-        Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
+        (DATA / "cards" / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Script that writes the simulated demo tables: ``python -m isoplan.data.demo.make``.
+"""Script that writes the simulated demo tables: ``python -m benchmarks.bundled.demo``.
 
 The same seed gives the same bytes. The true parameters of each table are written to ``truth.json``, so that tests can
 compare fits with them.
@@ -20,6 +20,9 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 
 Rows = Iterable[Sequence[object]]
+
+DATA = Path(__file__).parents[2] / "data"
+"""Folder of the bundled files in the repository."""
 
 SEED = 20260
 NOISE = 0.01
@@ -183,9 +186,9 @@ def contents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the demo files to the folder of this script."""
+    """Rewrite the demo files in ``data/demo``."""
     for name, text in contents().items():
-        Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
+        (DATA / "demo" / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Scripts that write the bundled law cards and demo tables in ``data``."""

@@ -1,1 +1,0 @@
-"""Cards of published laws, and the script that writes them from the papers' tables."""

@@ -1,1 +1,0 @@
-"""Simulated run tables and the seeded script that writes them."""

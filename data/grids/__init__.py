@@ -1,1 +1,0 @@
-"""Grids trained by Isoplan, each with its request file."""
