@@ -201,7 +201,8 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
     def said(_: int) -> None:
         nonlocal shown
         done = sum(chunk.jets for chunk in wanted if (folder / chunk.name).exists())
-        if done > 1.05 * shown:  # few points, so that the stored curve keeps all of them
+        # Report a point only after 5 % more jets, so that the stored curve keeps all points.
+        if done > 1.05 * shown:
             shown = float(done)
             stream.step(0, None, simulated=shown, to_simulate=whole)
         else:

@@ -48,7 +48,7 @@ TypedFormula = Annotated[
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
-        "--bound", metavar="NAME=LOW:HIGH,...", help="Bounds of a parameter of a formula; E=0: has no upper bound."
+        "--bound", metavar="NAME=LOW:HIGH,...", help="Bounds of a parameter of a formula. Omit HIGH for no upper bound."
     ),
 ]
 Skew = Annotated[

@@ -29,7 +29,7 @@ from isoplan.engine.schema import Curves
 
 HEIGHT = 460
 MOST_CURVES = 200
-"""Maximum number of curves of a run table in the figure, a fixed random sample."""
+"""Maximum number of curves that the figure shows of a run table. Of more, it shows a fixed random sample."""
 MOST_POINTS = 150
 """Maximum number of points that are drawn per curve."""
 

@@ -27,8 +27,8 @@ class FitSpec(BaseModel):
     - ``axis`` is the column of a one-axis law. If the axis is swept through zero, runs at 0 are fitted at the value
       ``realised``; they are left out if it is None.
     - ``formula`` is the expression of the law "formula". ``bounds`` are the lower and the upper bound of its parameters
-      (None: no bound). ``columns`` are the names in it that are columns of the runs, in addition to N, D, C, U and
-      epochs. ``turned`` is True if larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
+      (None: no bound). ``columns`` are the names in the formula that are columns of the runs, in addition to N, D, C,
+      U and epochs. ``turned`` is True if larger ``y`` is better. ``read_from`` sets ``columns`` and ``turned``.
     - ``fixed`` contains parameters with a fixed value. ``prior`` contains a Gaussian prior (mean, sd) for parameters.
       ``share`` names the parameters that all groups of runs have in common (``fit_groups``).
 
@@ -38,8 +38,8 @@ class FitSpec(BaseModel):
       a run above it (objective ``asymmetric``).
     - ``relative_error`` is the error of y divided by y: a number, or the column that contains it. The weight of a run
       is the inverse square of its error.
-    - ``smoothing`` (0: none) is the weight of an earlier point in the moving average of a training curve: of the point
-      at 5 % fewer training steps (critical-batch), or of the previous point (envelope).
+    - ``smoothing`` is the weight of an earlier point in the moving average of a training curve (0: no smoothing). The
+      earlier point is the one at 5 % fewer training steps (critical-batch) or the previous one (envelope).
     - ``target`` is the value of ``y`` to which training steps are counted; None for the most demanding value that every
       run reaches.
 

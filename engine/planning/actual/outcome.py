@@ -155,7 +155,7 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 def _positive(measured: Fit, value: float) -> None:
     """Raise PlannerError if ``value`` is not positive although it must be.
 
-    It must be positive if the fit is of a logarithm, and if all runs of the fit are positive.
+    It must be positive in two cases: the fit is of a logarithm, or all runs of the fit have a positive value.
     """
     y, span = measured.spec.y, spans(measured).get("loss")
     if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):

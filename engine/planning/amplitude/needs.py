@@ -67,7 +67,7 @@ class Need:
         if self.reached:
             return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
-            return f"between the ends of the law of {self.law}"
+            return f"range of the law of {self.law}"
         return f"from the anchor at {self.axis} = {number(self.start[0], self.unit)} by the exponents"
 
     @property

@@ -37,7 +37,7 @@ NEAR = 1e-7
 ROUNDING = 1e-9
 """Relative difference from a limit on C or D below which the limit counts as met exactly."""
 FAR = 1e250
-"""Smallest value that an impossible point has in a minimisation, so that the search moves away from it."""
+"""At an impossible point the minimised function is at least this large, so that the search moves away from it."""
 
 
 @dataclass(frozen=True, eq=False)

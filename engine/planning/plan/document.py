@@ -27,7 +27,7 @@ LABELS = {
     "D": "Training samples D",
     "C": "Compute C",
     "D/N": "Samples per parameter D/N",
-    "epochs": "Passes over the largest U of the runs",
+    "epochs": "Epochs over the largest U of the runs",
     "U": "Unique samples U",
     "passes": "Epochs over the unique samples",
     "time": "Training time on the machine of the runs",

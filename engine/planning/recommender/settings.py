@@ -221,7 +221,7 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = f"outside {where}: at least its largest K, {count(at.high)}, if it fits into the memory of the devices"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap < at.high:
-        note = f"outside {where}, which ends at {count(at.high)}: the largest number that fits into memory"
+        note = f"outside {where}, which ends at {count(at.high)}; this value is the largest that fits into memory"
         return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
     note = f"a lower limit: the runs still improve at the largest K of {where}; {count(cap)} fit into memory"
     return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"
@@ -318,9 +318,9 @@ def budgets_of(plan: Plan) -> Interval | None:
 
 
 def marked(q: Quantity) -> str:
-    """Return the distance of a setting from its runs in brackets, such as " (extrapolated 1.5 decades in C)".
+    """Return a text on how far a setting lies beyond its runs, such as " (extrapolated 1.5 decades in C)".
 
-    It is empty up to one decade.
+    The text is empty up to one decade.
     """
     return f" (extrapolated {decades(q.beyond)} in C)" if q.beyond > MARKED else ""
 

@@ -41,10 +41,10 @@ _OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "d
 _WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
     RUN: "The name of the cell.",
     SWEEP: "The grid that the cell came from.",
-    "N": "Parameters, as the family counts them.",
-    "D": "Samples seen, as the family counts them.",
-    "U": "Unique samples, as the family counts them.",
-    "C": "Training compute in FLOPs, as the family counts it.",
+    "N": "Parameters, as the family of these cells counts them.",
+    "D": "Samples seen, as the family of these cells counts them.",
+    "U": "Unique samples, as the family of these cells counts them.",
+    "C": "Training compute in FLOPs, as the family of these cells counts it.",
     "version": "Version of the code that trained it.",
     "seconds": "Seconds of training, measured.",
 }

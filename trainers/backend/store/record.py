@@ -52,7 +52,7 @@ DEATHS = 3
 
 NO_SPEC = "The specification of this cell is damaged (spec.json): launch its grid again, and the cell goes on."
 NEWER = "This cell was queued by a newer Isoplan: update Isoplan to train it."
-NO_ORDER = "The orders of this cell are damaged (order.json): retry it, and the cell goes on."
+NO_ORDER = "The file order.json of this cell is damaged. Retry the cell: its training then continues."
 
 
 class _Lease(BaseModel):

@@ -68,7 +68,7 @@ class Request:
     def groups(self) -> list[list[Chunk]]:
         """Return the parts in groups.
 
-        A group has the parts of all classes with one index, so its classes are balanced.
+        A group contains one part of each class, all with the same index, so its classes are balanced.
         """
         most, more = divmod(self.n, len(self.kinds))
         shares = {kind: most + (i < more) for i, kind in enumerate(self.kinds)}

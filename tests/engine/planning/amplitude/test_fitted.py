@@ -103,7 +103,7 @@ def test_typed_anchors_at_two_places_replace_the_bound() -> None:
         "the law of 2 anchors, with the exponent 2 ± 0.061, continued with the bound 4/d with d = 5, from the largest "
         f"D = 100 k, asks for at most {count(plan.D.most)} phase-space points."
     )
-    assert plan.D.note == "between the ends of the law of 2 anchors"
+    assert plan.D.note == "range of the law of 2 anchors"
     assert [w.code for w in plan.warnings] == ["unchecked-anchor", "far-extrapolated"]
     names: dict[str, object] = {}
     exec(document(plan).script.replace("print(", "("), names)
