@@ -273,7 +273,7 @@ class Column:
         """Instruction to the user: what to do so that the column is read as numbers."""
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.two_readings:
-            tick = f"choose one on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
+            tick = f"choose its reading on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
         if self.conversion is None or not self.conversion.fails:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"

@@ -49,7 +49,7 @@ def test_an_answer_that_leaves_it_open_names_both_readings(tmp_path: Path, how: 
     with pytest.raises(PlannerError) as error:
         read_runs(file, agreed=("loss", f"D{how}"))
     assert str(error.value) == (f"--convert 'D': {READINGS}. Write --convert D:comma{unit} or --convert D:point{unit}.")
-    with pytest.raises(PlannerError, match=f"D needs numbers: say which .*: {READINGS}"):
+    with pytest.raises(PlannerError, match=f"D needs numbers: choose its reading .*: {READINGS}"):
         read_runs(file, {"D": "D"}, agreed=("loss",))
 
 
