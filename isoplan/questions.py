@@ -69,9 +69,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 
 
 def _parameters(question: PlannerQuestion) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a question: required fits, then keywords for fields, curves, optional fits and compute
-    rule.
-    """
+    """Yield the required fits, then as keywords the fields, curves, optional fits and the compute rule."""
     for one in question.needed:
         yield inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=FIT)
     fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
