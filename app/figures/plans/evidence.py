@@ -157,9 +157,10 @@ def _star(one: Optimum, curve: AxisCurve, theme: Theme) -> list[Part]:
 
 
 def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
-    """Return tints over the range of the optimum and over its 68 % interval, and the chosen value as a labelled line.
+    """Return the marks of a chosen value, as shapes and notes.
 
-    The range is the range over all budgets. Shapes and notes are returned.
+    The shapes are a tint over the range of the optimum over all budgets, a tint over the 68 % interval, and a line at
+    the chosen value. The note is the label of the line.
     """
     q = choice.value
     shapes = [] if choice.band is None else [lines.upright(*lines.cut(choice.band, *window), PLAN, lines.TINT95)]

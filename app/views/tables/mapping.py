@@ -103,7 +103,10 @@ def _columns(entries: Sequence[Any]) -> list[str]:
 
 
 def _column(entry: Any) -> str:
-    """Return the column name of an entry of a list role, which is a Metric, a mapping with "column", or the name."""
+    """Return the name of the column in ``entry``.
+
+    An entry is a Metric, a mapping with the key "column", or the name itself.
+    """
     if isinstance(entry, Metric):
         return entry.column
     return str(entry["column"]) if isinstance(entry, Mapping) else str(entry)

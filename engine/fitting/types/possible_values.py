@@ -23,7 +23,7 @@ SHARES = frozenset(
     {"acc", "accuracy", "auc", "auroc", "coverage", "efficiency", "f1", "hit", "hitrate", "hr"}
     | {"map", "mrr", "ndcg", "precision", "recall", "share"}
 )
-"""If the name of a column contains one of these words, it is a fraction: 0 to 1, or 0 to 100 in percent."""
+"""A column whose name contains one of these words has fractions as values: 0 to 1, or 0 to 100 in percent."""
 
 
 def possible(fit: Fit) -> Interval:

@@ -14,7 +14,10 @@ SETTINGS: tuple[Setting, ...] = ("s", "B", "N", "D", "K", "lr")
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value ``x`` of a setting and its cost compared with the chosen value: ``amount`` in its unit."""
+    """Another value ``x`` of a setting, and what it costs compared with the chosen value.
+
+    The unit of ``amount`` states how the cost is counted, such as "times the samples".
+    """
 
     x: float
     amount: Quantity

@@ -179,7 +179,7 @@ def notes(
     threshold: Fit | None,
     alone: Mapping[str, Quantity] | None,
 ) -> list[FitWarning]:
-    """Return the warnings about floors, threshold, saving and reach, which precede those of the fits.
+    """Return the warnings about floors, threshold, saving and reach, without the warnings of the fits.
 
     ``reached`` states that every resample reaches the target. ``alone`` is the plan by the one-pass fit alone.
     """

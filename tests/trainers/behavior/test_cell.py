@@ -7,20 +7,9 @@ from pathlib import Path
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.behavior.cell import (
-    UNREAD,
-    BehaviorCell,
-    calibration_cell,
-    catalogue_bytes,
-    check,
-    check_catalogue,
-    facts_of,
-    memory,
-    name_of,
-    needs,
-    sizes,
-)
+from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, calibration_cell, check, facts_of, name_of, sizes
 from isoplan.trainers.behavior.logs.log import Facts, keep_facts, read_facts
+from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
 from isoplan.trainers.behavior.model.shape import parameters
 from isoplan.trainers.cell import CellError
 
