@@ -35,10 +35,11 @@ def _object(law: Law) -> dict[str, Any]:
 def _entry(law: Law) -> str:
     option = f"--law {law.name}" + (f" --axis {law.axis}" if law.axis else "")
     option += f' --formula "{EXAMPLE}"' if law is TYPED else ""
+    title = law.family_title if law in ONE_AXIS else law.title
     about = [law.summary, f"Needs {law.needs}"]
     if law in ONE_AXIS:
         about.append(f"{law.axis} may be another column: {', '.join(law.axis_roles)}.")
-    lines = [f"{option}   {law.text}", *(_wrapped(text) for text in about)]
+    lines = [title, f"  {option}   {law.text}", *(_wrapped(text) for text in about)]
     width = max(len(p.name) for p in law.params)
     lines += [f"    {p.name:<{width}}  {p.meaning}" + (f" [{p.unit}]" if p.unit else "") for p in law.params]
     return "\n".join([*lines, _wrapped(law.reference)])

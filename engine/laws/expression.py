@@ -137,7 +137,7 @@ def typed_law(
         raise PlannerError(
             f"The formula {short(text)} has {len(parameters)} parameters ({listed}): use at most {MOST}."
         )
-    made = formula_law("formula", "Typed formula", formula, bounds, variables)
+    made = formula_law("formula", "Your own formula", formula, bounds, variables)
     return replace(
         made,
         summary=formula.text,

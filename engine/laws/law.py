@@ -19,7 +19,17 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import symbol
 from isoplan.engine.laws.terms import Term, Values
 
-__all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
+__all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values", "axis_words"]
+
+AXIS_WORDS = {"N": "size", "D": "data", "C": "compute", "U": "unique samples"}
+"""Words for the columns that a title names by what they are."""
+ANY_COLUMN = "one column"
+"""Words for a column that the user still has to choose."""
+
+
+def axis_words(axis: str) -> str:
+    """Return the words for the column ``axis`` in the title of a law, such as "data" for D."""
+    return AXIS_WORDS.get(axis, axis)
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,9 @@ class Point:
 @dataclass(frozen=True)
 class Law:
     """A scaling law.
+
+    ``name`` is the code name in links, JSON and the terminal; ``title`` is the name in words that people read, such as
+    "Loss over size and data (Chinchilla)".
 
     ``estimator`` is the method that determines the parameters:
 
@@ -127,6 +140,13 @@ class Law:
     def key(self) -> str:
         """An identifier of the law with its axis, such as ``chinchilla`` or ``power-N``."""
         return f"{self.name}-{self.axis}" if self.axis else self.name
+
+    @property
+    def family_title(self) -> str:
+        """The title before the user has chosen a column, such as "Loss over one column (power law)"."""
+        if self.with_axis is None or self.axis is None:
+            return self.title
+        return self.title.replace(f"over {axis_words(self.axis)}", f"over {ANY_COLUMN}")
 
     @property
     def is_pointwise(self) -> bool:

@@ -16,7 +16,7 @@ from isoplan.app.views.widgets.state import enter_table, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import read_fit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws import LAWS
+from isoplan.engine.laws import LAWS, Law
 from isoplan.engine.quantities import as_typed
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results, saved_items
@@ -43,7 +43,9 @@ def fill_form(db: Database) -> None:
     enter_table(saved.table_id)
     for name in (BEGUN, SUGGESTED):
         st.session_state.pop(name, None)
-    for name, value in (("table", saved.table_id), ("fit", opened), ("where", fit.data.where), ("y", fit.spec.y)):
+    law = fit.spec.law if _swept(fit.law) or fit.spec.law == "formula" else fit.law.key
+    where = fit.data.where
+    for name, value in (("table", saved.table_id), ("fit", opened), ("where", where), ("y", fit.spec.y), ("law", law)):
         remember(name, value)
     for key, value in (_widgets(fit) | _parameters(fit, saved.table_id) | _source(db, fit)).items():
         st.session_state[key] = value
@@ -51,18 +53,21 @@ def fill_form(db: Database) -> None:
 
 def _widgets(fit: Fit) -> dict[str, Any]:
     """Return the values of the widgets for the law and for the settings of its fit, by widget key."""
-    spec, law = fit.spec, fit.law
-    swept = law.with_axis is not None and law not in LAWS
+    spec = fit.spec
     values: dict[str, Any] = {
-        "law": spec.law if swept or spec.law == "formula" else law.key,
         **how(spec), "refits": spec.bootstrap, "seed": spec.seed, "delta": spec.delta, "skew": spec.skew,
         "realised": spec.realised, "smoothing": spec.smoothing, "aim": spec.target,
     }  # fmt: skip
     if spec.law == "formula":
         values["formula"] = spec.formula
-    elif swept:
+    elif _swept(fit.law):
         values["axis"] = spec.axis
     return values
+
+
+def _swept(law: Law) -> bool:
+    """Return whether ``law`` is over a column that the user chooses."""
+    return law.with_axis is not None and law not in LAWS
 
 
 def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:

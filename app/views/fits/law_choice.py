@@ -9,7 +9,7 @@ import streamlit as st
 
 from isoplan.app.views.fits.fitting import columns_for, offered
 from isoplan.app.views.widgets.parts import escape_markdown
-from isoplan.app.views.widgets.state import keep_possible
+from isoplan.app.views.widgets.state import choose_named, keep_possible, recall
 from isoplan.data.catalogue import Demo
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -40,10 +40,8 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     keys = [*by_key, *over, TYPED]
     name, axis = (opening.spec.law, opening.spec.axis) if opening else ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
-    keep_possible("law", keys, keys[first])
-    key = st.selectbox(
-        "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)
-    )  # fmt: skip
+    titles = {_name(law): title_of(law) for law in (*laws, *over.values())} | {TYPED: "Your own formula"}
+    key = choose_named("Law", titles, "law", keys[first], help=_help([*laws, *over.values()], others))
     law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y, axis) if key in over else by_key[key]
     st.caption(f"{escape_markdown(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
     return law
@@ -86,22 +84,27 @@ def _names(law: Law) -> str:
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
     """If the link names a law that the table does not allow, show the reason."""
-    requested = st.session_state.get("law") or st.query_params.get("law")
+    requested = recall("law")
     for law, why in others:
         if requested == _name(law):
-            st.info(f"{requested} cannot be fitted to this table: {escape_markdown(why)}.", icon=":material/info:")
+            st.info(f"{title_of(law)} cannot be fitted to this table: {escape_markdown(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
     """Return a Markdown list: what each law needs, and why each other law is not offered."""
-    lines = [f"- **{_name(law)}**: {escape_markdown(law.needs)}" for law in laws]
-    lines.append(f"- **{TYPED}**: your own law, such as `{EXAMPLE}`.")
-    return "\n".join([*lines, *(f"- {_name(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
+    lines = [f"- **{title_of(law)}**: {escape_markdown(law.needs)}" for law in laws]
+    lines.append(f"- **Your own formula**: such as `{EXAMPLE}`.")
+    return "\n".join([*lines, *(f"- {title_of(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
 def _name(law: Law) -> str:
     """Return the name of the law in the selection, which is also its name in the link."""
     return law.name if law in ONE_AXIS else law.key
+
+
+def title_of(law: Law) -> str:
+    """Return the words that the selection shows for ``law``."""
+    return law.family_title if law in ONE_AXIS else law.title
 
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"

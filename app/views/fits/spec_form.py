@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.bundled import opening
-from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters
+from isoplan.app.views.fits.law_choice import TYPED, choose_law, choose_parameters, title_of
 from isoplan.app.views.widgets.cache import curves_of
 from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
-from isoplan.app.views.widgets.state import choose_y, keep_possible
+from isoplan.app.views.widgets.state import choose_named, choose_y, keep_possible
 from isoplan.engine.fitting.samples.curve_tables import SHAPES
 from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -237,8 +237,8 @@ def _law(curves: Curves) -> Law:
     """Show the selection of a law for curves and return it; a law of training steps also gets a batch-size column."""
     batches = [name for name in curves.values if name in _knobs(curves)]
     laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
-    keep_possible("law", laws)
-    law = laws[st.selectbox("Law", list(laws), key="law", bind="query-params", help=_help(laws))]
+    titles = {name: title_of(law) for name, law in laws.items()}
+    law = laws[choose_named("Law", titles, "law", next(iter(laws)), help=_help(laws))]
     if law.with_axis is not None:
         keep_possible("axis", batches)
         law = law.with_axis(st.selectbox("Batch size", batches, key="axis", bind="query-params"))
@@ -253,4 +253,4 @@ def _knobs(curves: Curves) -> set[str]:
 
 
 def _help(laws: dict[str, Law]) -> str:
-    return "\n".join(f"- **{law.name}**: {escape_markdown(law.needs)}" for law in laws.values())
+    return "\n".join(f"- **{title_of(law)}**: {escape_markdown(law.needs)}" for law in laws.values())

@@ -22,11 +22,10 @@ from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
-OF_TABLE = ("fit", "where", "y")
+OF_TABLE = ("fit", "where", "y", "law")
 """Names of values that are stored separately for each table."""
-LAW_WIDGETS = {"law": "", "axis": ""}
-"""Keys and initial values of widgets that are stored separately for each table; "" selects the default law or column.
-"""
+LAW_WIDGETS = {"axis": ""}
+"""Keys and initial values of widgets that are stored separately for each table; "" selects the default column."""
 
 
 def recall(name: str) -> str:
@@ -127,6 +126,18 @@ def choose_among(label: str, options: Sequence[str], name: str, **look: Any) -> 
             icon=":material/info:",
         )
     select_one(label, {option: option for option in options}, name, asked if asked in options else options[0], **look)
+    return str(st.session_state[f"{name}_choice"])
+
+
+def choose_named(label: str, names: Mapping[str, str], name: str, start: str, **look: Any) -> str:
+    """Show a selection of texts by key and return the chosen key, by default ``start``.
+
+    The link contains the key as ``name``, and not the text. A key in the link that is not an option is removed.
+    """
+    asked = recall(name)
+    if asked and asked not in names:
+        remember(name, asked := "")
+    select_one(label, names, name, asked or start, **look)
     return str(st.session_state[f"{name}_choice"])
 
 

@@ -53,7 +53,7 @@ def samples(v: Values, N: Floats, loss: Floats) -> Floats:
 
 CHINCHILLA = Law(
     name="chinchilla",
-    title="Loss surface over N and D",
+    title="Loss over size and data (Chinchilla)",
     summary="A floor plus one power of model size and one of data. "
     "Gives the surface, iso-loss and iso-FLOP curves and the compute-optimal frontier.",
     terms=(Const("E"), Power("A", "N", "alpha"), Power("B", "D", "beta")),

@@ -16,7 +16,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.power import AXIS_UNITS, SMALLEST, along_axis
-from isoplan.engine.laws.law import Derived, Law, Param, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Values, axis_words
 from isoplan.engine.laws.terms import Const, Smooth
 
 
@@ -37,7 +37,7 @@ def dimension_bound(axis: str) -> Law:
 
     return Law(
         name="dimension-bound",
-        title=f"Dimension bound against {axis}",
+        title=f"Loss over {axis_words(axis)} (dimension bound)",
         summary=f"A floor plus a power 4/d of {axis}, the slowest that a smooth target of d dimensions allows. Fix d "
         "at 3 n_f - 4 (3 n_f - 5 at one collision energy) for a conservative law from few runs.",
         terms=(Const("K"), Smooth("X_c", axis, "d")),

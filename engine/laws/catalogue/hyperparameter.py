@@ -15,7 +15,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats
 from isoplan.engine.formula import symbol
 from isoplan.engine.laws.catalogue.power import SMALLEST
-from isoplan.engine.laws.law import Derived, Law, Param, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Values, axis_words
 from isoplan.engine.laws.terms import Const, Log, LogSquared, Offset, Power, Reciprocal, Rising
 
 
@@ -31,7 +31,7 @@ def log_parabola(axis: str) -> Law:
     x = symbol(axis)
     return Law(
         name="log-parabola",
-        title=f"Parabola in log {axis}",
+        title=f"Optimum over {axis_words(axis)} (parabola)",
         summary=f"A parabola in ln {axis}, by linear least squares: finds the best {axis} of a narrow sweep. "
         "Not valid beyond the sweep.",
         terms=(Offset("c", axis), Log("b", axis), LogSquared("a", axis)),
@@ -71,7 +71,7 @@ def starvation(axis: str) -> Law:
     star = r"\left(\frac{b \beta}{a \alpha}\right)^{1/(\alpha + \beta)}"
     return Law(
         name="starvation",
-        title=f"Two costs against {axis}",
+        title=f"Optimum over {axis_words(axis)} (two powers)",
         summary=f"A floor, a power that rises with {axis} and one that falls: shows which {axis} is best, "
         "and whether that lies inside the sweep.",
         terms=(Const("E"), Rising("a", axis, "alpha"), Power("b", axis, "beta")),
@@ -117,7 +117,7 @@ def critical_batch(axis: str) -> Law:
     """
     return Law(
         name="critical-batch",
-        title=f"Critical batch size, {axis}",
+        title=f"Training steps over {axis_words(axis)} (critical batch size)",
         summary=f"Training steps to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves steps, "
         "above it, only more samples are needed. Least squares (ols) is the published fit.",
         terms=(Const("S_min"), Reciprocal("E_min", axis)),

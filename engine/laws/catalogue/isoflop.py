@@ -42,7 +42,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
 
 ISOFLOP = Law(
     name="isoflop",
-    title="Minima of iso-FLOP curves",
+    title="Best size for each compute budget (iso-FLOP)",
     summary="A parabola in log N at each budget; power laws through the minima. "
     "Assumes no surface, needs a sweep of N at several budgets, and is biased when a sweep is off-centre.",
     terms=(Const("E"), Ratio("C_L", "C", "gamma")),
@@ -67,7 +67,7 @@ ISOFLOP = Law(
 ENVELOPE = replace(
     ISOFLOP,
     name="envelope",
-    title="Lower envelope of training curves",
+    title="Lowest loss over compute (envelope)",
     summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
     "Uses training curves, or only the end of each run if there are none. At each compute, noise favours the run that "
     "is selected: with whole curves this bias is simulated and subtracted; otherwise the intervals are too narrow.",

@@ -66,7 +66,7 @@ def _loss(v: Values, N: Floats, D: Floats) -> Floats:
 
 KAPLAN = FormulaLaw(
     name="kaplan",
-    title="Kaplan's loss surface over N and D",
+    title="Loss over size and data, no floor (Kaplan)",
     summary="The terms of model size and data are in one bracket. Without a floor, the loss falls to zero as both "
     "increase. For comparison with the surface that has one.",
     terms=(),

@@ -21,7 +21,7 @@ from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula, symbol, value
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Derived, Law, Param, Point, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Point, Values, axis_words
 from isoplan.engine.laws.numeric import inverse, one_axis
 from isoplan.engine.laws.terms import Const, Exponential, Offset, Ratio
 
@@ -65,7 +65,7 @@ def power_law(axis: str) -> Law:
     x = symbol(axis)
     return Law(
         name="power",
-        title=f"One axis: loss against {axis}",
+        title=f"Loss over {axis_words(axis)} (power law)",
         summary=f"A floor plus one power of {axis}. For a scan of one axis with the others large enough not to matter.",
         terms=(Const("K"), Ratio("X_c", axis, "alpha")),
         params=(
@@ -132,7 +132,7 @@ def broken_power_law(axis: str, breaks: int) -> FormulaLaw:
 
     return FormulaLaw(
         name="broken" if breaks == 1 else f"broken-{breaks}",
-        title=f"One axis with {'a break' if breaks == 1 else f'{breaks} breaks'}: loss against {axis}",
+        title=f"Loss over {axis_words(axis)} (power law with {'one break' if breaks == 1 else 'two breaks'})",
         summary=f"A floor plus a power of {axis} whose exponent changes smoothly {'once' if breaks == 1 else 'twice'}. "
         "For curves that bend in a log-log plot.",
         terms=(),
@@ -162,7 +162,7 @@ def metric_map(axis: str) -> Law:
     """Return the law y = A e^(B x) + C, with x the column ``axis`` (the loss or a metric). It is always monotone."""
     return Law(
         name="metric-map",
-        title=f"A metric from {axis}",
+        title=f"Metric over {axis_words(axis)} (exponential map)",
         summary=f"An exponential of {axis} plus a constant, rising or falling throughout: "
         f"turns a predicted {axis} into background rejection, recall or any metric.",
         terms=(Exponential("A", axis, "B"), Offset("C", axis)),

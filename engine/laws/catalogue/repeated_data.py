@@ -23,7 +23,7 @@ from isoplan.engine.formula import parse_formula, value
 from isoplan.engine.laws import numeric
 from isoplan.engine.laws.catalogue import chinchilla
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Law, Param, Point, Values
+from isoplan.engine.laws.law import Law, Param, Point, Values, axis_words
 from isoplan.engine.laws.terms import Const, Power, Rising
 
 
@@ -46,7 +46,7 @@ def repetition(axis: str) -> Law:
     """Return the law L = L_inf + B_rep / D^beta_rep; the column ``axis`` is D, U or another count of unique samples."""
     return Law(
         name="repetition",
-        title=f"Repeated data: loss against unique samples {axis}",
+        title=f"Loss over {axis_words(axis)}, with repetition (power law)",
         summary=f"A floor plus one power of the unique samples {axis}, for runs trained until the loss stops falling. "
         "Compared with the one-pass law, it shows what repeating data is worth.",
         terms=(Const("L_inf"), Power("B_rep", axis, "beta_rep")),
@@ -75,7 +75,7 @@ def _threshold_samples(v: Values, N: Floats) -> Floats:
 
 THRESHOLD = Law(
     name="threshold",
-    title="Overfitting threshold",
+    title="Smallest model that overfits (threshold)",
     summary="The line between models that level off and models that overfit when they repeat D unique samples: "
     "the smallest model worth training to the end lies on it.",
     terms=(Rising("c", "D", "lambda"),),
@@ -152,7 +152,7 @@ def _loss(v: Values, N: Floats, D: Floats) -> Floats:
 
 DATA_CONSTRAINED = FormulaLaw(
     name="data-constrained",
-    title="Loss surface with repeated data",
+    title="Loss over size and repeated data (Muennighoff)",
     summary="The surface over N and D where repeated samples, and parameters that the unique samples do not need, "
     "lose value exponentially. Shows what more epochs are worth.",
     terms=(),

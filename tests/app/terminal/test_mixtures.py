@@ -28,7 +28,9 @@ def test_the_warning_names_options_and_each_of_them_acts(run: Run, three: Path) 
     for options in (("--pool", "dataset"), ("--where", "dataset = 'comma'"), ("--group", "dataset", "--each")):
         assert POOLED not in run(*ask, *options).out
     for name, (n, _) in DATASETS.items():
-        assert f"{name}: Loss surface over N and D: {n} runs" in run(*ask, "--group", "dataset", "--each").out
+        assert (
+            f"{name}: Loss over size and data (Chinchilla): {n} runs" in run(*ask, "--group", "dataset", "--each").out
+        )
 
 
 def test_a_plan_is_made_with_the_law_of_one_group(run: Run, three: Path, tmp_path: Path) -> None:

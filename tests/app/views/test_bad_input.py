@@ -204,4 +204,4 @@ def test_a_law_of_the_link_that_the_table_lacks_columns_for_is_named(db: Databas
     table = tables.add(db, b"N,loss\n1e6,3\n2e6,2.9\n5e6,2.8\n", "runs.csv")
     at = open_page("fit", table=table.id, law="chinchilla")
     assert "chinchilla cannot be fitted to this table: D is not mapped" in said(at)
-    assert at.selectbox(key="law").value == "power-N"
+    assert at.selectbox(key="law_choice").value == "power-N"

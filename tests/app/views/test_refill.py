@@ -75,6 +75,6 @@ def test_a_fit_of_curves_opens_the_curves(db: Database, tied: tuple[TableInfo, T
     at.selectbox(key="history").set_value(made).run()
     assert told(at) == ""
     assert at.segmented_control(key="read").value == "curves"
-    assert at.selectbox(key="law").value == "critical-batch"
+    assert at.selectbox(key="law_choice").value == "critical-batch"
     next(b for b in at.button if b.label == "Fit").click().run()
     assert at.query_params["fit"] == made

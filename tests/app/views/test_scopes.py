@@ -44,11 +44,11 @@ def test_a_link_to_another_table_leaves_law_metric_and_fit_of_the_table_before(
 ) -> None:
     other = tables.by_name(demo, OTHER)
     at = open_page("fit", table=tables.by_name(demo, DEMOS[0].name).id, y="R_top", law="metric-map", fit=r_top)
-    assert at.selectbox(key="law").value == "metric-map"
+    assert at.selectbox(key="law_choice").value == "metric-map"
     at = go(at, "home")
     at = go(at, "fit", table=other.id)
     assert told(at) == ""
-    assert (at.selectbox(key="y_choice").value, at.selectbox(key="law").value) == ("loss", "isoflop")
+    assert (at.selectbox(key="y_choice").value, at.selectbox(key="law_choice").value) == ("loss", "isoflop")
     assert "is not available here" not in said(at)
     assert not [text for text in labels(at) if "Jets" in text]
     assert "fit" not in at.query_params

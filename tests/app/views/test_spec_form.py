@@ -58,18 +58,18 @@ def test_a_bundled_table_opens_with_its_law(one: Demo, demo: Database, open_page
     at = open_page("fit", table=tables.by_name(demo, one.name).id)
     assert told(at) == ""
     shown = {box.key: box.value for box in at.selectbox}
-    over = (shown["law"], shown.get("axis"))
+    over = (shown["law_choice"], shown.get("axis"))
     assert over in ((one.spec.law, one.spec.axis), (f"{one.spec.law}-{one.spec.axis}", None))
 
 
 def test_another_bundled_table_brings_its_law(demo: Database, open_page: Open) -> None:
     first, other = (tables.by_name(demo, name).id for name in (DEMOS[0].name, DEMOS[1].name))
     at = open_page("fit", table=first)
-    at.selectbox(key="law").set_value("power-N").run()
+    at.selectbox(key="law_choice").set_value("power-N").run()
     at.selectbox(key="table_choice").set_value(other).run()
-    assert at.selectbox(key="law").value == DEMOS[1].spec.law
-    at.selectbox(key="law").set_value("power-N").run()
-    assert at.selectbox(key="law").value == "power-N"
+    assert at.selectbox(key="law_choice").value == DEMOS[1].spec.law
+    at.selectbox(key="law_choice").set_value("power-N").run()
+    assert at.selectbox(key="law_choice").value == "power-N"
 
 
 def test_a_bundled_table_with_groups_opens_with_what_they_share(
@@ -81,7 +81,7 @@ def test_a_bundled_table_with_groups_opens_with_what_they_share(
     table = tables.add(db, path, scan.name, read_only=True)
     tables.set_roles(db, table.id, scan.roles)
     at = open_page("fit", table=table.id)
-    assert at.selectbox(key="law").value == "power-D"
+    assert at.selectbox(key="law_choice").value == "power-D"
     (shared,) = (one for one in at.multiselect if one.label == "The same in all groups")
     assert shared.value == ["K"]
 

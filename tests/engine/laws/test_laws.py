@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.laws import LAWS, OF_CELLS, Law, get_law
+from isoplan.engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law, get_law
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 
 RULE = ComputeRule(rule="6npND", n_p=40)
@@ -135,3 +135,12 @@ def test_a_vanished_term_predicts_the_floor_alone() -> None:
     law = get_law("power", "D")
     assert law.predict((0.5, 0.0, 0.4), {"D": [1e3, 1e9]}) == pytest.approx([0.5, 0.5])
     assert CHINCHILLA.predict((0.5, 0.0, 0.0, 1.0, 1.0), {"N": 1e6, "D": 1e6}) == pytest.approx(0.5)
+
+
+def test_every_law_has_a_name_in_words() -> None:
+    titles = [law.family_title for law in ONE_AXIS] + [law.title for law in (*LAWS, *OF_CELLS)]
+    assert len(set(titles)) == len(titles)
+    assert CHINCHILLA.title == "Loss over size and data (Chinchilla)"
+    assert get_law("power", "D").title == "Loss over data (power law)"
+    assert get_law("starvation", "lr").title == "Optimum over lr (two powers)"
+    assert get_law("starvation", "lr").family_title == "Optimum over one column (two powers)"
