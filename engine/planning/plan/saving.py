@@ -1,0 +1,148 @@
+"""Saving of a plan compared with a stated plan of N parameters on D samples, at the same loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.arrays import Floats
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import possible, sample_unit
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws import Point
+from isoplan.engine.planning.answer.format import number, with_interval
+from isoplan.engine.planning.answer.quantity import Quantity, given, measure, to_json
+from isoplan.engine.planning.optimum.surface import loss_at
+from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.bill import unknown, why_unknown
+from isoplan.engine.planning.plan.budget import allocation
+from isoplan.engine.planning.plan.solve import Goal, Task
+from isoplan.engine.planning.plan.support import too_far, within_reach
+from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.prices import COMPUTE, Prices
+
+SHARE: Interval = (-math.inf, 100.0)
+"""Possible savings in percent."""
+LEAST_SAVING = 0.5
+"""Smallest saving in percent that the sentence states; below it the stated plan counts as the cheapest."""
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A stated plan, the cheapest plan of the same loss, and the saving between the two.
+
+    ``stated`` has N, D, C and loss of the stated plan, ``cheapest`` those of the cheapest plan. ``flops`` is the saving
+    in FLOPs, ``percent`` in percent of the stated compute. The money is None without prices: ``stated_money`` and
+    ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
+    """
+
+    stated: Mapping[str, Quantity]
+    cheapest: Mapping[str, Quantity]
+    flops: Quantity
+    percent: Quantity
+    y: str
+    stated_money: Quantity | None = None
+    cheapest_money: Quantity | None = None
+    money: Quantity | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in one or two sentences."""
+        N, D, C, loss = (self.stated[name] for name in ("N", "D", "C", "loss"))
+        one = f"{number(N)} {N.unit} on {number(D)} {D.unit} reach {self.y} {number(loss)} for {number(C)} FLOPs."
+        if self.percent.value is None or self.percent.value < LEAST_SAVING:
+            return f"{one} No plan is cheaper by more than {LEAST_SAVING:g} %."
+        n, d = (self.cheapest[name] for name in ("N", "D"))
+        saved = f"{self.percent.value:.2g} % of the compute"
+        if self.money is not None and self.money.value is not None:
+            saved = f"{with_interval(self.money)}, or {saved}"
+        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as a JSON object."""
+        money = {"stated_money": self.stated_money, "cheapest_money": self.cheapest_money, "money": self.money}
+        return {
+            "stated": {name: to_json(q) for name, q in self.stated.items()},
+            "cheapest": {name: to_json(q) for name, q in self.cheapest.items()},
+            "flops": to_json(self.flops),
+            "percent": to_json(self.percent),
+            **{name: to_json(q) for name, q in money.items() if q is not None},
+            "sentence": self.sentence,
+        }
+
+
+def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None = None) -> Saving:
+    """Compare a stated plan of ``N`` parameters on ``D`` samples with the cheapest plan of the same loss.
+
+    Both are costed by the compute rule of ``plan``, and by ``prices``, by default those of ``plan``. The cheapest plan
+    keeps the limit of ``plan`` on unique samples if the law describes repeated samples. It needs least money if samples
+    or queries have a price, otherwise least compute. Each resample of the fit has its own loss and its own cheapest
+    plan. Raises PlannerError if N or D is not positive, if the law does not predict a loss from N and D, or if the
+    stated plan lies too far beyond the runs.
+    """
+    for name, x in (("N", N), ("D", D)):
+        if not (math.isfinite(x) and x > 0):
+            raise PlannerError(f"Our plan: {name} must be a positive number.")
+    if not fit.law.is_surface:
+        raise PlannerError(
+            f"The law {fit.law.name} does not predict {fit.spec.y} from N and D: compare with a law over N and D, such "
+            "as chinchilla."
+        )
+    rule, prices = plan.compute, prices or plan.prices
+    U = math.inf if plan.question.limits.unique is None else plan.question.limits.unique
+    best_loss, losses = (_loss(fit, v, N, D, U) for v in (fit.values, fit.draws))
+    C = float(rule.flops_anywhere(N, D))
+    unit, seen = sample_unit(fit), spans(fit)
+    stated = {
+        "N": given(fit, N, "parameters", seen.get("N")),
+        "D": given(fit, D, unit, seen.get("D")),
+        "C": given(fit, C, "FLOPs", seen.get("C")),
+        "loss": measure(
+            fit, fit.sign * float(best_loss), fit.sign * losses, fit.spec.y, seen.get("loss"), possible(fit)
+        ),
+    }
+    if not math.isfinite(best_loss) or too_far(fit, stated):
+        raise PlannerError("Our plan lies too far beyond the runs to be compared: give an N and D nearer to them.")
+    limits: dict[LimitName, float] = {"unique": U} if fit.law.repeats else {}
+    task = Task(rule, limits, Goal(best_loss, losses), prices, prices.aim if prices else COMPUTE)
+    best, draws = task.best(fit), within_reach(fit, task.draws(fit))
+    saved, many = C - float(best.C), C - np.asarray(draws.C)
+    flops = measure(fit, saved, many, "FLOPs")
+    percent = measure(fit, 100 * saved / C, 100 * many / C, "%", within=SHARE)
+    cheapest = allocation(fit, best, draws) | {"loss": stated["loss"]}
+    return Saving(stated, cheapest, flops, percent, fit.spec.y, *_money(fit, prices, (N, D, C, U), best, draws))
+
+
+def _loss(fit: Fit, v: Mapping[str, Floats], N: float, D: float, U: float) -> Floats:
+    unique = {"U": np.asarray(min(D, U))} if fit.law.repeats else {}
+    found = loss_at(fit.law, {**v, **unique}, np.asarray(N), np.asarray(D))
+    return np.broadcast_to(found, np.shape(next(iter(v.values()))))
+
+
+def _money(
+    fit: Fit, prices: Prices | None, stated: tuple[float, float, float, float], best: Point, draws: Point
+) -> tuple[Quantity | None, Quantity | None, Quantity | None]:
+    """Return the total of the stated plan, that of the cheapest plan, and their difference; None without prices."""
+    if prices is None or prices.machine.price is None:
+        return None, None, None
+    N, D, C, U = stated
+    unit, small = prices.currency, why_unknown(prices.machine, min(N, float(best.N)))
+    if small:
+        return unknown(unit, small), unknown(unit, small), unknown(unit, small)
+    ours = _total(prices, Point(*map(np.asarray, (N, D, C, math.nan, U))))
+    theirs, many = _total(prices, best), _total(prices, draws)
+    return (
+        given(fit, float(ours), unit),
+        measure(fit, float(theirs), many, unit),
+        measure(fit, float(ours - theirs), ours - many, unit),
+    )
+
+
+def _total(prices: Prices, at: Point) -> Floats:
+    """Return the total money of the points ``at`` by ``prices``, in their shape; infinite for an infinite point."""
+    amount = prices.lines(at.C, at.N, np.minimum(at.D, at.U))[-1].amount
+    return np.where(np.isinf(at.C) | np.isinf(at.N) | np.isinf(at.D), np.inf, amount)

@@ -1,0 +1,111 @@
+"""Variations of a plan: what half of its budget, ten times its budget, and ten per cent more of a limit buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.answer.quantity import Quantity, given, withheld
+from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.budget import allocation
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.sensitivity import MORE
+from isoplan.engine.planning.plan.solve import Goal, Task
+from isoplan.engine.planning.plan.support import too_far
+from isoplan.engine.planning.scenario.limits import WORDS, LimitName
+from isoplan.engine.planning.scenario.prices import COMPUTE
+
+FACTORS = {"Half of the budget": 0.5, "Ten times the budget": 10.0}
+"""Factors of the budget, by label."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What another budget or limit buys: its ``label``, N, D, C, the loss, and the ``metrics`` by name.
+
+    A quantity has no value, and a note that states why, if the runs do not support the variation or if it has no
+    answer.
+    """
+
+    label: str
+    N: Quantity
+    D: Quantity
+    C: Quantity
+    loss: Quantity
+    metrics: Mapping[str, Quantity]
+
+
+def vary(fit: Fit, plan: Plan, maps: tuple[Through, ...] = ()) -> tuple[Variation, ...]:
+    """Return what half and ten times the budget of ``plan`` buy, and ten per cent more of each limit that is reached.
+
+    The budget of a plan for a target is its compute. More of a limit lowers the cost of a target, and improves the loss
+    for a budget. ``maps`` add their metrics. The result is empty if ``plan`` has no compute, for example because the
+    runs do not support it.
+    """
+    C = plan.allocation["C"].value if plan.question.kind == "target" else plan.question.value
+    if C is None or not plan.answers or fit.law.frontier is None:
+        return ()
+    limits = plan.question.limits.given
+    found = [
+        _vary(fit, label, Task(plan.compute, {"budget": C * factor, **limits}, prices=plan.prices), maps)
+        for label, factor in FACTORS.items()
+    ]
+    for worth in plan.worth:
+        if worth.binds and worth.limit in limits:
+            more = {**limits, worth.limit: worth.most * MORE}
+            found.append(_vary(fit, f"10 % more {WORDS[worth.limit]}", _task(fit, plan, more, maps), maps))
+    return tuple(found)
+
+
+def _task(fit: Fit, plan: Plan, limits: Mapping[LimitName, float], maps: tuple[Through, ...]) -> Task:
+    """Return the task of ``plan`` with other ``limits``."""
+    asked = plan.question
+    if asked.kind == "budget":
+        return Task(plan.compute, {"budget": asked.value, **limits}, prices=plan.prices)
+    loss = plan.allocation["loss"].value
+    one = next((m for m in maps if m.map.spec.y == asked.metric), None)
+    goal = one.goal(asked.value) if one else Goal(*(np.asarray(fit.sign * (loss or asked.value)),) * 2)
+    return Task(plan.compute, limits, goal, plan.prices, plan.prices.aim if plan.prices else COMPUTE)
+
+
+def _vary(fit: Fit, label: str, task: Task, maps: tuple[Through, ...]) -> Variation:
+    law = maps[0].law if task.goal is not None and task.goal.draws.ndim and maps else fit
+    names = [m.map.spec.y for m in maps]
+    try:
+        best, draws = task.best(law), task.draws(law)
+    except PlannerError as error:
+        return _without(fit, label, str(error), names)
+    if not np.isfinite(best.loss) or not np.isfinite(best.C):
+        return _without(fit, label, "not possible within the limits", names)
+    quantities = allocation(law, best, draws)
+    if task.goal is None and set(task.limits) == {"budget"}:
+        quantities["C"] = given(fit, task.limits["budget"], "FLOPs", spans(fit).get("C"))
+    metrics = {m.map.spec.y: m.metric(best.loss, draws.loss[m.kept] if law is fit else draws.loss) for m in maps}
+    if too_far(fit, quantities | metrics):
+        quantities, metrics = ({name: withheld(q) for name, q in some.items()} for some in (quantities, metrics))
+    N, D, C, loss = (quantities[name] for name in ("N", "D", "C", "loss"))
+    return Variation(label, N, D, C, loss, metrics)
+
+
+def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
+    N, D, C, loss = (Quantity(None, unit=x, note=note) for x in ("parameters", sample_unit(fit), "FLOPs", fit.spec.y))
+    return Variation(label, N, D, C, loss, {name: Quantity(None, unit=name, note=note) for name in metrics})
+
+
+def variation_rows(variations: tuple[Variation, ...]) -> list[dict[str, str]]:
+    """Return the table of ``variations``: one row per variation, with formatted values and "-" where there is none."""
+
+    def cell(q: Quantity) -> str:
+        return "-" if q.value is None else number(q)
+
+    rows = []
+    for one in variations:
+        sizes = {"N": one.N, f"D [{one.D.unit}]": one.D, "C [FLOPs]": one.C, one.loss.unit: one.loss}
+        rows.append({"Change": one.label} | {name: cell(q) for name, q in (sizes | dict(one.metrics)).items()})
+    return rows
