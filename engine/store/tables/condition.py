@@ -24,6 +24,7 @@ from isoplan.engine.store.columns.mapping import unknown_column
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables.catalog import columns as columns_of
+from isoplan.engine.store.tables.spelling import propose_spelling
 
 MAX_LENGTH = 2000
 MAX_NODES = 500
@@ -49,6 +50,7 @@ _VALUES: tuple[type[exp.Expr], ...] = (
 # fmt: on
 _CHAINS = (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul)
 """Operators that may be chained without a greater depth: ``a AND b AND c`` counts as one level."""
+_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _TYPES = (*exp.DataType.NUMERIC_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.BOOLEAN)
 _HELP = "a condition compares columns with values, such as loss < 3 AND budget > 1e19"
 
@@ -58,8 +60,19 @@ def check(condition: str, columns: Sequence[str]) -> str:
 
     ``columns`` are the names in the file, in this order. A name in the condition must equal the name of a column; upper
     and lower case may differ if only one column fits. Raises PlannerError for anything but one expression of columns,
-    constants, comparisons, arithmetic and the listed functions.
+    constants, comparisons, arithmetic and the listed functions. The error proposes a spelling for other syntax, such as
+    ``N > 1B`` or ``&``.
     """
+    try:
+        return _checked(condition, columns)
+    except PlannerError as error:
+        proposal = "" if len(condition) > MAX_LENGTH else propose_spelling(condition)
+        if not proposal:
+            raise
+        raise PlannerError(f"The condition {_short(condition)} cannot be read. {proposal}") from error
+
+
+def _checked(condition: str, columns: Sequence[str]) -> str:
     tree = _parse(condition)
     for node in tree.walk():
         _check_node(node)
@@ -171,6 +184,13 @@ def _depth(tree: exp.Expr) -> int:
 def _check_node(node: exp.Expr) -> None:
     if type(node) not in (*_YES_OR_NO, *_VALUES):
         raise PlannerError(f"The condition uses {_called(node)}, which is not allowed: {_HELP}.")
+    if isinstance(node, _COMPARISONS) and isinstance(node.this, _COMPARISONS):
+        first, chain = node.this, node.sql("duckdb")
+        second = node.copy()
+        second.set("this", first.expression.copy())
+        raise PlannerError(
+            f"The condition compares twice in {_short(chain)}. Write {first.sql('duckdb')} AND {second.sql('duckdb')}."
+        )
     if isinstance(node, exp.DataType) and node.this not in _TYPES:
         raise PlannerError(f"The condition casts to {node.sql('duckdb')}: cast to a number or to text only.")
     if isinstance(node, exp.Column) and node.table:
@@ -187,8 +207,6 @@ def _resolve(node: exp.Column, columns: Sequence[str]) -> int:
     if same:
         listed = " and ".join(f'"{columns[i]}"' for i in same)
         raise PlannerError(f"The condition names {name!r}, which could be {listed}: spell it as the column does.")
-    if node.this.quoted:
-        raise unknown_column(name, columns, "of the condition")
     hint = str(unknown_column(name, columns, "of the condition"))
     end = "? Text" if hint.endswith("?") else "; text"
     raise PlannerError(f"{hint.rstrip('.?')}{end} goes in single quotes.")

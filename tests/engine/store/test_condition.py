@@ -130,6 +130,48 @@ def test_messages_name_what_is_wrong() -> None:
             check(text, ["N", "model"])
 
 
+SPELLINGS = {
+    "N > 1B": "Write 1e9 for 1B.",
+    "N > 70M AND n < 2.5 T": "Write 7e7 for 70M. Write 2.5e12 for 2.5 T.",
+    "N > 1 million": "Write 1e6 for 1 million.",
+    "n BETWEEN 1k AND 3k": "Write 1000 for 1k. Write 3000 for 3k.",
+    "N > 1e9 & n < 2": "Write AND for &.",
+    "N > 1e9 && n < 2": "Write AND for &&.",
+    "N > 1 | n < 2": "Write OR for |.",
+    "N > 1 || n < 2": "Write OR for ||.",
+    "N => 3": "Write >= for =>.",
+    "N ≤ 3": "Write <= for ≤.",
+    "N === 3": "Write = for ===.",
+    "N > 1,000,000": "Write 1000000 for 1,000,000.",
+    "loss < 2,5": "Write 2.5 for 2,5.",
+    "loss > 50%": "Write 0.5 for 50%.",
+    "loss is not None": "Write NULL for None.",
+    "loss <> nan": "Write isnan(column) for a comparison with nan.",
+    "WHERE N > 1": "Leave out WHERE.",
+    "model = “a”": "Write 'a' for “a”.",
+    "`Model Size` > 3": 'Write "Model Size" for `Model Size`.',
+    "1 < N < 3": "Write 1 < N AND N < 3.",
+    'model = "a"': "text goes in single quotes.",
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_another_syntax_gets_the_right_spelling(filled: tuple[Database, str], text: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        matching_rows(*filled, text)
+    assert str(error.value).endswith(SPELLINGS[text])
+
+
+@pytest.mark.parametrize("text", ["N == 2", "! N <> 2", "!(N <> 2)", "model = 'b' AND model <> 'a&b 1B'"])
+def test_other_spellings_that_duckdb_reads_are_conditions(filled: tuple[Database, str], text: str) -> None:
+    assert matching_rows(*filled, text).tolist() == [1]
+
+
+def test_a_proposal_never_names_text_in_quotes(filled: tuple[Database, str]) -> None:
+    with pytest.raises(PlannerError, match="cannot be read: a condition compares"):
+        matching_rows(*filled, "model = '1B & x' AND")
+
+
 DEEP = {
     "powers": "loss < " + "**".join(["2"] * 200),
     "casts": "loss" + "::double" * 200 + " < 3",
