@@ -19,7 +19,7 @@ from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.fitting.types.warnings import FitWarning, Level
+from isoplan.engine.fitting.types.warnings import FitWarning, Level, by_level
 from isoplan.engine.quantities import power10
 
 LINK_HTML = '<button type="button">Copy link</button><span role="status"></span>'
@@ -135,19 +135,20 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
 
 
 def show_warnings(warnings: Sequence[FitWarning]) -> None:
-    """Show warnings in one box per level: stop in red, caution in yellow, notes in a closed expander."""
-    by_level = {level: [escape_markdown(w.text) for w in warnings if w.level is level] for level in Level}
-    for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
-        if by_level[level]:
-            show(_list(by_level[level]), icon=f":material/{icon}:")
-    if notes := by_level[Level.NOTE]:
-        with st.expander(plural(len(notes), "note"), icon=":material/info:"):
-            st.markdown(_list(notes))
+    """Show warnings as one line with the highest level and the most important warning; all texts unfold below it."""
+    if not warnings:
+        return
+    first, *others = by_level(warnings)
+    colour, icon = LEVELS[first.level]
+    more = f" ({len(others)} more)" if others else ""
+    label = f":{colour}-badge[{first.level.capitalize()}] {escape_markdown(first.short)}{more}"
+    with st.expander(label, icon=f":material/{icon}:"):
+        for one in (first, *others):
+            st.markdown(f":{LEVELS[one.level][0]}-badge[{one.level.capitalize()}] {escape_markdown(one.text)}")
 
 
-def _list(texts: Sequence[str]) -> str:
-    """Return a single text unchanged, and several texts as a Markdown list."""
-    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+LEVELS = {Level.STOP: ("red", "block"), Level.CAUTION: ("orange", "warning"), Level.NOTE: ("gray", "info")}
+"""Colour and icon of each level of a warning."""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,6 +43,11 @@ STOPS = frozenset({"below-floor", "flat", "impossible", "run-is-better", "unsupp
 """Codes of warnings that mean that the answer should not be used."""
 
 
+LONGEST = 90
+"""Maximum number of characters of the short form of a warning."""
+_CLAUSE_END = re.compile(r"(?<=[\w)%])[.:;](?= )")
+
+
 @dataclass(frozen=True)
 class FitWarning:
     """A warning of a fit or an answer: ``code`` for programs, ``text`` (a sentence) for people."""
@@ -55,6 +61,12 @@ class FitWarning:
         if self.code in STOPS:
             return Level.STOP
         return Level.NOTE if self.code in NOTES else Level.CAUTION
+
+    @property
+    def short(self) -> str:
+        """The first clause of the sentence, at most ``LONGEST`` characters, without a full stop."""
+        clause = _CLAUSE_END.split(self.text, maxsplit=1)[0].rstrip(".")
+        return clause if len(clause) <= LONGEST else clause[: clause.rindex(" ", 0, LONGEST)].rstrip(",;:(") + " ..."
 
     @property
     def line(self) -> str:

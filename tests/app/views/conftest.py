@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -126,8 +127,13 @@ def grid(rows: int = 5) -> bytes:
 
 def said(at: AppTest) -> str:
     """Return all errors, warnings and notes of the page."""
-    notes = [text for box in at.expander if box.label.endswith(("note", "notes")) for text in box.markdown]
-    return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, notes) for e in group)])
+    return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, warnings(at)) for e in group)])
+
+
+def warnings(at: AppTest, level: str = "") -> list[Any]:
+    """Return the texts of the warnings that unfold below their line, all or those of one ``level``."""
+    texts = [text for box in at.expander if "-badge[" in box.label for text in box.markdown]
+    return [text for text in texts if f"-badge[{level.capitalize()}" in str(text.value)]
 
 
 def told(at: AppTest) -> str:
@@ -139,5 +145,7 @@ def told(at: AppTest) -> str:
 
 
 def _errors(at: AppTest) -> list[str]:
-    """Return the errors as the user reads them, without Markdown escapes."""
-    return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", str(error.value)) for error in at.error]
+    """Return the errors and the warnings of level stop as the user reads them, without Markdown escapes."""
+    stops = [str(text.value).partition("] ")[2] for text in warnings(at, "stop")]
+    texts = [*(str(error.value) for error in at.error), *stops]
+    return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", text) for text in texts]

@@ -13,7 +13,7 @@ from isoplan.engine.planning.smaller.text import half_sentence, lifetime_sentenc
 from isoplan.engine.quantities import parse_flops
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
-from tests.app.views.conftest import Open, said, told
+from tests.app.views.conftest import Open, said, told, warnings
 from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit
 
@@ -31,7 +31,7 @@ def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
     body = [list(row) for row in size_rows(curve)[1:]]
     assert [[cell.replace("0.", "0.") for cell in row] for row in lines(at)] == body
     assert body[5][5] == "1.6 decades beyond the runs"
-    assert "The answer lies beyond the runs: D by 1.6 decades" in at.warning[0].value
+    assert "The answer lies beyond the runs: D by 1.6 decades" in str(warnings(at)[0].value)
     assert ["1.00", "0 %"] == [lines(at)[5][0], lines(at)[5][3]]
     assert "Give the queries over its life" in said(at)
 

@@ -11,6 +11,7 @@ import pytest
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.warnings import LONGEST, FitWarning
 from isoplan.engine.schema import LeftOut, Metric
 from tests.engine.fitting.tables import make_runs, surface
 
@@ -179,3 +180,10 @@ def test_a_table_without_a_usable_row_names_the_reason() -> None:
     gone = LeftOut(np.arange(3), np.array(["a", "b", "c"]), why)
     with pytest.raises(PlannerError, match=r"No run is left: the table has 2 rows without a loss\. Correct its cells"):
         fit(FitSpec(bootstrap=0), replace(make_runs(some(0)), left_out=gone))
+
+
+def test_a_warning_has_a_short_form() -> None:
+    short = FitWarning("few-runs", "12 runs for 5 free parameters: intervals are wide. Use 15 or more runs.").short
+    assert short == "12 runs for 5 free parameters"
+    assert FitWarning("x", "1.5 % of the runs are off by 0.3 in log loss. Check them.").short.endswith("in log loss")
+    assert len(FitWarning("x", "a word " * 40).short) <= LONGEST + 4
