@@ -79,13 +79,6 @@ def read_budget(budget: Amount) -> float:
     return parse_flops(as_text(budget), "option budget").value
 
 
-def read_number(value: Amount | None, option: str) -> float:
-    """Return a number without a unit. Raises PlannerError that names ``option``."""
-    from isoplan.engine.quantities import parse_number
-
-    return parse_number(as_text(value), f"option {option}")
-
-
 def file_name(fit: Fit) -> str:
     """Return the name of the file from which a saved script reads ``fit``."""
     return f"fit-{fit.hash}.json"

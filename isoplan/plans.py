@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
-from isoplan.options import Amount, check_options, read_budget, read_number, single, texts_of
+from isoplan.options import Amount, check_options, single, texts_of
 from isoplan.rules import check_runs, choose_rule
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def plan(
     n_p: Amount = "",
     second_rule: Rule = "",
     runs: Runs | Table | None = None,
+    our_params: Amount | None = None,
+    our_samples: Amount | None = None,
     **scenario: Amount,
 ) -> Plan:
     """Plan the best use of a budget, or the lowest cost of a target.
@@ -39,7 +41,7 @@ def plan(
     fit : Fit
         The result of ``isoplan.fit`` or ``isoplan.load``. From a fit of several groups, pass one, as in ``.fits["a"]``.
     budget : number or str
-        FLOPs: 1e20, "3 ZFLOP" or "200 H200 hours".
+        FLOPs, device hours or money: 1e20, "3 ZFLOP", "200 H200 hours", or "500 EUR" with device and hour_price.
     target_loss : number
         A loss to reach, instead of a budget.
     target_metric : mapping
@@ -54,6 +56,8 @@ def plan(
         A second rule, by which the compute of the plan is also stated.
     runs : Runs or table
         Runs with measured C [FLOPs], for the rule "measured".
+    our_params, our_samples : number or str
+        N and D of your own plan. ``plan.saving`` then compares its cost with that of the cheapest plan for its loss.
     **scenario : number or str
         Limits and prices, with a unit or without: max_unique, max_params, max_epochs, max_hours, max_memory [GB],
         max_money; device, devices, hour_price, utilisation, precision, power [W], currency ("EUR" or "USD"),
@@ -65,10 +69,8 @@ def plan(
     PlannerError
         An option is wrong, or the law cannot answer the question.
     """
-    from isoplan.engine.planning.plan.budget import plan_budget
-    from isoplan.engine.planning.plan.target import plan_target
+    from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
     from isoplan.engine.planning.scenario.fields import SCENARIO
-    from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 
     check_options(scenario, [field.name for field in SCENARIO], plan)
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
@@ -82,13 +84,10 @@ def plan(
     used = choose_rule(rule, n_p, runs, law)
     second_tokens = tokens_of_second(second_rule, used or law.compute)
     other = choose_rule(second_rule, second_tokens, runs, law, "second_rule")
-    texts = texts_of(scenario)
-    limits, prices = read_limits(texts, "python"), read_prices(texts, "python")
-    if budget is not None:
-        C = read_budget(budget)
-        return plan_budget(law, C, used, limits=limits, prices=prices, other=other, maps=maps)
-    one = maps[0] if maps else None
-    return plan_target(law, target, used, limits=limits, prices=prices, other=other, map=one)
+    question = {"budget": budget, "target_loss": target, "our_params": our_params, "our_samples": our_samples}
+    name = f"option target_{'metric' if metric else 'loss'}"
+    asked = read_question(law, texts_of({**scenario, **question}), "python", used, target=name, metric=metric)
+    return answer_question(law, asked, used, other, maps)
 
 
 def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Through, ...]:
@@ -99,19 +98,17 @@ def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Throug
     return tuple(through(law, single(one, "metric_map"), metric) for one in several)
 
 
-def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, float]:
+def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, Amount | None]:
     """Return the name of the target metric and the target value.
 
-    The name is empty for a target of the quantity that the law predicts. The value is nan if no target is given.
+    The name is empty for a target of the quantity that the law predicts. The value is None if no target is given.
     """
-    if loss is not None:
-        return "", read_number(loss, "target_loss")
     if metric is None:
-        return "", float("nan")
+        return "", loss
     if isinstance(metric, str):
         name, _, value = metric.rpartition("=")
         metric = {name.strip(): value}
     if len(metric) != 1 or not all(metric):
         raise PlannerError('Option target_metric: name one metric and its value, as in {"R": 5000}.')
     ((name, amount),) = metric.items()
-    return name, read_number(amount, "target_metric")
+    return name, amount

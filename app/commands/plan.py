@@ -8,17 +8,15 @@ import typer
 
 from isoplan.app.commands.shared import options
 from isoplan.app.commands.shared.options import as_texts, with_fields
-from isoplan.app.commands.shared.output import read_fit_file, say_as
-from isoplan.app.commands.shared.reading import read_budget, read_named
+from isoplan.app.commands.shared.output import note, read_fit_file, say_as
+from isoplan.app.commands.shared.reading import read_named
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.scenario.fields import FIELDS, SCENARIO
-from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
+from isoplan.engine.planning.scenario.fields import FIELDS, OURS, SCENARIO
 from isoplan.engine.planning.scenario.typed_rules import tokens_of_second
-from isoplan.engine.quantities import parse_number
 
 
-@with_fields(SCENARIO, before="form")
+@with_fields((*OURS, *SCENARIO), before="form")
 def plan(
     fit: Annotated[
         str, typer.Argument(metavar="FIT.json", help="Output of `isoplan fit --json`; - reads it from standard input.")
@@ -48,10 +46,9 @@ def plan(
     **texts: Any,
 ) -> None:
     """Answer what a budget buys, or what a target costs."""
-    from isoplan.engine.planning.plan.budget import plan_budget
     from isoplan.engine.planning.plan.document import as_text, document
     from isoplan.engine.planning.plan.metric import through
-    from isoplan.engine.planning.plan.target import plan_target
+    from isoplan.engine.planning.questions.typed_plan import answer_question, read_question
 
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
         raise PlannerError("Ask one question: give either --budget or --target-loss or --target-metric.")
@@ -65,26 +62,22 @@ def plan(
     used = read_used(rule, n_p, behind)
     second_tokens = tokens_of_second(second_rule, used or fitted.compute)
     other = read_used(second_rule, second_tokens, behind, "second_rule")
-    scenario = as_texts(texts)
-    limits, prices = read_limits(scenario, "terminal"), read_prices(scenario, "terminal")
-    if budget is not None:
-        C = read_budget(budget)
-        answer = plan_budget(fitted, C, used, limits=limits, prices=prices, other=other, maps=maps)
-    else:
-        one = maps[0] if maps else None
-        answer = plan_target(fitted, goal, used, limits=limits, prices=prices, other=other, map=one)
+    scenario = as_texts(texts) | ({"budget": budget} if budget is not None else {"target_loss": goal})
+    asked = read_question(
+        fitted, scenario, "terminal", used, target=f"option --target-{'metric' if name else 'loss'}", metric=name
+    )
+    if budget is not None and asked.reading is not None:
+        note(asked.reading.notes(budget))
+    answer = answer_question(fitted, asked, used, other, maps)
     made = document(answer, fit, group=group, maps=tuple(metric_map or ()))
     say_as("json" if as_json else form, as_text(answer), made, answer.warnings)
 
 
-def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
-    """Return the name of the target metric and the target value.
+def read_target(loss: str | None, metric: str | None) -> tuple[str, str]:
+    """Return the name of the target metric and the text of the target value.
 
-    The name is empty for a target of the quantity that the law predicts. The value is nan if no target is given.
+    The name is empty for a target of the quantity that the law predicts. Both are empty if no target is given.
     """
-    if loss is not None:
-        return "", parse_number(loss, "option --target-loss")
-    if metric is None:
-        return "", float("nan")
-    name, value = read_named(metric, "--target-metric")
-    return name, parse_number(value, "option --target-metric")
+    if metric is not None:
+        return read_named(metric, "--target-metric")
+    return "", loss or ""

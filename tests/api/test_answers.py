@@ -22,7 +22,7 @@ from isoplan.engine.fitting import Comparison, Fit, GroupedFit, groups_to_json, 
 from isoplan.engine.planning.plan.document import to_json as plan_to_json
 from isoplan.engine.planning.recommender.settings import CHUNK
 from isoplan.engine.planning.repeat.costs import SampleCosts
-from isoplan.engine.planning.scenario.fields import SCENARIO
+from isoplan.engine.planning.scenario.fields import OURS, SCENARIO
 from tests.api.conftest import (
     CELLS,
     CURVES,
@@ -162,6 +162,8 @@ def test_a_data_frame_has_the_digits_of_its_csv(folder: Path, one_pass: Fit) -> 
           "sample_price": 1e-7, "queries": 1e6, "query_flops": "1 GFLOP", "currency": "EUR"}),
         (("--budget", 1e21, "--rule", "zetaND:zeta=240"), {"budget": 1e21, "rule": "zetaND:zeta=240"}),
         (("--budget", 1e21, "--rule", "6npND", "--n-p", 40), {"budget": 1e21, "rule": "6npND", "n_p": 40}),
+        (("--budget", "20k EUR", *MACHINE_OPTIONS, "--our-params", "2B", "--our-samples", "10 B tokens"),
+         {"budget": "20k EUR", **MACHINE, "our_params": 2e9, "our_samples": "10 B tokens"}),
     ],
 )  # fmt: skip
 def test_a_plan_is_that_of_the_terminal(
@@ -285,7 +287,7 @@ def test_every_option_of_the_terminal_is_an_option_of_a_plan() -> None:
 
     other = {"fit", "budget", "target_loss", "target_metric", "metric_map", "group", "rule", "n_p", "second_rule"}
     other |= {"runs", "map_runs", "form", "as_json", "return"}
-    options = {field.name for field in SCENARIO}
+    options = {field.name for field in (*OURS, *SCENARIO)}
     assert {*plan.__annotations__} - other == options
     assert ip.plan.__doc__ is not None
     assert options <= {*re.findall(r"\w+", ip.plan.__doc__)}

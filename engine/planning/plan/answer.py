@@ -14,7 +14,7 @@ from isoplan.engine.fitting.types.warnings import ABOUT_RUNS
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.plan.parts import CostLine, Flat, Reachability, SecondRuleCost, Worth
+from isoplan.engine.planning.plan.parts import CostLine, Flat, Reachability, Saving, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
 from isoplan.engine.planning.scenario.limits import Limits, Question
 from isoplan.engine.planning.scenario.prices import Prices
@@ -53,7 +53,8 @@ class Plan:
     ``worth`` has the value of each limit. ``restated`` is the cost by a second compute rule. ``maps`` are the hashes of
     the fits that predict metrics from ``y``, in the order of the metrics.
 
-    ``support`` is None if the runs support the plan. Otherwise it describes which plans they support.
+    ``support`` is None if the runs support the plan. Otherwise it describes which plans they support. ``saving`` is the
+    comparison with a plan that the user stated.
     """
 
     question: Question
@@ -73,6 +74,7 @@ class Plan:
     maps: tuple[str, ...] = ()
     reach: Reachability | None = None
     support: Support | None = None
+    saving: Saving | None = None
 
     @property
     def answers(self) -> bool:

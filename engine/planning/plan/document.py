@@ -16,7 +16,16 @@ from isoplan.engine.planning.answer.format import Row, as_row, between, number, 
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, reading, script
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.parts import VERDICTS, Flat, Reachability, Worth, read_line, read_restated, read_worth
+from isoplan.engine.planning.plan.parts import (
+    VERDICTS,
+    Flat,
+    Reachability,
+    Worth,
+    read_line,
+    read_restated,
+    read_saving,
+    read_worth,
+)
 from isoplan.engine.planning.plan.support import read_support
 from isoplan.engine.planning.scenario.limits import KINDS, Limits, Question, named, read_limits
 from isoplan.engine.planning.scenario.prices_json import prices_json, read_prices
@@ -103,11 +112,12 @@ def as_text(plan: Plan) -> str:
 
 
 def beside(plan: Plan) -> list[str]:
-    """Return the remarks below the table: worth of the limits, machine, compute rule, and cost by a second rule."""
+    """Return the remarks below the table: worth of the limits, the stated plan, machine, compute rule, second rule."""
     machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
     other = [plan.restated.sentence] if plan.restated is not None and plan.answers else []
     worth = [worth_sentence(plan, w) for w in plan.worth] if plan.answers else []
-    return [*worth, *machine, f"Compute rule: {plan.compute.text}.", *other]
+    ours = [f"Compared with our plan: {plan.saving.sentence}"] if plan.saving is not None else []
+    return [*worth, *ours, *machine, f"Compute rule: {plan.compute.text}.", *other]
 
 
 def worth_sentence(plan: Plan, worth: Worth) -> str:
@@ -181,6 +191,10 @@ def _lines(plan: Plan) -> tuple[Line, ...]:
         found.append((f"Ten per cent more than {limit} gains", worth.ten))
     if plan.restated is not None:
         found.append((f"Compute by {plan.restated.rule.text}", plan.restated.C))
+    if plan.saving is not None:
+        found += [(f"Our plan, {LABELS.get(name, plan.y)}", q) for name, q in plan.saving.stated.items()]
+        saved = {"compute": plan.saving.flops, "share": plan.saving.percent, "money": plan.saving.money}
+        found += [(f"Saving against our plan, {name}", q) for name, q in saved.items() if q is not None]
     return tuple(found)
 
 
@@ -221,6 +235,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "maps": list(plan.maps),
         "reach": {"verdict": plan.reach.verdict, "text": plan.reach.text} if plan.reach else None,
         "support": plan.support.to_json() if plan.support else None,
+        "saving": plan.saving.to_json() if plan.saving else None,
     }
     return {
         "schema": SCHEMA,
@@ -262,6 +277,7 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
             tuple(str(name) for name in raw.get("maps", ())),
             _reach(raw.get("reach"), raw["p_reach"]),
             read_support(raw["support"]) if raw.get("support") else None,
+            read_saving(raw["saving"], str(raw["y"])) if raw.get("saving") else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: {error!r} while reading it.") from error

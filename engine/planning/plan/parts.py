@@ -9,13 +9,16 @@ from typing import Any, Literal, get_args
 from isoplan.engine.costs import ComputeRule, read_rule
 from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.planning.answer import quantity
-from isoplan.engine.planning.answer.format import Row, as_row
+from isoplan.engine.planning.answer.format import Row, as_row, number, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.planning.scenario.prices import Part
 
 Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
 VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
+
+LEAST_SAVING = 0.5
+"""Smallest saving in percent that the sentence states; below it the stated plan counts as the cheapest."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,50 @@ class Reachability:
     text: str
 
 
+@dataclass(frozen=True)
+class Saving:
+    """A stated plan, the cheapest plan of the same loss, and the saving between the two.
+
+    ``stated`` has N, D, C and loss of the stated plan, ``cheapest`` those of the cheapest plan. ``flops`` is the saving
+    in FLOPs, ``percent`` in percent of the stated compute. The money is None without prices: ``stated_money`` and
+    ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
+    """
+
+    stated: Mapping[str, Quantity]
+    cheapest: Mapping[str, Quantity]
+    flops: Quantity
+    percent: Quantity
+    y: str
+    stated_money: Quantity | None = None
+    cheapest_money: Quantity | None = None
+    money: Quantity | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in one or two sentences."""
+        N, D, C, loss = (self.stated[name] for name in ("N", "D", "C", "loss"))
+        one = f"{number(N)} {N.unit} on {number(D)} {D.unit} reach {self.y} {number(loss)} for {number(C)} FLOPs."
+        if self.percent.value is None or self.percent.value < LEAST_SAVING:
+            return f"{one} No plan is cheaper by more than {LEAST_SAVING:g} %."
+        n, d = (self.cheapest[name] for name in ("N", "D"))
+        saved = f"{self.percent.value:.2g} % of the compute"
+        if self.money is not None and self.money.value is not None:
+            saved = f"{with_interval(self.money)}, or {saved}"
+        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as a JSON object."""
+        money = {"stated_money": self.stated_money, "cheapest_money": self.cheapest_money, "money": self.money}
+        return {
+            "stated": {name: quantity.to_json(q) for name, q in self.stated.items()},
+            "cheapest": {name: quantity.to_json(q) for name, q in self.cheapest.items()},
+            "flops": quantity.to_json(self.flops),
+            "percent": quantity.to_json(self.percent),
+            **{name: quantity.to_json(q) for name, q in money.items() if q is not None},
+            "sentence": self.sentence,
+        }
+
+
 def read_line(raw: Mapping[str, Any]) -> CostLine:
     """Read a line of a bill from a JSON object. Raises KeyError, ValueError or PlannerError if it is not one."""
     if raw["part"] not in get_args(Part):
@@ -134,3 +181,16 @@ def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
     """
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))
+
+
+def read_saving(raw: Mapping[str, Any], y: str) -> Saving:
+    """Read a comparison with a stated plan from a JSON object; ``y`` is the name of the predicted quantity.
+
+    Raises KeyError, ValueError or PlannerError if the object is not such a comparison.
+    """
+    stated, cheapest = ({name: quantity.from_json(q) for name, q in raw[key].items()} for key in ("stated", "cheapest"))
+    flops, percent = (quantity.from_json(raw[name]) for name in ("flops", "percent"))
+    names = ("stated_money", "cheapest_money", "money")
+    return Saving(
+        stated, cheapest, flops, percent, y, *(quantity.from_json(raw[n]) if n in raw else None for n in names)
+    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +12,12 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import possible, sample_unit
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
-from isoplan.engine.planning.answer.format import number, with_interval
-from isoplan.engine.planning.answer.quantity import Quantity, given, measure, to_json
+from isoplan.engine.planning.answer.quantity import Quantity, given, measure
 from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import allocation
+from isoplan.engine.planning.plan.parts import Saving
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import too_far, within_reach
 from isoplan.engine.planning.scenario.limits import LimitName
@@ -27,52 +25,6 @@ from isoplan.engine.planning.scenario.prices import COMPUTE, Prices
 
 SHARE: Interval = (-math.inf, 100.0)
 """Possible savings in percent."""
-LEAST_SAVING = 0.5
-"""Smallest saving in percent that the sentence states; below it the stated plan counts as the cheapest."""
-
-
-@dataclass(frozen=True)
-class Saving:
-    """A stated plan, the cheapest plan of the same loss, and the saving between the two.
-
-    ``stated`` has N, D, C and loss of the stated plan, ``cheapest`` those of the cheapest plan. ``flops`` is the saving
-    in FLOPs, ``percent`` in percent of the stated compute. The money is None without prices: ``stated_money`` and
-    ``cheapest_money`` are the totals of the two bills, ``money`` is their difference.
-    """
-
-    stated: Mapping[str, Quantity]
-    cheapest: Mapping[str, Quantity]
-    flops: Quantity
-    percent: Quantity
-    y: str
-    stated_money: Quantity | None = None
-    cheapest_money: Quantity | None = None
-    money: Quantity | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The comparison in one or two sentences."""
-        N, D, C, loss = (self.stated[name] for name in ("N", "D", "C", "loss"))
-        one = f"{number(N)} {N.unit} on {number(D)} {D.unit} reach {self.y} {number(loss)} for {number(C)} FLOPs."
-        if self.percent.value is None or self.percent.value < LEAST_SAVING:
-            return f"{one} No plan is cheaper by more than {LEAST_SAVING:g} %."
-        n, d = (self.cheapest[name] for name in ("N", "D"))
-        saved = f"{self.percent.value:.2g} % of the compute"
-        if self.money is not None and self.money.value is not None:
-            saved = f"{with_interval(self.money)}, or {saved}"
-        return f"{one} {number(n)} {n.unit} on {number(d)} {d.unit} reach the same and save {saved}."
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison as a JSON object."""
-        money = {"stated_money": self.stated_money, "cheapest_money": self.cheapest_money, "money": self.money}
-        return {
-            "stated": {name: to_json(q) for name, q in self.stated.items()},
-            "cheapest": {name: to_json(q) for name, q in self.cheapest.items()},
-            "flops": to_json(self.flops),
-            "percent": to_json(self.percent),
-            **{name: to_json(q) for name, q in money.items() if q is not None},
-            "sentence": self.sentence,
-        }
 
 
 def save_against(fit: Fit, plan: Plan, N: float, D: float, prices: Prices | None = None) -> Saving:

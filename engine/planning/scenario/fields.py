@@ -90,11 +90,18 @@ class Field:
 
 LOSS = (
     Field(
-        "budget", "FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.", "Compute budget",
-        hint="1e20, 200 H200 hours", said="budget", read=parse_flops, after="FLOPs",
+        "budget", "FLOPs, device hours or money to spend: 1e20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours, '500 EUR'.",
+        "Budget", hint="1e20, 200 H200 hours, 500 EUR", said="budget", read=parse_flops,
     ),
     Field("target_loss", "Target value of the quantity of the law.", "Target", hint="for example 2.0"),
 )  # fmt: skip
+OURS = (
+    Field("our_params", "Parameters of your own plan, to compare its cost.", "Our N [parameters]", amounts.PARAMETERS,
+          hint="10 M", said="number of parameters of our plan"),
+    Field("our_samples", "Training samples of your own plan, to compare its cost.", "Our D [samples]", amounts.SAMPLES,
+          hint="1 B", said="number of samples of our plan"),
+)  # fmt: skip
+"""Fields of a plan that the user states, with which an answer is compared."""
 LIMITS = (
     Field("max_unique", "Maximum number of unique samples.", "unique samples", amounts.SAMPLES, hint="2 M",
           said="number of unique samples", limit="unique"),
@@ -146,7 +153,7 @@ QUERIES = (
 PRICES = (*MACHINE, *SAMPLES, *QUERIES)
 SCENARIO = (*LIMITS, *PRICES)
 """Fields of all limits and prices of a plan."""
-FIELDS = {field.name: field for field in (*LOSS, *SCENARIO)}
+FIELDS = {field.name: field for field in (*LOSS, *SCENARIO, *OURS)}
 
 
 def pick(*names: str) -> tuple[Field, ...]:

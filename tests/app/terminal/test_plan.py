@@ -68,6 +68,36 @@ def test_a_metric_is_a_target_and_a_forecast(run: Run, fitted: Path, mapped: Pat
     assert back["derived"]["R"]["value"] == pytest.approx(24.0, rel=1e-6)
 
 
+def test_a_budget_in_money_is_the_compute_that_it_pays_for(run: Run, fitted: Path) -> None:
+    made = run("plan", fitted, "--budget", "20k EUR", *MACHINE, "--json")
+    plan = read_plan(object_in(made.out))
+    hours = 20_000 / 3
+    assert plan.question.value == pytest.approx(hours * 3600 * 989e12 * 0.4, rel=1e-3)
+    total = next(line.amount.value for line in plan.bill if (line.part, line.what) == ("total", "money"))
+    assert total == pytest.approx(20_000)
+    assert "20k EUR is read as " in made.err
+    assert "FLOPs: 3 EUR per hour of H200 at 40 % of the peak of H200." in made.err
+    bare = run("plan", fitted, "--budget", "20k EUR", "--device", "H200")
+    one_sentence(bare, "The option --budget '20k EUR' is money: give the option --device and the option --hour-price")
+
+
+def test_a_plan_is_compared_with_a_stated_one(run: Run, fitted: Path) -> None:
+    ask = ("plan", fitted, "--budget", "1e21", *MACHINE, "--our-params", "2 B", "--our-samples", "10B tokens")
+    raw = object_in(run(*ask, "--json").out)
+    plan = read_plan(raw)
+    assert plan.saving is not None
+    assert json.loads(json.dumps(to_json(plan))) == raw
+    C, N, D = (plan.saving.stated[name].value for name in ("C", "N", "D"))
+    assert (C, N, D) == (6 * 2e9 * 10e9, 2e9, 10e9)
+    cheapest = object_in(
+        run("plan", fitted, "--target-loss", repr(plan.saving.stated["loss"].value), *MACHINE, "--json").out
+    )["allocation"]["C"]["value"]
+    assert plan.saving.flops.value == pytest.approx(6 * 2e9 * 10e9 - cheapest)
+    assert f"Compared with our plan: {plan.saving.sentence}" in run(*ask).out
+    assert "Saving against our plan, money" in run(*ask, "--format", "csv").out
+    one_sentence(run(*ask[:-2]), "Give the option --our-samples with the option --our-params.")
+
+
 @pytest.mark.parametrize(
     ("form", "first"), [("csv", "quantity,value"), ("markdown", "With 10²⁰"), ("latex", r"\begin{tabular}")]
 )

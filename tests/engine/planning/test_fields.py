@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.scenario.fields import FIELDS, LIMITS, LOSS, SCENARIO, Field, Place, pick
+from isoplan.engine.planning.scenario.fields import FIELDS, LIMITS, LOSS, OURS, SCENARIO, Field, Place, pick
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 
 def test_every_name_is_there_once_and_every_field_is_explained() -> None:
-    assert list(FIELDS) == [field.name for field in (*LOSS, *SCENARIO)]
+    assert list(FIELDS) == [field.name for field in (*LOSS, *SCENARIO, *OURS)]
     assert all(field.help.endswith((".", "...")) and field.label for field in FIELDS.values())
     assert {field.limit for field in LIMITS} == {*Limits.__dataclass_fields__}
     assert [field.option for field in pick("hour_price", "pue")] == ["--hour-price", "--pue"]
