@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from isoplan.app.figures.plans.chart import draw_chart
+from isoplan.app.reports.content import report_answer
 from isoplan.app.views.planning import limiting, pricing
 from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
 from isoplan.app.views.planning.fit_choice import choose_fits, show_target_of_plan
@@ -189,7 +190,8 @@ def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> 
     st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
     show_warnings(answer.warnings)
     if answer.document is not None:
-        keep_answer(db, question.name, answer.name, answer.document)
+        report = partial(report_answer, answer, tuple(given.fits.values()))
+        keep_answer(db, question.name, answer.name, answer.document, report)
 
 
 def _part(part: Part, key: str) -> None:

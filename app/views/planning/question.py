@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.reports.content import report_plan
 from isoplan.app.views.planning import limiting, metrics, pricing, rules, saved
 from isoplan.app.views.planning.asked import budget_blank, choose_way, target_blank
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.inputs import TARGETS, blanks, compute_steps, target_steps, words
 from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, sentences, show_table, show_warnings
 from isoplan.app.views.widgets.saved_items import keep
-from isoplan.app.views.widgets.state import choose_fit, remember
+from isoplan.app.views.widgets.state import choose_fit, fit_of, remember
 from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import cells, number
@@ -204,7 +206,9 @@ def _show_answer(db: Database, fit: Fit, plan: Plan) -> None:
     )
     _picture(db, fit, plan)
     show_warnings(plan.warnings)
-    keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name))
+    maps = tuple(fit_of(db, name) for name in plan.maps)
+    make = partial(report_plan, plan, fit, _name(plan), runs_behind(db, fit), maps)
+    keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name), make)
 
 
 def _picture(db: Database, fit: Fit, plan: Plan) -> None:

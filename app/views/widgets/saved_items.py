@@ -9,19 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from isoplan.app import links
 from isoplan.app.views.widgets.parts import escape_markdown, powers, readable, sentences
+from isoplan.app.views.widgets.reports import Make, report_buttons
 from isoplan.engine.escaping import as_text, table
 from isoplan.engine.planning.answer.document import Document, to_csv, to_latex, to_markdown
 from isoplan.engine.planning.questions.declaration import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results, saved_items
 from isoplan.engine.store.saved.results import SavedAnswer
+
+if TYPE_CHECKING:
+    from isoplan.app.reports.content import Report
 
 Rows = Sequence[Mapping[str, str]]
 File = tuple[Callable[[], str], str, str]
@@ -47,9 +51,14 @@ def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
     }
 
 
-def downloads(name: str, files: Mapping[str, File]) -> None:
-    """Show one download button per file, at the right. A file is written when its button is pressed."""
+def downloads(name: str, files: Mapping[str, File], report: Make | None = None) -> None:
+    """Show one download button per file, at the right, after those of the ``report``.
+
+    A file is written when its button is pressed.
+    """
     with st.container(horizontal=True, horizontal_alignment="right"):
+        if report is not None:
+            report_buttons(name, report)
         for label, (write, ending, mime) in files.items():
             st.download_button(
                 label,
@@ -79,11 +88,18 @@ CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
 """File names of downloads by kind of answer, for the kinds whose file name differs from the kind."""
 
 
-def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:
+def keep(
+    what: str,
+    start: str,
+    file: str,
+    document: Document,
+    save: Callable[[str], object],
+    report: Make | None = None,
+) -> None:
     """Show the form that saves an item under a name, and the downloads of the item.
 
     ``what`` is the kind of item, such as "plan", ``start`` the initial name, and ``file`` the file name of the
-    downloads.
+    downloads. ``report`` makes the report; without it, the report has the numbers and no figure.
     """
     left, right = st.columns([5, 6], vertical_alignment="bottom")
     with left.form(f"save_{file}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -94,16 +110,25 @@ def keep(what: str, start: str, file: str, document: Document, save: Callable[[s
                 st.toast(f"The {what} is saved.")
                 st.rerun()  # the list of saved items is outside the fragment
     with right:
-        downloads(file, files(document))
+        downloads(file, files(document), report or partial(_plain_report, start, document))
 
 
-def keep_answer(db: Database, kind: str, start: str, document: Document) -> None:
-    """Show the form that saves an answer of ``kind`` with the link of its page, and the downloads of the answer."""
+def _plain_report(title: str, document: Document) -> Report:
+    from isoplan.app.reports.content import make_report
+
+    return make_report(title, document)
+
+
+def keep_answer(db: Database, kind: str, start: str, document: Document, report: Make | None = None) -> None:
+    """Show the form that saves an answer of ``kind`` with the link of its page, and the downloads of the answer.
+
+    ``report`` makes its report, as for ``keep``.
+    """
 
     def save(name: str) -> None:
         results.save_answer(db, kind, document.body, document.sentence, links.asked(), name)
 
-    keep("answer", start, CALLED.get(kind, kind), document, save)
+    keep("answer", start, CALLED.get(kind, kind), document, save, report)
 
 
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:

@@ -1,0 +1,95 @@
+"""Content of a report: an answer with its figures and its sources, before it becomes HTML or PDF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+
+from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.figures.plans.chart import draw_chart
+from isoplan.app.figures.style.theme import Drawing, Theme
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.document import Document
+from isoplan.engine.planning.answer.format import COLUMNS, as_row, cells
+from isoplan.engine.planning.answer.provenance import Source, list_sources
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.questions.answer import Answer
+from isoplan.engine.planning.questions.chart import Chart
+from isoplan.engine.schema import Runs
+
+Draw = Callable[[Theme], Drawing]
+"""Function that draws a figure in a theme. It is called when the report is written."""
+POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: ``title``, the answer as a ``document``, the figures, and the sources that stand at its end.
+
+    ``made`` states the version of Isoplan and the date.
+    """
+
+    title: str
+    document: Document
+    figures: tuple[Draw, ...] = ()
+    sources: tuple[Source, ...] = ()
+    made: str = ""
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The column headings of the numbers, without columns that are empty in all rows."""
+        return tuple(name for name in COLUMNS if any(row[name] for row in self._cells))
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The numbers as rows of text, one text for each heading of ``head``; they are those of the page."""
+        return tuple(tuple(readable(row[name]) for name in self.head) for row in self._cells)
+
+    @property
+    def _cells(self) -> list[dict[str, str]]:
+        out = []
+        for label, cell in self.document.lines:
+            blank = dict.fromkeys(COLUMNS, "") | {"Quantity": label, "Value": str(cell)}
+            out.append(blank if isinstance(cell, str) else cells(as_row(label, cell)))
+        return out
+
+
+def readable(text: str) -> str:
+    """Return ``text`` with powers of ten instead of exponents: 1.3 × 10⁴ for 1.3e+04."""
+    return POWER.sub(lambda m: f" × 10{str(int(m[1])).translate(RAISED)}", text)
+
+
+def make_report(title: str, document: Document, fits: Iterable[Fit] = (), figures: Sequence[Draw] = ()) -> Report:
+    """Return the report of an answer. ``fits`` are the laws that it uses, which the report states as sources."""
+    made = f"Isoplan {version('isoplan')}, {datetime.now(UTC):%d %B %Y}"
+    return Report(title, document, tuple(figures), list_sources(document, tuple(fits)), made)
+
+
+def report_plan(
+    plan: Plan, fit: Fit, title: str = "Plan", runs: Runs | None = None, maps: Iterable[Fit] = ()
+) -> Report:
+    """Return the report of a plan from its ``fit``. ``maps`` are the fits of metrics, ``runs`` the runs to draw."""
+    shown = plan.shown
+
+    def draw(theme: Theme) -> Drawing:
+        return plan_figure.draw(shown, plan_curve(shown, fit), runs, floor_of(fit), theme)
+
+    return make_report(title, document(shown), (fit, *maps), (draw,))
+
+
+def report_answer(answer: Answer, fits: Iterable[Fit] = (), title: str = "") -> Report:
+    """Return the report of an answer to a planner question. Raises PlannerError if it has no document."""
+    charts = [part.chart for part in answer.parts if part.chart is not None]
+    return make_report(title or answer.name, answer.file, fits, [partial(_chart, chart) for chart in charts])
+
+
+def _chart(make: Callable[[], Chart], theme: Theme) -> Drawing:
+    return draw_chart(make(), theme)

@@ -1,0 +1,93 @@
+"""A report as a PDF of at most four A4 pages. Typst sets the pages; its package contains all fonts.
+
+The template ``report.typ`` gets the report as JSON. Texts of users are therefore data and never code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+import typst
+
+from isoplan.app.figures.style.theme import paper
+from isoplan.app.reports.content import Report, readable
+from isoplan.app.reports.svg_figure import draw_svg
+from isoplan.engine.errors import PlannerError
+
+TEMPLATE = Path(__file__).with_name("report.typ")
+MOST_PAGES = 4
+WIDE_MM, NARROW_MM = 172.0, 84.0
+"""Widths of the first figure and of further figures, which stand in two columns."""
+FITS = ((9.5, None), (8.5, None), (7.5, None), (7.5, 60), (7.5, 30), (7.5, 12))
+"""Font sizes in points, with the maximum number of source rows, in the order in which they are tried."""
+PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that no font shows, and that JSON or PDF may not contain."""
+
+
+def pdf_report(report: Report) -> bytes:
+    """Return ``report`` as a PDF of at most ``MOST_PAGES`` pages.
+
+    Smaller fonts are tried if the report is longer; then the last sources are left out, and the PDF says so. Raises
+    PlannerError if the report is still longer.
+    """
+    content = _content(report)
+    for points, most in FITS:
+        made = compile_pages(_shortened(content, points, most))
+        found = PAGES.search(made)
+        if found is not None and int(found[1]) <= MOST_PAGES:
+            return made
+    raise PlannerError(f"The report is longer than {MOST_PAGES} pages: download it as HTML instead.")
+
+
+def compile_pages(content: dict[str, Any], form: Literal["pdf", "png"] = "pdf") -> bytes:
+    """Return the pages of a report as ``form``; the first page alone if it is "png".
+
+    The root of the project is a folder with the template alone, so that it cannot read another file.
+    """
+    given = CONTROL.sub(" ", json.dumps(content, ensure_ascii=False))
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(shutil.copy(TEMPLATE, folder))
+        return typst.compile(
+            page, root=Path(folder), ignore_system_fonts=True, format=form, sys_inputs={"report": given}
+        )
+
+
+def _content(report: Report) -> dict[str, Any]:
+    """Return the report as a JSON object for the template."""
+    figures = []
+    for i, draw in enumerate(report.figures):
+        drawing = draw(paper(NARROW_MM if i else WIDE_MM, 8 if i else 9))
+        figures.append({"svg": draw_svg(drawing.figure), "alt": drawing.alt})
+    document = report.document
+    return {
+        "title": report.title,
+        "sentence": readable(document.sentence),
+        "figures": figures,
+        "head": report.head,
+        "rows": report.rows,
+        "notes": list(map(readable, document.notes)),
+        "sources": [
+            {"title": one.title, "rows": [(name, readable(shown)) for name, shown in one.rows]}
+            for one in report.sources
+        ],
+        "made": report.made,
+    }
+
+
+def _shortened(content: dict[str, Any], points: float, most: int | None) -> dict[str, Any]:
+    """Return the content with the font size ``points`` and at most ``most`` rows of sources."""
+    left, kept, cut = most, [], False
+    for one in content["sources"]:
+        rows = one["rows"] if left is None else one["rows"][:left]
+        cut = cut or len(rows) < len(one["rows"])
+        left = None if left is None else left - len(rows)
+        if rows:
+            kept.append({**one, "rows": rows})
+    missing = "The HTML report lists all sources." if cut else ""
+    return {**content, "sources": kept, "size": points, "missing": missing}

@@ -1,0 +1,116 @@
+"""Readers of written reports: the text of a PDF and of an HTML file, as a person sees it."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from html.parser import HTMLParser
+
+OBJECT = re.compile(rb"(\d+) 0 obj(.*?)endobj", re.DOTALL)
+STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
+SHOWN = re.compile(rb"/(f\d+) [\d.]+ Tf|((?:\[.*?\]\s*TJ)|(?:\((?:\\.|[^\\)])*\)\s*Tj))|(\bET\b)", re.DOTALL)
+LITERAL = re.compile(rb"\(((?:\\.|[^\\)])*)\)|<([0-9A-Fa-f]+)>", re.DOTALL)
+ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+
+
+def pages(pdf: bytes) -> int:
+    """Return the number of pages."""
+    found = re.search(rb"/Type ?/Pages ?/Count (\d+)", pdf)
+    assert found is not None
+    return int(found[1])
+
+
+def text_of_pdf(pdf: bytes) -> str:
+    """Return all text of a PDF, without white space: glyphs are translated by the tables of their fonts."""
+    objects = {int(n): body for n, body in OBJECT.findall(pdf)}
+    tables = {n: _table(_data(body)) for n, body in objects.items() if b"/Type/CMap" in body}
+    out = []
+    for body in objects.values():
+        if b"/Type/Page/" not in body:
+            continue
+        contents, resources = _named(body, b"Contents"), objects[_named(body, b"Resources")]
+        fonts = {
+            name: tables[_named(objects[int(n)], b"ToUnicode")]
+            for name, n in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
+        }
+        out.append(_shown(_data(objects[contents]), fonts))
+    return re.sub(r"\s", "", "".join(out))
+
+
+def _named(body: bytes, name: bytes) -> int:
+    found = re.search(rb"/" + name + rb" (\d+) 0 R", body)
+    assert found is not None
+    return int(found[1])
+
+
+def _data(body: bytes) -> bytes:
+    found = STREAM.search(body)
+    assert found is not None
+    return zlib.decompress(found[1])
+
+
+def _table(cmap: bytes) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for block in re.findall(rb"beginbfchar(.*?)endbfchar", cmap, re.DOTALL):
+        for glyph, text in re.findall(rb"<([0-9A-Fa-f]+)>\s*<([0-9A-Fa-f]+)>", block):
+            found[int(glyph, 16)] = bytes.fromhex(text.decode()).decode("utf-16-be")
+    for block in re.findall(rb"beginbfrange(.*?)endbfrange", cmap, re.DOTALL):
+        for low, high, text in re.findall(rb"<([0-9A-Fa-f]+)>\s*<([0-9A-Fa-f]+)>\s*<([0-9A-Fa-f]+)>", block):
+            for i in range(int(low, 16), int(high, 16) + 1):
+                found[i] = chr(int(text, 16) + i - int(low, 16))
+    return found
+
+
+def _shown(stream: bytes, fonts: dict[bytes, dict[int, str]]) -> str:
+    out, font = [], dict[int, str]()
+    for name, shown, _ in SHOWN.findall(stream):
+        if name:
+            font = fonts[name]
+        for literal, digits in LITERAL.findall(shown):
+            glyphs = bytes.fromhex(digits.decode()) if digits else _plain(literal)
+            out += [font.get(int.from_bytes(glyphs[i : i + 2], "big"), "?") for i in range(0, len(glyphs), 2)]
+    return "".join(out)
+
+
+def _plain(literal: bytes) -> bytes:
+    def one(match: re.Match[bytes]) -> bytes:
+        code = match[1]
+        return bytes([int(code, 8) & 255]) if code[:1].isdigit() else ESCAPES.get(code, code)
+
+    return re.sub(rb"\\([0-7]{1,3}|.)", one, literal, flags=re.DOTALL)
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.cells: list[str] = []
+        self.tags: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+        assert not any(name in ("src", "href") for name, _ in attrs), attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"}.intersection(self.open):
+            self.texts.append(data)
+            if "td" in self.open:
+                self.cells[-1] += data
+
+
+def read_html(html: bytes) -> tuple[str, list[str], list[str]]:
+    """Return the visible text of an HTML file, the texts of its table cells, and its tags.
+
+    The file must not load another file.
+    """
+    page = _Page()
+    page.feed(html.decode())
+    return "".join(page.texts), page.cells, page.tags

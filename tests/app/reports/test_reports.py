@@ -1,0 +1,146 @@
+"""Reports: the numbers are those of the answer, texts of users are never code, and nothing is loaded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from isoplan import fit as fit_law
+from isoplan import plan as plan_of
+from isoplan import runs as read_runs
+from isoplan.app.reports.content import Report, make_report, readable, report_plan
+from isoplan.app.reports.printed_pages import MOST_PAGES, compile_pages, pdf_report
+from isoplan.app.reports.web_page import html_report
+from isoplan.data.files import path
+from isoplan.engine.fitting import Fit
+from isoplan.engine.planning.answer.document import Document
+from isoplan.engine.planning.answer.format import as_row, between
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.answer import Plan
+from tests.app.reports.reading import pages, read_html, text_of_pdf
+
+HOSTILE = (
+    '#read("/etc/passwd")', "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "$x$ *b* _i_ @a `c`",
+    '#import "@preview/x:1.0.0"', "\\u{41} \\ // comment", "{{7*7}} %{x}", "\x00\x07\ud800",
+)  # fmt: skip
+MACHINE: dict[str, Any] = {"device": "CPU", "utilisation": "1%", "hour_price": "3 EUR", "sample_price": "0.001 EUR"}
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+@pytest.fixture(scope="module")
+def fit() -> Fit:
+    found = fit_law(read_runs(str(path("grids/jets_one_pass.csv")), rule="6npND", n_p=42), "chinchilla", bootstrap=40)
+    assert isinstance(found, Fit)
+    return found
+
+
+@pytest.fixture(scope="module")
+def plan(fit: Fit) -> Plan:
+    return plan_of(fit, target_loss=0.8, max_unique="1 M", max_hours="100 h", **MACHINE)
+
+
+@pytest.fixture(scope="module")
+def report(plan: Plan, fit: Fit) -> Report:
+    return report_plan(plan, fit, "Plan for the review")
+
+
+def test_the_numbers_are_those_of_the_answer(report: Report) -> None:
+    """Each label, value and interval of the document is in the PDF and in the HTML file, and so are its sources."""
+    printed, (text, cells, _) = text_of_pdf(pdf_report(report)), read_html(html_report(report))
+    document = report.document
+    assert len(document.lines) >= 14
+    for label, q in document.lines:
+        assert isinstance(q, Quantity)
+        expected = [label, as_row(label, q).value]
+        expected += [between(q, ends) for ends in (q.ci68, q.ci95) if ends is not None and q.note != "given"]
+        for shown in map(readable, expected):
+            assert _bare(shown) in printed, shown
+            assert any(shown in cell for cell in cells), shown
+    for shown in (document.sentence, *document.notes, "jets_one_pass.csv", "C = 6 n_p N D with n_p = 42"):
+        assert _bare(readable(shown)) in printed, shown
+        assert readable(shown) in text, shown
+
+
+def test_each_number_has_a_source(report: Report, fit: Fit) -> None:
+    first, question, law = report.sources
+    named = "; ".join(labels for _, labels in first.rows).split("; ")
+    assert named != []
+    assert set(named) == {label for label, _ in report.document.lines}
+    by_source = dict(first.rows)
+    assert by_source["Entered in the question"] == "loss"
+    assert by_source["Measured times of the runs, column seconds"] == "Training time on the machine of the runs"
+    assert dict(question.rows)["target"] == "0.8"
+    assert dict(question.rows)["limits unique"] == "1000000"
+    assert dict(question.rows)["prices machine price"] == "3"
+    rows = dict(law.rows)
+    assert law.title == f"Fit: {fit.law.title}"
+    assert rows["SHA-256 of the table"] == fit.data.sha256
+    assert len(fit.data.sha256) == 64
+    assert rows["Runs"] == "42"
+    assert rows["Refits"] == "40, seed 0"
+    assert rows["Identifier"] == fit.hash
+    assert rows["Columns"] == "N = N, D = D, C = C, U = U, loss = loss"
+
+
+def test_texts_of_users_are_not_code() -> None:
+    """Names with markup, commands and control characters are printed as they are in both files."""
+    lines = tuple((text, Quantity(float(i + 1), unit=text)) for i, text in enumerate(HOSTILE))
+    body = {"question": {text: text for text in HOSTILE}, "schema": 1}
+    hostile = make_report(HOSTILE[0], Document(HOSTILE[1], lines, HOSTILE, body, ""))
+    made = html_report(hostile)
+    text, _, tags = read_html(made)
+    assert "script" not in tags
+    assert "img" not in tags
+    printed = text_of_pdf(pdf_report(hostile))
+    for name in HOSTILE[:-1]:
+        assert _bare(name) in printed, name
+        assert name in text, name
+    assert b"root:" not in made
+    assert "root:" not in printed
+
+
+def test_hostile_names_in_figures(fit: Fit) -> None:
+    """A metric with the name of a script is text in the figure of both files."""
+    named = replace(plan_of(fit, target_loss=0.8), y="</script><script>alert(1)</script>")
+    made = html_report(report_plan(named, fit))
+    assert b"<script>alert(1)" not in made
+    assert made.count(b"<script") == 3, "the data of the figure, plotly.js and the code that draws"
+    assert pdf_report(report_plan(named, fit)).startswith(b"%PDF-")
+
+
+def test_the_html_file_loads_nothing(report: Report) -> None:
+    made = html_report(report)
+    head = made[: made.index(b"<style>")]
+    assert b"default-src 'none'" in head
+    assert b"Plotly.newPlot" in made
+    assert len(made) < 8_000_000
+    assert read_html(made)[2].count("figure") == 1
+
+
+def test_a_long_report_has_four_pages_and_says_what_is_missing() -> None:
+    lines = tuple((f"Number {i}", Quantity(float(i + 1), (0.5, 99.0), (0.1, 200.0), "FLOPs")) for i in range(60))
+    body = {"question": {f"value {i}": "a long text " * 40 for i in range(60)}}
+    made = pdf_report(make_report("Long", Document("It is long.", lines, ("A note. " * 40,) * 12, body, "")))
+    assert pages(made) <= MOST_PAGES
+    assert _bare("The HTML report lists all sources.") in text_of_pdf(made)
+
+
+def test_the_template_reads_no_file(report: Report) -> None:
+    """The template runs in an empty folder; a page of a plan without figures and numbers is still a page."""
+    empty = {"title": "", "sentence": "", "figures": [], "head": [], "rows": [], "notes": [], "sources": [],
+             "made": "", "size": 9, "missing": ""}  # fmt: skip
+    assert pages(compile_pages(empty)) == 1
+    assert compile_pages(empty, "png").startswith(b"\x89PNG")
+
+
+def test_symbols_have_glyphs() -> None:
+    """Superscripts and signs of the answers are in the fonts: the text of the PDF contains them."""
+    text = "10⁵ × 10⁻¹⁹ ≥ ≤ ± α β γ λ ω ∞ – · é"
+    printed = text_of_pdf(pdf_report(make_report("Symbols", Document(text, (), (), {}, ""))))
+    assert _bare(text) in printed
