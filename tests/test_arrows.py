@@ -56,7 +56,7 @@ ORDER = {
         *("single", "groups", "common_floor", "validation", "cards"),
     ),
     "engine/planning": (
-        *("scenario", "answer", "optimum", "plan", "questions", "drawing", "repeat"),
+        *("scenario", "answer", "optimum", "plan", "questions", "drawing", "story", "repeat"),
         *("smaller", "amplitude", "recommender", "actual", "compare"),
     ),
 }

@@ -11,10 +11,12 @@ from isoplan.app.figures.marks import lines
 from isoplan.app.figures.style.axes import axis, extent, literal, log_axis, padded, title, value_axis
 from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose, legend
-from isoplan.engine.planning.drawing.cost_curve import Cost, CostCurve, Mark
+from isoplan.engine.planning.drawing.cheapest_path import Cost
+from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark
 from isoplan.engine.quantities import count, power10
 
 HEIGHT = 440
+SYMBOLS = ("circle-open", "diamond-open")
 TITLES: dict[Cost, str] = {
     "compute": title("C"),
     "samples": "Training samples <i>D</i>",
@@ -29,15 +31,14 @@ def draw(curve: CostCurve, theme: Theme = WEB, height: float = HEIGHT) -> Drawin
     window = padded(float(curve.x[0]), float(curve.x[-1]), 0.0)
     values = _values(curve)
     hover = f"%{{x:.3~g}} {curve.unit}<br>{literal(curve.y)}  %{{y:.4~g}}<extra>law</extra>"
-    traces = [
-        *_band(curve, values),
-        *_law(theme, curve, hover),
-        *_runs(theme, curve, values),
-        *_plan(theme, curve, curve.plan),
-    ]
+    law = [*_band(curve, values), *_law(theme, curve, hover)] if curve.law else []
+    traces = [*law, *_runs(theme, curve), *_others(theme, curve), *_plan(theme, curve, curve.plan)]
     above = legend(theme)
     above["legend"] |= {"itemclick": False, "itemdoubleclick": False, "traceorder": "normal"}
-    shapes, notes = lines.beyond(theme, curve.x, curve.inside, top=_falls(curve))
+    shapes, notes = lines.beyond(theme, curve.x, curve.inside, top=_falls(curve)) if curve.law else ([], [])
+    if curve.goal is not None and values[0] <= curve.goal <= values[1]:
+        shapes = [*shapes, lines.level(theme, curve.goal, PLAN, "dot")]
+        notes = [*notes, lines.level_note(theme, f"target {curve.goal:g}", curve.goal, values)]
     figure = compose(
         theme, height, "cost_curve", traces, shapes, notes,
         xaxis=log_axis(theme, _title(curve), *window), yaxis=_value_axis(theme, curve, values), **above,
@@ -59,8 +60,9 @@ def _values(curve: CostCurve) -> tuple[float, float]:
     """Return the range of the value axis: the law, the runs and the plan; runs far from the law are cut."""
     law = extent(curve.value, positive=bool(np.all(curve.value > 0)))
     near = curve.run_y[(curve.run_y > 0) & (curve.run_y > law[0] / 3) & (curve.run_y < law[1] * 3)]
-    plan = [] if curve.plan is None else [curve.plan.y]
-    return extent(curve.value, near, np.array(plan, float))
+    points = [one.y for one in (curve.plan, *(mark for _, mark in curve.others)) if one is not None]
+    goal = [] if curve.goal is None else [curve.goal]
+    return extent(curve.value, near, np.array([*points, *goal], float))
 
 
 def _value_axis(theme: Theme, curve: CostCurve, values: tuple[float, float]) -> Part:
@@ -86,7 +88,7 @@ def _law(theme: Theme, curve: CostCurve, hover: str) -> list[Part]:
     return [dashed | {"showlegend": not curve.inside.all(), "legendrank": 4}, *parts]
 
 
-def _runs(theme: Theme, curve: CostCurve, values: tuple[float, float]) -> list[Part]:
+def _runs(theme: Theme, curve: CostCurve) -> list[Part]:
     if not curve.run_x.size:
         return []
     marker = {"size": theme.marker(7), "color": GREY, "opacity": 0.8, "line": {"color": LIGHT_PAGE, "width": 0.5}}
@@ -119,6 +121,28 @@ def _plan(theme: Theme, curve: CostCurve, plan: Mark | None) -> list[Part]:
     star = lines.star(theme, plan.x, plan.y, hover, **errors)
     star["marker"] |= {"size": theme.marker(20)}
     return [star | {"showlegend": True, "legendrank": 5}]
+
+
+def _others(theme: Theme, curve: CostCurve) -> list[Part]:
+    """Return the other points as open symbols: a circle, then a diamond."""
+    parts: list[Part] = []
+    for i, (name, mark) in enumerate(curve.others):
+        look = {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": theme.marker(14), "color": PLAN}
+        parts.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": literal(name),
+                "x": [mark.x],
+                "y": [mark.y],
+                "marker": look | {"line": {"width": theme.line(2.6), "color": PLAN}},
+                "hovertemplate": f"{literal(name)}<br>{_cost(curve, mark.x)}<br>{literal(curve.y)}  {mark.y:.4g}"
+                "<extra></extra>",
+                "showlegend": True,
+                "legendrank": 6 + i,
+            }
+        )
+    return parts
 
 
 def _cost(curve: CostCurve, x: float) -> str:

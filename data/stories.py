@@ -1,0 +1,129 @@
+"""Stories of the bundled domains: title, question, run table, fit, target and prices of each.
+
+The titles of the domains on all pages come from here. The prices are examples with their assumptions, so that a story
+shows money; every other number of a story comes from the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from isoplan.data.catalogue import AMPLITUDES, DEMOS, Demo
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.planning.story.screens import Stated
+from isoplan.engine.planning.story.sentences import Words
+
+__all__ = ["DOMAINS", "Domain", "find_domain"]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain and its story.
+
+    ``key`` names it in links, and ``title`` on pages. ``icon`` is a Material symbol, and ``text`` the text of its card.
+    The story fits ``spec`` to the rows ``where`` of the bundled table ``demo``. With ``map_spec``, the ``target`` is a
+    value of the metric that this map predicts. ``prices`` are typed values by the names of their fields, and
+    ``assumed`` states where they come from.
+    """
+
+    key: str
+    title: str
+    icon: str
+    text: str
+    story: str
+    demo: Demo
+    spec: FitSpec
+    target: float
+    words: Words
+    stated: Stated
+    prices: Mapping[str, str]
+    assumed: str
+    where: str = ""
+    map_spec: FitSpec | None = None
+    tasks: tuple[str, ...] = ()
+
+
+JETS, SWEEP = DEMOS[0], DEMOS[1]
+DOMAINS = (
+    Domain(
+        "jets",
+        "Jets",
+        "scatter_plot",
+        "How many jets to simulate for a top tagger.",
+        "A top tagger that rejects 5,000 QCD jets",
+        JETS,
+        JETS.spec,
+        5000,
+        Words(
+            "QCD rejection",
+            "jets",
+            "A top tagger should reject 5,000 QCD jets for each one that it keeps. What is the cheapest way?",
+        ),
+        Stated("Simulating ten times more jets for the same model", 1.0, 10.0),
+        {
+            "device": "A100 80GB",
+            "hour_price": "1.5",
+            "utilisation": "5%",
+            "sample_price": "1e-4",
+            "queries": "3e11",
+            "query_tokens": "40",
+        },
+        "Assumed prices: 1.50 EUR per hour of A100 at 5 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
+        "at 0.03 EUR per hour), and 3 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
+        map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log"),
+        tasks=("jets",),
+    ),
+    Domain(
+        "recommender",
+        "Recommender",
+        "recommend",
+        "What a higher recall costs, and how large the model is.",
+        "A recommender with a recall@10 of 0.66",
+        SWEEP,
+        FitSpec(law="chinchilla"),
+        0.66,
+        Words(
+            "recall@10",
+            "events",
+            "A recommender should have a recall@10 of 0.66. What does training cost, and how large is the model?",
+        ),
+        Stated("Training a model four times as large on the same compute", 4.0, 0.25),
+        {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
+        "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
+        map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols"),
+        tasks=("recommender",),
+    ),
+    Domain(
+        "amplitudes",
+        "Amplitudes",
+        "functions",
+        "How many expensive points a surrogate needs.",
+        "A surrogate of Zggg with an error of 1 %",
+        AMPLITUDES[0],
+        AMPLITUDES[0].spec.model_copy(update={"share": ()}),
+        1e-4,
+        Words(
+            "squared error",
+            "points",
+            "A surrogate of the amplitude Zggg should have an error of 1 %, a squared error of 0.0001. How many points "
+            "does it need?",
+        ),
+        Stated("Simulating ten times more points", 1.0, 10.0),
+        {"device": "CPU node", "hour_price": "1", "sample_price": "0.03"},
+        "Assumed price: 0.03 EUR per training point, one hour of one core, as for an amplitude with two loops.",
+        where="process = 'Zggg'",
+        tasks=("amplitudes",),
+    ),
+)
+"""The domains in the order in which pages list them."""
+
+
+def find_domain(key: str) -> Domain:
+    """Return the domain with this key. Raises PlannerError, which names the known keys, if there is none."""
+    found = next((one for one in DOMAINS if one.key == key), None)
+    if found is None:
+        known = ", ".join(one.key for one in DOMAINS)
+        raise PlannerError(f"Story: {key!r} is not a bundled story. Choose one of {known}.")
+    return found

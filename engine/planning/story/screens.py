@@ -1,0 +1,248 @@
+"""A story: a plan told in five screens, each with one picture and one sentence of at most 40 words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.cheapest_path import Bought, CheapestPath
+from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark, cost_curve, cost_of
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.saving import Saving, save_against
+from isoplan.engine.planning.plan.support import MARKED
+from isoplan.engine.planning.story import sentences
+from isoplan.engine.planning.story.sentences import Words
+from isoplan.engine.schema import Runs
+
+TITLES = ("The question", "The runs", "The law", "The cost", "The saving")
+STEPS = 40
+"""Number of steps of the slider of money, besides the plan."""
+RANGE = (30.0, 30.0)
+"""The slider goes down and up from the cost of the plan by at most these factors."""
+NEXT = 1000.0
+"""Money whose effect the last screen states."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A plan to compare with: its name in a sentence, and its N and D as factors of those of the plan."""
+
+    name: str = "Ten times the samples for the same model"
+    N: float = 1.0
+    D: float = 10.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """Position of the slider of money: its label, its sentence, and its point in the picture."""
+
+    label: str
+    sentence: str
+    mark: Mark
+
+
+@dataclass(frozen=True, eq=False)
+class RunsPicture:
+    """Picture of the runs over their sizes, coloured by ``y``."""
+
+    runs: Runs
+    y: str
+
+
+@dataclass(frozen=True, eq=False)
+class Screen:
+    """One screen: title, sentence and picture. ``steps`` are the positions of a slider, ``start`` that of the plan."""
+
+    title: str
+    sentence: str
+    picture: CostCurve | RunsPicture
+    steps: tuple[Step, ...] = ()
+    start: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """A title and five screens. ``assumed`` states the prices, empty without prices."""
+
+    title: str
+    screens: tuple[Screen, ...]
+    assumed: str = ""
+
+
+def tell(
+    fit: Fit,
+    plan: Plan,
+    *,
+    runs: Runs | None = None,
+    map: Through | None = None,
+    title: str = "",
+    words: Words | None = None,
+    stated: Stated | None = None,
+) -> Story:
+    """Tell ``plan`` in five screens.
+
+    ``runs`` are those of ``fit``, and ``map`` predicts the metric of the story. ``words`` are the names in the
+    sentences, and ``stated`` is the plan to compare with. Raises PlannerError if the runs do not support the plan, or
+    if the law does not determine a cost.
+    """
+    teller = _Teller(fit, plan, runs, map, words or Words(), stated or Stated())
+    screens = (teller.question(), teller.runs(), teller.law(), teller.cost(), teller.saving())
+    assumed = plan.prices.machine.text if plan.prices is not None and teller.path.cost == "money" else ""
+    return Story(title or _title(teller.words, plan, teller.spent), screens, assumed)
+
+
+def show_plan(
+    fit: Fit, plan: Plan, *, runs: Runs | None = None, map: Through | None = None, words: Words | None = None
+) -> Screen:
+    """Return one screen with the plan alone: its point on the curve of cost, and its sentence.
+
+    Raises PlannerError as ``tell`` does.
+    """
+    return _Teller(fit, plan, runs, map, words or Words(), Stated()).answer()
+
+
+@dataclass
+class _Teller:
+    """Parts that the screens share."""
+
+    fit: Fit
+    plan: Plan
+    of_runs: Runs | None
+    map: Through | None
+    words: Words
+    stated: Stated
+    path: CheapestPath = field(init=False)
+    spent: Quantity = field(init=False)
+    curve: CostCurve = field(init=False)
+    at_plan: Bought = field(init=False)
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        if not plan.answers or plan.fails:
+            raise PlannerError("Story: the runs do not support this plan. Choose a plan nearer to the runs.")
+        self.path = CheapestPath(self.fit, plan.compute, plan.prices, self.map)
+        self.spent = cost_of(plan, self.path.cost)
+        if self.spent.value is None and self.path.cost == "money":  # a model that is too small to have a known price
+            self.path = CheapestPath(self.fit, plan.compute, None, self.map)
+            self.spent = cost_of(plan, self.path.cost)
+        if self.spent.value is None or self.spent.value <= 0:
+            raise PlannerError("Story: the cost of this plan is not known. Choose a plan with a cost.")
+        self.spent = replace(self.spent, unit=self.path.unit)
+        w = self.words
+        self.words = Words(sentences.shorten(w.quantity or self.path.y), w.samples or sample_unit(self.fit), w.question)
+        self.at_plan = self.path.buy(np.array([self.spent.value]))[0]
+        prices = plan.prices if self.path.cost == "money" else None
+        most = self.spent.value + NEXT if self.path.cost == "money" else self.spent.value
+        bare = plan if prices is not None else replace(plan, prices=None)
+        self.curve = cost_curve(self.fit, bare, runs=self.of_runs, map=self.map, most=most)
+
+    def question(self) -> Screen:
+        asked = sentences.ask(self.words, self.plan, self.spent, self._best_run())
+        return Screen(TITLES[0], asked, replace(self.curve, plan=None, law=not self.curve.run_x.size))
+
+    def runs(self) -> Screen:
+        sentence = sentences.list_runs(self.words, self.fit, self.of_runs, self.path.y)
+        if self.of_runs is None:
+            return Screen(TITLES[1], sentence, replace(self.curve, plan=None, goal=None))
+        return Screen(TITLES[1], sentence, RunsPicture(self.of_runs, self.path.y))
+
+    def law(self) -> Screen:
+        sentence = sentences.state_law(self.words, self.spent, self.at_plan)
+        return Screen(TITLES[2], sentence, replace(self.curve, plan=None, goal=None))
+
+    def answer(self) -> Screen:
+        return Screen(TITLES[3], sentences.answer(self.words, self.plan, self.spent, self.at_plan), self.curve)
+
+    def cost(self) -> Screen:
+        one, (steps, start) = self.answer(), self._steps()
+        return replace(one, steps=steps, start=start)
+
+    def saving(self) -> Screen:
+        saving, more = self._saving(), self._more()
+        compared = saving.x if isinstance(saving, Mark) else saving
+        sentence = sentences.save(self.words, self.spent, compared, self.stated.name, more)
+        stated = self._stated_mark(saving) if isinstance(saving, Saving) else saving
+        money = self.path.cost == "money"
+        name = f"with the next {NEXT:,.0f} {self.path.unit}" if money else "with ten times more"
+        next_one = _mark(more) if more.value.value is not None else None
+        others = tuple((label, mark) for label, mark in (("stated plan", stated), (name, next_one)) if mark is not None)
+        return Screen(TITLES[4], sentence, replace(self.curve, others=others))
+
+    def _stated_mark(self, saving: Saving) -> Mark | None:
+        """Return the point of the stated plan; None if its cost or value is not known."""
+        cost = saving.stated_money if self.path.cost == "money" else saving.stated["C"]
+        loss = saving.stated["loss"].value
+        if cost is None or cost.value is None or loss is None:
+            return None
+        return Mark(cost.value, loss if self.map is None else self.map.at(self.fit.sign * loss))
+
+    def _best_run(self) -> Mark | None:
+        """Return the best run in the picture; None without runs."""
+        y = self.curve.run_y
+        if not y.size:
+            return None
+        described = self.map.map if self.map else self.fit
+        i = int(np.argmax(y) if described.larger_is_better else np.argmin(y))
+        return Mark(float(self.curve.run_x[i]), float(y[i]))
+
+    def _saving(self) -> Saving | Mark | None:
+        """Return the comparison with the stated plan; None if the law does not describe it.
+
+        For a law on one size, the stated plan has ``stated.D`` (or N) times this size, and its point is returned.
+        """
+        N, D = (self.plan.allocation[name].value for name in ("N", "D"))
+        if self.path.axis:
+            factor = self.stated.D if self.path.axis == "D" else self.stated.N
+            one = self.path.buy(np.array([(self.spent.value or 0.0) * factor]))[0]
+            return _mark(one) if one.value.value is not None and factor > 1 else None
+        if N is None or D is None:
+            return None
+        try:
+            return save_against(self.fit, self.plan, N * self.stated.N, D * self.stated.D)
+        except PlannerError:
+            return None
+
+    def _more(self) -> Bought:
+        spent = self.spent.value or 0.0
+        return self.path.buy(np.array([spent + NEXT if self.path.cost == "money" else 10 * spent]))[0]
+
+    def _steps(self) -> tuple[tuple[Step, ...], int]:
+        """Return the positions of the slider and the index of the plan among them."""
+        spent = float(self.spent.value or 0.0)
+        costs = [float(f"{x:.2g}") for x in np.geomspace(spent / RANGE[0], spent * RANGE[1], STEPS + 1)]
+        costs = [x for x in dict.fromkeys(costs) if abs(x / spent - 1) > 0.01]
+        kept = [b for b in self.path.buy(np.array(costs)) if self._shown(b)]
+        below = [b for b in kept if b.cost < spent]
+        here = Step(sentences.price(self.spent), self.answer().sentence, self.curve.plan or _mark(self.at_plan))
+        steps = [*map(self._step, below), here, *map(self._step, kept[len(below) :])]
+        return tuple(steps), len(below)
+
+    def _shown(self, one: Bought) -> bool:
+        """Return whether the slider shows ``one``: it is supported, and its model has a known price."""
+        if one.value.value is None or one.beyond > MARKED:
+            return False
+        N = one.sizes.get("N", Quantity(None)).value
+        prices = self.plan.prices
+        return self.path.cost != "money" or prices is None or N is None or N >= prices.machine.least
+
+    def _step(self, one: Bought) -> Step:
+        spent = Quantity(one.cost, unit=self.path.unit, note="given")
+        return Step(sentences.price(spent), sentences.buy(self.words, spent, one), _mark(one))
+
+
+def _mark(one: Bought) -> Mark:
+    return Mark(one.cost, one.value.value or math.nan, None, one.value.ci68)
+
+
+def _title(words: Words, plan: Plan, spent: Quantity) -> str:
+    """Return the title of a story of an own plan: its target or its budget."""
+    if plan.question.kind == "target":
+        return f"{words.quantity} {plan.question.value:g}"
+    return f"{words.quantity} for {sentences.price(spent)}"

@@ -1,0 +1,137 @@
+"""Stories: five screens of at most 40 words each, whose numbers are those of the plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.cost_curve import CostCurve
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.saving import save_against
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
+from isoplan.engine.planning.story.screens import TITLES, RunsPicture, Story, tell
+from isoplan.engine.planning.story.sentences import MOST_WORDS, UNSURE, Words, sureness
+from tests.engine.fitting.tables import make_runs
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.test_metric import rejection
+
+PRICES = Prices(Machine(find_device("H100"), price=2.5))
+
+
+def check(story: Story) -> None:
+    """Check the number of screens and the length of every sentence."""
+    assert tuple(screen.title for screen in story.screens) == TITLES
+    sentences = [s.sentence for s in story.screens] + [step.sentence for s in story.screens for step in s.steps]
+    assert {s for s in sentences if len(s.split()) > MOST_WORDS} == set()
+    assert all(s.endswith((".", "?")) for s in sentences)
+    steps = story.screens[3].steps
+    assert [step.mark.x for step in steps] == sorted(step.mark.x for step in steps)
+    assert steps[story.screens[3].start].sentence == story.screens[3].sentence
+
+
+def test_a_target_in_money(epoch: Fit) -> None:
+    plan = plan_target(epoch, 2.2, prices=PRICES)
+    story = tell(epoch, plan)
+    check(story)
+    C, money = plan.allocation["C"].value, plan.bill[-1].amount.value
+    assert C is not None
+    assert money is not None
+    question, runs, law, cost, saving = story.screens
+    assert question.sentence == "What does it cost to reach a loss of 2.2?"
+    assert "not in this workspace" in runs.sentence
+    assert "the law predicts a loss of 2.200, with 68 % confidence" in law.sentence
+    assert cost.sentence.startswith(f"A loss of 2.2 costs {float(f'{money:.3g}'):,.10g} EUR (68 %: ")
+    assert "train" in cost.sentence
+    stated = save_against(epoch, plan, plan.allocation["N"].value or 0, 10 * (plan.allocation["D"].value or 0))
+    assert stated.money is not None
+    assert stated.stated_money is not None
+    share = 100 * (stated.money.value or 0) / (stated.stated_money.value or 1)
+    assert f"costs {share:.2g} % less. The next 1,000 EUR buy a loss of " in saving.sentence
+    assert isinstance(saving.picture, CostCurve)
+    assert [name for name, _ in saving.picture.others] == ["stated plan", "with the next 1,000 EUR"]
+    assert saving.picture.others[0][1].x == stated.stated_money.value
+    assert saving.picture.others[1][1].x == pytest.approx(money + 1000)
+
+
+def test_every_position_of_the_slider_is_the_plan_for_its_money(epoch: Fit) -> None:
+    story = tell(epoch, plan_target(epoch, 2.2, prices=PRICES))
+    for step in story.screens[3].steps[::7]:
+        C = step.mark.x / float(PRICES.machine.money(1.0))
+        loss = plan_budget(epoch, C).allocation["loss"]
+        assert step.mark.y == pytest.approx(loss.value, rel=1e-3)
+        assert step.mark.y68 is None or step.mark.y68 == pytest.approx(loss.ci68, rel=1e-3)
+
+
+def test_a_budget_without_prices_is_told_in_compute(epoch: Fit) -> None:
+    values = {"N": np.array([1e8, 1e9]), "D": np.array([1e9, 1e10]), "loss": np.array([3.0, 2.5])}
+    runs = make_runs(values | {"C": 6 * values["N"] * values["D"]})
+    story = tell(epoch, plan_budget(epoch, 1e21), runs=runs)
+    check(story)
+    assert story.title == "loss for 10²¹ FLOPs"
+    assert (
+        story.screens[0].sentence
+        == "How good can the loss become for 10²¹ FLOPs? Best run so far: 2.5 for 6.0 × 10¹⁹ FLOPs."
+    )
+    assert story.screens[1].sentence.startswith(
+        "2 training runs with 10 M to 10 B parameters and 100 M to 1.0 T tokens"
+    )
+    assert isinstance(story.screens[1].picture, RunsPicture)
+    assert "Ten times more buys a loss of " in story.screens[4].sentence
+    assert story.assumed == ""
+
+
+def test_a_metric_with_simulated_samples(epoch: Fit) -> None:
+    prices = Prices(Machine(find_device("H100"), price=2.5), Simulation(1e-9))
+    map = through(epoch, rejection(), "R")
+    plan = plan_target(epoch, 30.0, map=map, prices=prices)
+    words = Words("rejection of top quarks in a very long sample", "jets")
+    story = tell(epoch, plan, map=map, words=words, title="A title")
+    check(story)
+    assert story.title == "A title"
+    assert "A rejection of top quarks... of 30 costs " in story.screens[3].sentence
+    assert "jets" in story.screens[3].sentence
+    assert "H100" in story.assumed
+
+
+def test_a_law_on_samples_alone() -> None:
+    theta = (1e-5, 6.0, 1.0)
+    fit = make_fit(theta, scattered(theta, 100), law="power", axis="D", ranges={"D": (100, 3e4), "loss": (2e-4, 0.07)})
+    plain = tell(fit, plan_target(fit, 1e-3))
+    check(plain)
+    assert "costs 5.9 k tokens (68 %" in plain.screens[3].sentence.replace("6.0 k", "5.9 k").replace("6.1 k", "5.9 k")
+    priced = tell(fit, plan_target(fit, 1e-3, prices=Prices(Machine(find_device("H100")), Simulation(0.03))))
+    check(priced)
+    assert "the plan costs 90 % less" in priced.screens[4].sentence
+
+
+def test_a_published_law_has_no_interval() -> None:
+    fit = make_fit(EPOCH, ranges=RANGES, objective=None)
+    story = tell(fit, plan_budget(fit, 1e21))
+    check(story)
+    assert "without an interval" in story.screens[2].sentence
+
+
+def test_a_plan_that_the_runs_do_not_support_has_no_story(epoch: Fit) -> None:
+    with pytest.raises(PlannerError, match="Story: the runs do not support this plan"):
+        tell(epoch, plan_budget(epoch, 1e30))
+
+
+@pytest.mark.parametrize(
+    ("q", "words"),
+    [
+        (Quantity(10.0, (9.9, 10.1)), "a precise prediction"),
+        (Quantity(10.0, (9.2, 10.8)), "a good prediction"),
+        (Quantity(10.0, (8.0, 12.0)), "a rough prediction"),
+        (Quantity(10.0, (2.0, 22.0)), UNSURE),
+        (Quantity(10.0, (2.0, float("inf"))), UNSURE),
+        (Quantity(10.0), UNSURE),
+    ],
+)
+def test_an_interval_in_words(q: Quantity, words: str) -> None:
+    assert sureness(q) == words
