@@ -6,16 +6,19 @@ shows money; every other number of a story comes from the fit.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from isoplan.data.catalogue import AMPLITUDES, DEMOS, Demo
+from isoplan.data.catalogue import AMPLITUDES, DEMOS, Demo, path
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.planning.story.screens import Stated
 from isoplan.engine.planning.story.sentences import Words
 
-__all__ = ["DOMAINS", "Domain", "find_domain"]
+__all__ = ["DOMAINS", "Domain", "find_domain", "read_fits"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Domain:
     tasks: tuple[str, ...] = ()
 
 
+REFITS = 400
+"""Number of resamples of the fits of the stories. Their JSON files stay below 60 kB each."""
 JETS, SWEEP = DEMOS[0], DEMOS[1]
 DOMAINS = (
     Domain(
@@ -54,7 +59,7 @@ DOMAINS = (
         "How many jets to simulate for a top tagger.",
         "A top tagger that rejects 5,000 QCD jets",
         JETS,
-        JETS.spec,
+        JETS.spec.model_copy(update={"bootstrap": REFITS}),
         5000,
         Words(
             "QCD rejection",
@@ -72,7 +77,7 @@ DOMAINS = (
         },
         "Assumed prices: 1.50 EUR per hour of A100 at 5 % of its peak, 0.0001 EUR to simulate a jet (12 s of one core "
         "at 0.03 EUR per hour), and 3 × 10¹¹ jets of 40 particles that the tagger classifies over its life.",
-        map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log"),
+        map_spec=FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS),
         tasks=("jets",),
     ),
     Domain(
@@ -82,7 +87,7 @@ DOMAINS = (
         "What a higher recall costs, and how large the model is.",
         "A recommender with a recall@10 of 0.66",
         SWEEP,
-        FitSpec(law="chinchilla"),
+        FitSpec(law="chinchilla", bootstrap=REFITS),
         0.66,
         Words(
             "recall@10",
@@ -92,7 +97,7 @@ DOMAINS = (
         Stated("Training a model four times as large on the same compute", 4.0, 0.25),
         {"device": "H100", "hour_price": "2.5", "utilisation": "20%"},
         "Assumed prices: 2.50 EUR per hour of H100 at 20 % of its peak.",
-        map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols"),
+        map_spec=FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=REFITS),
         tasks=("recommender",),
     ),
     Domain(
@@ -102,7 +107,7 @@ DOMAINS = (
         "How many expensive points a surrogate needs.",
         "A surrogate of Zggg with an error of 1 %",
         AMPLITUDES[0],
-        AMPLITUDES[0].spec.model_copy(update={"share": ()}),
+        AMPLITUDES[0].spec.model_copy(update={"share": (), "bootstrap": REFITS}),
         1e-4,
         Words(
             "squared error",
@@ -118,6 +123,15 @@ DOMAINS = (
     ),
 )
 """The domains in the order in which pages list them."""
+
+
+def read_fits(domain: Domain) -> tuple[Fit, Fit | None]:
+    """Return the bundled fit of a story and its map, None without one.
+
+    ``python -m benchmarks.bundled.stories`` writes them. A test repeats the fits.
+    """
+    law, *maps = (read_fit(raw) for raw in json.loads(path(f"fits/{domain.key}.json").read_text(encoding="utf-8")))
+    return law, maps[0] if maps else None
 
 
 def find_domain(key: str) -> Domain:

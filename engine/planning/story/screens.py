@@ -15,7 +15,8 @@ from isoplan.engine.planning.drawing.cheapest_path import Bought, CheapestPath
 from isoplan.engine.planning.drawing.cost_curve import CostCurve, Mark, cost_curve, cost_of
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.saving import Saving, save_against
+from isoplan.engine.planning.plan.parts import Saving
+from isoplan.engine.planning.plan.saving import save_against
 from isoplan.engine.planning.plan.support import MARKED
 from isoplan.engine.planning.story import sentences
 from isoplan.engine.planning.story.sentences import Words
@@ -28,6 +29,10 @@ RANGE = (30.0, 30.0)
 """The slider goes down and up from the cost of the plan by at most these factors."""
 NEXT = 1000.0
 """Money whose effect the last screen states."""
+
+
+ONE_SIZE = 1.5
+"""Ratio of the largest to the smallest N below which the runs count as models of one size."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +142,11 @@ class _Teller:
         self.spent = replace(self.spent, unit=self.path.unit)
         w = self.words
         self.words = Words(sentences.shorten(w.quantity or self.path.y), w.samples or sample_unit(self.fit), w.question)
-        self.at_plan = self.path.buy(np.array([self.spent.value]))[0]
-        prices = plan.prices if self.path.cost == "money" else None
-        most = self.spent.value + NEXT if self.path.cost == "money" else self.spent.value
-        bare = plan if prices is not None else replace(plan, prices=None)
+        spent = float(self.spent.value or 0.0)
+        self.at_plan = self.path.buy(np.array([spent]))[0]
+        money = self.path.cost == "money"
+        bare = plan if money else replace(plan, prices=None)
+        most = spent + NEXT if money else spent
         self.curve = cost_curve(self.fit, bare, runs=self.of_runs, map=self.map, most=most)
 
     def question(self) -> Screen:
@@ -149,8 +155,11 @@ class _Teller:
 
     def runs(self) -> Screen:
         sentence = sentences.list_runs(self.words, self.fit, self.of_runs, self.path.y)
-        if self.of_runs is None:
+        low, high = self.fit.data.ranges.get("N", (1.0, 1.0))
+        if self.of_runs is None or not self.curve.run_x.size:
             return Screen(TITLES[1], sentence, replace(self.curve, plan=None, goal=None))
+        if high < ONE_SIZE * low:
+            return Screen(TITLES[1], sentence, replace(self.curve, plan=None, goal=None, law=False))
         return Screen(TITLES[1], sentence, RunsPicture(self.of_runs, self.path.y))
 
     def law(self) -> Screen:

@@ -13,7 +13,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.cheapest_path import Bought
 from isoplan.engine.planning.drawing.cost_curve import Mark
 from isoplan.engine.planning.plan.answer import Plan
-from isoplan.engine.planning.plan.saving import LEAST_SAVING, Saving
+from isoplan.engine.planning.plan.parts import LEAST_SAVING, Saving
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import Runs
 
