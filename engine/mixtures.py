@@ -169,12 +169,13 @@ def pooled(runs: Runs) -> tuple[str, ...]:
 def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
     """Return the column whose values colour runs or curves in figures, as (name, category); None if there is none.
 
-    It is the column of groups if each group has its own law, otherwise the first column of datasets.
+    It is the column of groups if each group has its own law, otherwise the first column of datasets, otherwise the
+    column of groups.
     """
-    own = runs.roles.group if runs.roles.each else None
-    first = [own] if own in runs.categories else []
+    own = [runs.roles.group] if runs.roles.group in runs.categories else []
     sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]
-    found = next((name for name in [*first, *sets] if name and _mixes(runs.categories[name])), None)
+    order = [*own, *sets] if runs.roles.each else [*sets, *own]
+    found = next((name for name in order if name and _mixes(runs.categories[name])), None)
     return (found, runs.categories[found]) if found else None
 
 

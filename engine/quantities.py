@@ -294,6 +294,15 @@ def power10(value: float, significant: int = 3) -> str:
     return power if float(mantissa) == 1 else f"{mantissa} × {power}"
 
 
+def number(value: float, significant: int = 3) -> str:
+    """Return a number as text: plain between 0.001 and 10,000, otherwise as a power of ten."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else power10(value)
+    if 1e-3 <= abs(value) < 1e4:
+        return f"{value:.{significant}g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return power10(value, significant)
+
+
 def flops(value: float) -> str:
     """Format a number of FLOPs as a power of ten, such as "10²⁰ FLOPs"."""
     return f"{power10(value)} FLOPs"

@@ -1,67 +1,146 @@
-"""Data: upload a table, map its columns, view its runs, and exclude single runs with a reason."""
+"""Data: upload a table, view its runs, check how its columns are read, answer questions, and go on to a fit."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app import workspace
 from isoplan.app.views.tables import growing, questions, rows, runs, upload
-from isoplan.app.views.tables.mapping import edit_mapping
-from isoplan.app.views.tables.rows import row_filter
+from isoplan.app.views.tables.mapping import ask_readings, edit_mapping, show_roles
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage
-from isoplan.app.views.widgets.state import choose_table, open_table, remember
-from isoplan.engine.errors import PlannerError
+from isoplan.app.views.widgets.state import choose_table, open_table, remember, rename_choice
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import condition, tables
 from isoplan.engine.store.tables.tables import TableInfo
 
-MOST_ASKED = 200_000
-"""Maximum number of rows of a table for which this page reads the runs and asks questions about them, such as how to
-fit two datasets in one column. More rows would make the page slow. The page Fit asks for tables of every size.
+MOST_DRAWN = 200_000
+"""Maximum number of rows of a table whose runs this page reads at once, for the picture and the questions about them.
+The runs of a larger table are read after a click. The page Fit asks for tables of every size.
 """
+WIDE, NARROW = 600, 340
+"""Width in pixels of the picture of the runs and of the roles beside it. On a narrow page they are below each other."""
+TABS = ["Rows", "Columns", "Curves", "Agreement", "Source"]
+FORMER = {"Runs": "Rows"}
+"""Present names of tabs, by the names in links of earlier versions."""
 
 
-def about(table: TableInfo) -> DeltaGenerator:
-    """Show the source of ``table`` and the notes of its import.
+def show(table: TableInfo, columns: Sequence[Column], where: str, found: tuple[str, Runs] | None) -> None:
+    """Show the runs of ``table``, its roles and questions, the button that leads to Fit, and the details in tabs.
 
-    Returns the empty container for the badge with the number of runs.
+    ``where`` is the filter. ``found`` are the hash of the snapshot and its runs, None if they are not read.
     """
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    with left.container(horizontal=True, vertical_alignment="center"):
-        count = st.container(width="content")
-        if table.read_only:
-            st.badge("Comes with Isoplan, read-only", color="gray", icon=":material/lock:")
-        if cell_index.family_of(table):
-            growing.follow(db, table)
+    both = st.container(horizontal=True, gap="medium")
+    with both.container(width=WIDE):
+        if found is not None:
+            runs.show(db, table, *found)
         else:
-            st.caption(f"SHA-256 {table.sha256[:12]}, imported {table.created:%d %b %Y %H:%M} UTC")
-    with right.container(horizontal=True, horizontal_alignment="right"):
-        if not table.read_only:
-            manage(table.id, table.name, lambda name: tables.rename(db, table.id, name), lambda: put_away(db, table.id))
-    if table.provenance:
-        st.caption(escape_markdown(table.provenance))
+            growing.choosing(table.id, ())
+    with both.container(width=NARROW):
+        st.subheader("Columns as read", anchor=False)
+        show_roles(columns, tables.roles(db, table.id))
+        notes([*table.notes, *(found[1].notes if found else ())])
+    with st.expander("Change columns and units", icon=":material/edit:"):
+        edit_mapping(db, table, columns)
+
+
+def read(table: TableInfo, where: str) -> tuple[str, Runs] | None:
+    """Return the hash of the snapshot of ``table`` and its runs.
+
+    Returns None, with a message, if the runs cannot be read, or if the table is large and the user has not asked for
+    its runs.
+    """
+    large = table.rows > MOST_DRAWN
+    if large and not st.toggle(f"Draw {plural(table.rows, 'row')} and check them", key=f"draw_{table.id}"):
+        return None
+    with sentences():
+        return runs_of(db, table, where)
+    return None
+
+
+def about(table: TableInfo, where: str, found: Runs | None) -> None:
+    """Show the number of runs of ``table``, its filter, its menu, and the progress of its cells."""
+    with sentences(), st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(counted(table, where, found), color="blue")
+        rows.clear_filter()
+    if cell_index.family_of(table):
+        growing.follow(db, table)
     if st.session_state.pop("known_table", "") == table.id:
         st.info(f"This file is already in the workspace, as {escape_markdown(table.name)}.", icon=":material/info:")
-    for note in table.notes:
-        st.info(escape_markdown(note), icon=":material/info:")
-    return count
 
 
-def counted(table: TableInfo, where: str) -> str:
-    """Return the number of runs of the table as text, such as ``48 runs``, or ``12 of 48 runs`` with a filter.
+def counted(table: TableInfo, where: str, found: Runs | None) -> str:
+    """Return the number of runs as text, such as ``104 runs``, or ``52 of 104 runs`` if a filter leaves some out.
 
-    ``where`` is the filter. If several rows are one run, rows are counted instead of runs.
+    If several rows are one run, the rows are counted as well. ``found`` are the runs if they have been read.
     """
-    several = tables.roles(db, table.id).rows != "all"
-    whole = plural(table.rows, "row" if several else "run")
-    return f"{len(condition.matching_rows(db, table.id, where)):,} of {whole}" if where else whole
+    if tables.roles(db, table.id).rows != "all":
+        runs_read = f"{plural(len(found), 'run')} of " if found is not None else ""
+        return f"{runs_read}{plural(table.rows, 'row')}"
+    n = len(found) if found is not None else len(condition.matching_rows(db, table.id, where)) if where else table.rows
+    return plural(n, "run") if n == table.rows else f"{n:,} of {plural(table.rows, 'run')}"
+
+
+def notes(texts: Sequence[str]) -> None:
+    """Show the notes on the import and the reading of a table in a closed expander; nothing without notes."""
+    if texts:
+        with st.expander(plural(len(texts), "note"), icon=":material/info:"):
+            for text in texts:
+                st.markdown(escape_markdown(text))
+
+
+def go_on(table: TableInfo, where: str, asked: int, n: int) -> None:
+    """Show the button that opens the page Fit with this table and filter, and why it is not possible yet.
+
+    ``asked`` is the number of open questions about the ``n`` runs.
+    """
+    roles = tables.roles(db, table.id)
+    ready = roles.loss is not None or bool(roles.metrics) or "loss" in roles.derived
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Fit law", type="primary", icon=":material/show_chart:", disabled=not ready, key="fit_law"):
+            link = {"table": table.id} | ({"where": where} if where else {})
+            st.switch_page("views/fit.py", query_params=link)
+        if not ready:
+            st.caption("No column is read as the loss. Choose it under Change columns and units.", width="content")
+        elif asked and n:
+            left = plural(asked, "open question")
+            st.caption(f"{left} above. Without an answer, one law is fitted to {plural(n, 'run')}.")
+
+
+def details(table: TableInfo, columns: Sequence[Column], where: str) -> None:
+    """Show the rows, columns, curves, agreement of metrics and source of ``table`` in tabs; only one is computed."""
+    rename_choice("show", FORMER)
+    for name, tab in zip(TABS, st.tabs(TABS, key="show", on_change="rerun", bind="query-params"), strict=True):
+        if not tab.open:
+            continue
+        with tab, sentences():
+            if name == "Rows":
+                rows.show(db, table, columns, where)
+            elif name == "Columns":
+                rows.columns_table(columns)
+            elif name == "Curves":
+                upload.show_curves(db, table, where)
+            elif name == "Agreement":
+                runs.show_agreement(db, table, where)
+            else:
+                source(table)
+
+
+def source(table: TableInfo) -> None:
+    """Show where ``table`` comes from, when it was imported, and the hash of its file."""
+    if table.read_only:
+        st.markdown("Comes with Isoplan, read-only.")
+    if table.provenance:
+        st.markdown(escape_markdown(table.provenance))
+    st.markdown(f"File: {escape_markdown(table.source)}")
+    st.markdown(f"Imported {table.created:%d %b %Y %H:%M} UTC. SHA-256 {table.sha256[:12]}.")
 
 
 def bring_back(db: Database, table_id: str) -> None:
@@ -77,43 +156,29 @@ def put_away(db: Database, table_id: str) -> None:
 
 
 db = workspace.current()
-heading("Data", "Upload a table of training runs, check the roles of its columns and view the runs.")
-left, right = st.columns([2, 1], vertical_alignment="bottom")
+heading("Data", "Upload runs, check how they are read, and fit a law.")
+own = [t for t in tables.all(db) if not t.read_only]
+with st.expander("Upload runs", expanded=not own, icon=":material/upload_file:"):
+    add_table(db, "data")
+left, right = st.columns([4, 1], vertical_alignment="bottom")
 with left:
     table = choose_table(db)
-own = [t for t in tables.all(db) if not t.read_only]
-with st.expander("Add a table", expanded=table is None or not own, icon=":material/upload_file:"):
-    add_table(db, "data")
 if table is not None:
-    count = about(table)
+    if not table.read_only:
+        with right.container(horizontal=True, horizontal_alignment="right"):
+            table_id = table.id
+            manage(table_id, table.name, lambda name: tables.rename(db, table_id, name), lambda: put_away(db, table_id))
     columns = tables.columns(db, table.id)
-    where = row_filter(table, columns)
-    with sentences():
-        count.badge(counted(table, where), color="blue")
-    if table.rows <= MOST_ASKED:
-        with suppress(PlannerError):  # the tab Runs shows why the runs cannot be read
-            questions.ask(db, table, runs_of(db, table, where)[1])
-    names = ["Columns", "Runs", "Curves", "Agreement", "Rows"]
-    tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(
-        names, key="show", on_change="rerun", bind="query-params"
-    )
-    if tab_columns.open:
-        with tab_columns:
-            edit_mapping(db, table, columns)
-            rows.columns_table(columns)
-    if tab_runs.open:
-        with tab_runs, sentences():
-            runs.show(db, table, where)
-    else:
-        growing.choosing(table.id, ())
-    if tab_curves.open:
-        with tab_curves, sentences():
-            upload.show_curves(db, table, where)
-    if tab_agreement.open:
-        with tab_agreement, sentences():
-            runs.show_agreement(db, table, where)
-    if tab_rows.open:
-        with tab_rows, sentences():
-            rows.show(db, table, columns, where)
+    where, problem = rows.active_filter(columns)
+    count = st.container()
+    found = read(table, where)
+    with count:
+        about(table, where, found[1] if found else None)
+    show(table, columns, where, found)
+    with st.expander("Filter runs", expanded=bool(problem), icon=":material/filter_alt:"):
+        rows.edit_filter(table, columns, problem)
+    asked = ask_readings(db, table, columns) + (questions.ask(db, table, found[1]) if found else 0)
+    go_on(table, where, asked, len(found[1]) if found else 0)
+    details(table, columns, where)
 gone = {t.id: t.name for t in tables.all(db, deleted=True) if not t.read_only}
 deleted("tables", gone, lambda key: bring_back(db, key))

@@ -10,10 +10,12 @@ from isoplan.app.figures.marks import lines as marks
 from isoplan.app.figures.style.axes import extent, literal, log_axis, tick_text, title
 from isoplan.app.figures.style.palette import GREY, compute_colour
 from isoplan.app.figures.style.theme import WEB, Drawing, Part, Theme, compose
+from isoplan.engine.arrays import Floats
+from isoplan.engine.mixtures import colouring
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Runs
 
-HEIGHT = 440
+HEIGHT = 360
 MOST = 10_000
 """Maximum number of runs in the figure. With this limit, the page of a table with a million rows loads within one
 second.
@@ -23,31 +25,60 @@ AXES = ("N", "D", "C")
 
 
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
-    """Draw the runs over N and D, with ``y`` as their colour.
+    """Draw the runs over N and D, coloured by dataset or group if there are several, otherwise by ``y``.
 
-    If the table lacks N or D, the first two of N, D, C and ``y`` are the axes. Lines connect the runs of a budget. Of
-    more than ``most`` runs, a fixed random sample of ``most`` is drawn, and a note states it.
+    If N or D is missing or constant, the first two of N, D, C and ``y`` that vary are the axes; without two that vary,
+    the first two that exist. Lines connect the runs of a budget. Runs at the same place are drawn side by side. Of more
+    than ``most`` runs, a fixed random sample of ``most`` is drawn. Notes state both.
     """
-    axes = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
+    axes = _axes(runs, y)
     if len(axes) < 2:
         return _nothing(theme)
-    across, up = axes[:2]
+    across, up = axes
     shown = dots.drawn(runs, most)
+    grouped = colouring(runs) is not None
+    size = 7 if len(shown) < 2_000 else 5
     colour = dots.loss_colours(shown[y], theme, literal(y), runs.roles.direction(y)) if y in shown else {"color": GREY}
+    spans = [extent(runs[role], positive=True) for role in axes]
+    places, shared = _places(shown, axes, spans, size)
     traces = [
-        *_budgets(theme, shown, across, up),
-        *dots.runs_over(shown, across, up, dots.outline(theme, 7 if len(shown) < 2_000 else 5) | colour),
+        *_budgets(theme, shown, across, up, grouped),
+        *dots.by_group(shown, dots.dots(shown, *places, marker=dots.outline(theme, size) | colour), runs),
     ]
     figure = compose(
-        theme, HEIGHT, "runs", traces, notes=_sampled(theme, shown, runs), clickmode="event+select",
-        xaxis=log_axis(theme, title(across), *extent(runs[across], positive=True)),
-        yaxis=log_axis(theme, title(up), *extent(runs[up], positive=True)),
+        theme, HEIGHT, "runs", traces, notes=_noted(theme, shown, runs, shared), clickmode="event+select",
+        xaxis=log_axis(theme, title(across), *spans[0]),
+        yaxis=log_axis(theme, title(up), *spans[1]),
     )  # fmt: skip
     return Drawing(figure, _alt(runs, across, up, y), "runs", lambda: _table(runs))
 
 
-def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
-    """Return a line through the runs of each budget, and the budget in FLOPs as a label at the line's upper end."""
+def _axes(runs: Runs, y: str) -> list[str]:
+    """Return the two roles that are the axes; fewer if the runs do not have two."""
+    known = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
+    varying = [a for a in known if a != "C" and np.ptp(runs[a][runs[a] > 0]) > 0]
+    return (varying if len(varying) >= 2 else known)[:2]
+
+
+def _places(
+    runs: Runs, axes: list[str], spans: list[tuple[float, float]], size: float
+) -> tuple[tuple[Floats, Floats], int]:
+    """Return the positions of the dots on the two log axes, and the number of runs that share a place."""
+    ends = (np.log10(spans[0]), np.log10(spans[1]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.log10(runs[role]) for role in axes]
+    seen = np.isfinite(logs[0]) & np.isfinite(logs[1])
+    places = [runs[role].astype(float) for role in axes]
+    x, y, shared = dots.side_by_side(logs[0][seen], logs[1][seen], (tuple(ends[0]), tuple(ends[1])), size)
+    places[0][seen], places[1][seen] = 10**x, 10**y
+    return (places[0], places[1]), shared
+
+
+def _budgets(theme: Theme, runs: Runs, x: str, y: str, grouped: bool) -> list[Part]:
+    """Return a line through the runs of each budget, and the budget in FLOPs as a label at the line's upper end.
+
+    The lines are grey if the dots have the colours of datasets (``grouped``).
+    """
     nominal = runs["budget"] if "budget" in runs else np.empty(0)
     found = np.unique(nominal[np.isfinite(nominal)]).tolist()
     if not 1 <= len(found) <= MOST_BUDGETS:
@@ -56,16 +87,22 @@ def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
     for C in found:
         rows = np.flatnonzero(nominal == C)
         rows = rows[np.argsort(runs[x][rows])]
-        lines.append(marks.line(theme, runs[x][rows], runs[y][rows], compute_colour(C, (found[0], found[-1])), 1.4))
+        colour = GREY if grouped else compute_colour(C, (found[0], found[-1]))
+        lines.append(marks.line(theme, runs[x][rows], runs[y][rows], colour, 0.8 if grouped else 1.4))
         ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), tick_text(C)))
     spans = extent(runs[x], positive=True), extent(runs[y], positive=True)
     return [*lines, marks.labels(theme, marks.unobstructed(theme, ends, *spans, (0.08, 0.05)), "top center")]
 
 
-def _sampled(theme: Theme, shown: Runs, runs: Runs) -> list[Part]:
-    if len(shown) == len(runs):
-        return []
-    return [marks.note(theme, f"{len(shown):,} of {len(runs):,} runs drawn, chosen at random")]
+def _noted(theme: Theme, shown: Runs, runs: Runs, shared: int) -> list[Part]:
+    """Return a note that states the sample and the runs at the same place; empty if neither exists."""
+    found = []
+    if len(shown) < len(runs):
+        found.append(marks.note(theme, f"{len(shown):,} of {len(runs):,} runs drawn, chosen at random"))
+    if shared:
+        below = {"x": 1, "xanchor": "right", "xshift": 0, "yanchor": "top", "yshift": -38}
+        found.append(marks.note(theme, "Overlapping dots are spread", **below))
+    return found
 
 
 def _nothing(theme: Theme) -> Drawing:

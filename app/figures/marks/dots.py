@@ -65,6 +65,34 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
     }
 
 
+PLOT = (560, 280)
+"""Approximate width and height of a plot in pixels, for the distance between dots at one place."""
+TURN = math.pi * (3 - 5**0.5)
+"""Golden angle: dots that turn by it from one to the next fill a disc evenly."""
+WIDEST = 18.0
+"""Largest distance, in pixels, between a dot and the place of its run."""
+
+
+def side_by_side(
+    x: Floats, y: Floats, ends: tuple[tuple[float, float], tuple[float, float]], size: float
+) -> tuple[Floats, Floats, int]:
+    """Move dots at the same place so that each is visible: the first stays, the others lie around it.
+
+    ``x`` and ``y`` (n,) are positions on linear axes (logarithms for log axes), ``ends`` the ranges of the axes, and
+    ``size`` the diameter of a dot in pixels. Returns the new positions and the number of dots that share a place.
+    """
+    spans = [high - low or 1.0 for low, high in ends]
+    cells = np.stack([np.round((v - low) / span, 3) for v, (low, _), span in zip((x, y), ends, spans, strict=True)])
+    _, place, sizes = np.unique(cells, axis=1, return_inverse=True, return_counts=True)
+    order = np.argsort(place, kind="stable")
+    rank = np.empty(len(x))
+    rank[order] = np.arange(len(x)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    step = min(0.75 * size, WIDEST / max(float(sizes.max(initial=1) - 1), 1.0) ** 0.5)
+    moves = [step * np.sqrt(rank) * turn(TURN * rank) for turn in (np.cos, np.sin)]
+    moved = [v + span * move / pixels for v, span, move, pixels in zip((x, y), spans, moves, PLOT, strict=True)]
+    return moved[0], moved[1], int(sizes[sizes > 1].sum())
+
+
 def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
     """Return the runs as dots over the roles ``x`` and ``y``, one trace per dataset.
 

@@ -6,117 +6,45 @@ the widget returns to the saved value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.tables import readings
-from isoplan.app.views.widgets.parts import escape_markdown, number, plural, refuse
+from isoplan.app.views.widgets.parts import escape_markdown, plural, refuse
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.quantities import count
 from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import choice_notes
+from isoplan.engine.store.columns.role_changes import change_roles
+from isoplan.engine.store.columns.role_lines import LABELS, role_lines, span_of
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
 
-LABELS = {
-    Role.N: "N: parameters",
-    Role.D: "D: samples seen",
-    Role.C: "C: compute [FLOPs]",
-    Role.LOSS: "L: loss",
-    Role.U: "U: unique samples",
-    Role.EPOCHS: "Epochs: D / U",
-    Role.BUDGET: "Budget [FLOPs]",
-    Role.GROUP: "Group",
-    Role.SEED: "Seed",
-    Role.RUN: "Name of the run",
-    Role.STATUS: "Status",
-    Role.STEP: "Training steps",
-    Role.WEIGHT: "Weight in the fit",
-}
-LISTS = {"metrics": "metrics", "hyper": "hyperparameters"}
-"""Names, in messages, of the roles that can have several columns."""
-
-
-def with_swaps(roles: Roles, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Resolve conflicts: return ``changes`` in which no column has two roles, and a message per column that moved.
-
-    A column that gets a new role leaves its previous role. The previous role receives the column that the new role had
-    before, if both roles take the same kind of column; otherwise it is left without a column.
-    """
-    made, lines = dict(changes), list[str]()
-    for name in [role.value for role in LABELS if role.value in changes]:
-        column, before = changes[name], getattr(roles, name)
-        if column is not None and column != before:
-            lines += _leave(roles, made, name, column, before)
-    for name in LISTS:
-        for column in _columns(changes.get(name, ())):
-            if column not in _columns(getattr(roles, name)):
-                lines += _leave(roles, made, name, column, None)
-    return made, tuple(lines)
-
-
-def _leave(roles: Roles, made: dict[str, Any], name: str, column: str, before: str | None) -> list[str]:
-    """Remove ``column`` from every role but ``name``, and give ``before`` to the role that it leaves.
-
-    ``made`` contains the changes and is updated. ``before`` is the former column of ``name``. Returns the messages.
-    """
-    lines = []
-    for role in LABELS:
-        if role.value not in (name, *made) and roles.column(role) == column:
-            number_or_text = (role in NUMERIC_ROLES) == (name in NUMERIC_ROLES)
-            made[role.value] = before if number_or_text else None
-            lines.append(_line(column, LABELS[role], name, made[role.value]))
-    for list_name, label in LISTS.items():
-        held = made.get(list_name, getattr(roles, list_name))
-        if list_name == name or column not in _columns(held):
-            continue
-        swapped = before if list_name == "hyper" or name == "loss" else None
-        rest = [entry for entry in held if _column(entry) != column]
-        if swapped is not None and list_name == "metrics":
-            rest.append(Metric(column=swapped, direction="min"))
-        elif swapped is not None:
-            rest.append(swapped)
-        made[list_name] = rest
-        lines.append(_line(column, f"the {label}", name, swapped))
-    return lines
-
-
-def _line(column: str, left: str, name: str, swapped: str | None) -> str:
-    """Return ``loss_ptb moved from the metrics to L: loss. The metrics now have val_loss.``
-
-    ``left`` is the previous role, ``name`` the new role, and ``swapped`` the column that the previous role receives.
-    """
-    to = next((text for role, text in LABELS.items() if role.value == name), f"the {LISTS.get(name, name)}")
-    has = "have" if left.startswith("the ") else "has"
-    rest = f"{left[0].upper()}{left[1:]} now {has} {swapped}." if swapped else ""
-    none = "" if swapped or has == "have" else f"{left} has no column now."
-    return f"{column} moved from {left} to {to}. {rest}{none}".strip()
-
-
-def _columns(entries: Sequence[Any]) -> list[str]:
-    return [_column(entry) for entry in entries]
-
-
-def _column(entry: Any) -> str:
-    """Return the name of the column in ``entry``.
-
-    An entry is a Metric, a mapping with the key "column", or the name itself.
-    """
-    if isinstance(entry, Metric):
-        return entry.column
-    return str(entry["column"]) if isinstance(entry, Mapping) else str(entry)
-
-
 AXES = (Role.N, Role.D, Role.C, Role.LOSS)
 MORE = (Role.U, Role.EPOCHS, Role.STEP, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.STATUS, Role.WEIGHT)
-COUNTS = (Role.N, Role.D, Role.U)
 MOST_OPTIONS = 500
 RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
+
+
+def show_roles(columns: Sequence[Column], roles: Roles) -> None:
+    """Show which column has which role and the range of its numbers, one line per role."""
+    lines = []
+    for line in role_lines(columns, roles):
+        what = ", ".join([*map(_as_code, line.columns), *([escape_markdown(line.text)] if line.text else [])])
+        lines.append(f"**{line.label}**: {what}")
+    st.markdown("  \n".join(lines))
+
+
+def _as_code(name: str) -> str:
+    return escape_markdown(name) if "`" in name or not name.strip() else f"`{name}`"
+
+
+def ask_readings(db: Database, table: TableInfo, columns: Sequence[Column]) -> int:
+    """Show the open questions about units and formulas, with their buttons, and return their number."""
+    return readings.ask(table, tables.roles(db, table.id), columns, lambda **changes: _save(db, table, **changes))
 
 
 def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
@@ -126,7 +54,6 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
         refuse(error)
     for line in st.session_state.pop(f"mapping_moves_{table.id}", ()):
         st.info(escape_markdown(line), icon=":material/swap_horiz:")
-    readings.ask(db, table, roles, columns, lambda **changes: _save(db, table, **changes))
     grid = st.grid(4, min_column_width=200)
     for role in AXES:
         with grid.cell():
@@ -135,12 +62,8 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
         st.caption(escape_markdown(note))
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
-    more = st.expander(
-        "More roles: unique samples, epochs, training steps, budget, group, seed, name, status, weight, "
-        "hyperparameters",
-        key=f"more_{table.id}",
-        on_change="rerun",
-    )
+    readings.edit(db, table, roles, columns, lambda **changes: _save(db, table, **changes))
+    more = st.expander("More roles", key=f"more_{table.id}", on_change="rerun")
     if more.open:
         with more:
             _more(db, table, roles, columns)
@@ -159,11 +82,8 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
     """Save the mapping with ``changes``. The next run of the page shows why it was refused, or which columns moved."""
     try:
-        roles = tables.roles(db, table.id)
-        changes, moves = with_swaps(roles, changes)
-        if "group" in changes and changes["group"] is None:
-            changes["each"] = False
-        tables.set_roles(db, table.id, Roles.model_validate({**roles.model_dump(), **changes}))
+        roles, moves = change_roles(tables.roles(db, table.id), changes)
+        tables.set_roles(db, table.id, roles)
         st.session_state[f"mapping_moves_{table.id}"] = moves
     except PlannerError as error:
         st.session_state[f"mapping_error_{table.id}"] = str(error)
@@ -212,12 +132,9 @@ def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles
         return "This column is not in the table."
     guessed = "" if column.guess is not role or fixed else " Guessed from its name."
     missing = f" {plural(column.missing, 'cell')} missing." if column.missing else ""
-    if column.minimum is None or column.maximum is None:
-        return f"For example {', '.join(column.examples[:2])}.{missing}{guessed}"
-    show = count if role in COUNTS else number
-    low, high = (readings.converted(roles, column, x) for x in (column.minimum, column.maximum))
+    span = span_of(column, roles, role)
     unit = " Converted." if column.name in roles.conversions and column.kind == "number" else ""
-    return f"{show(low)} to {show(high)}.{unit}{missing}{guessed}"
+    return f"{escape_markdown(span[:1].upper() + span[1:])}.{unit}{missing}{guessed}"
 
 
 def _numeric(columns: Sequence[Column], roles: Roles) -> list[str]:

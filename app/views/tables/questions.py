@@ -14,6 +14,7 @@ from isoplan.engine.fitting.diagnostics.pooling import OFFSETS, differing
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.mixtures import Question, questions, rows_to_leave_out
 from isoplan.engine.schema import SINGLE_ROLES, Roles, Runs
+from isoplan.engine.store.columns.compute_gap import compute_gap
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.runs import copies
@@ -23,12 +24,17 @@ COPY = "copy of another run"
 ASK = "Fit one law to each dataset, a law to one dataset only, or one law to all runs?"
 
 
-def ask(db: Database, table: TableInfo, runs: Runs) -> None:
-    """Show the open questions about ``runs``, and the given answers, each with a button that asks again."""
-    for question in questions(runs):
+def ask(db: Database, table: TableInfo, runs: Runs) -> int:
+    """Show the open questions about ``runs`` and return their number.
+
+    The given answers are shown as well, each with a button that asks again.
+    """
+    asked = questions(runs)
+    for question in asked:
         _box(db, table, runs, question)
-    _copies(db, table, runs)
+    copied, compared = _copies(db, table, runs), _compute(db, table, runs)
     _answered(db, table, runs.roles)
+    return len(asked) + copied + compared
 
 
 def ask_about(db: Database, fit: Fit) -> None:
@@ -62,7 +68,7 @@ def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None
 
 def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> None:
     """Show the buttons for one law per dataset, and for a law of one dataset only."""
-    if st.button("One law each", type="primary", key=f"each_{key}"):
+    if st.button("One law each", key=f"each_{key}"):
         _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
     for value in question.counts:
         if st.button(f"Only {escape_markdown(value) or 'empty'}", key=f"only_{key}_{value}"):
@@ -75,28 +81,49 @@ def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, k
     if question.kind == "split":
         if st.button(
             f"Fit on {escape_markdown(question.column)} = {escape_markdown(question.keep[0])}",
-            type="primary",
             key=f"keep_{key}",
         ):
             _filter(question.only())
-    elif st.button(f"Leave out {gone}", type="primary", key=f"out_{key}"):
+    elif st.button(f"Leave out {gone}", key=f"out_{key}"):
         if table.read_only:
             _filter(question.only())
         reason = f"flagged {question.column} = {question.gone[0] or 'empty'}"
         _withdraw(db, table, rows_to_leave_out(question, runs), reason)
 
 
-def _copies(db: Database, table: TableInfo, runs: Runs) -> None:
+def _copies(db: Database, table: TableInfo, runs: Runs) -> bool:
+    """Show the button that leaves out copied rows; return whether there are any."""
     repeated = copies(runs)
     if not repeated.any() or runs.roles.repeats != "all" or table.read_only:
-        return
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"copies_{table.id}"):
+        return False
+    with st.container(border=True, key=f"copies_{table.id}"):
         n = int(repeated.sum())
         verb = "repeats another run" if n == 1 else "repeat another run"
-        st.markdown(f"**{plural(n, 'run')}** of {len(runs):,} {verb} in every mapped number.", width="content")
+        st.markdown(f"**{plural(n, 'run')}** of {len(runs):,} {verb} in every mapped number.")
         label = f"Leave out {n:,} {'copy' if n == 1 else 'copies'}"
         if st.button(label, key=f"drop_copies_{table.id}"):
             _withdraw(db, table, runs.ids[repeated].tolist(), COPY)
+    return True
+
+
+def _compute(db: Database, table: TableInfo, runs: Runs) -> bool:
+    """Show the choice between the column of compute and the compute rule; return whether they differ by far."""
+    gap = compute_gap(runs)
+    if gap is None or table.read_only:
+        return False
+    roles = tables.roles(db, table.id)
+    with st.container(border=True, key=f"compute_{table.id}"):
+        st.markdown(f"**{escape_markdown(gap.text)}** Which compute do plans use?")
+        with st.container(horizontal=True):
+            ways = {
+                "column": (f"Use C of the table: {gap.measured_text}", gap.with_column),
+                "rule": (f"Use {gap.rule_text}", gap.with_rule),
+            }
+            for key, (label, change) in ways.items():
+                if st.button(escape_markdown(label), key=f"compute_{key}_{table.id}"):
+                    tables.set_roles(db, table.id, change(roles))
+                    st.rerun()
+    return True
 
 
 def _answered(db: Database, table: TableInfo, roles: Roles) -> None:

@@ -42,37 +42,57 @@ _FLOPS = ("pf-days", "petaflop", "exaflop", "zettaflop", "log10")
 _LOSSES = ("perplexity", "bits")
 
 
-def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the open questions about how columns are read; ``save(**changes)`` stores changes of the mapping."""
+def ask(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> int:
+    """Show the open questions about units and formulas that a role needs, and return their number.
+
+    ``save(**changes)`` stores changes of the mapping.
+    """
     columns = with_guesses(columns)
-    _conversions(table, roles, columns, save)
+    waiting = [c for c in columns if _waits(c, roles)]
+    proposals = {} if table.read_only else derive.proposals(columns, roles)
+    if waiting:
+        title = "this column" if len(waiting) == 1 else f"these {len(waiting)} columns"
+        _conversions(table, roles, waiting, save, f"**Convert {title}?** Nothing is converted until you agree.")
+    for role, formula in proposals.items():
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**No column has {role}.** {role} = {escape_markdown(formula)} (proposed)", width="content")
+            if st.button("Use this formula", key=f"derive_{table.id}_{role}"):
+                save(derived={**roles.derived, role: formula})
+                st.rerun()
+    return len(waiting) + len(proposals)
+
+
+def edit(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    """Show the conversions, formulas and row choice of the mapping, so that the user can change them."""
+    columns = with_guesses(columns)
+    shown = [c for c in columns if not _waits(c, roles)]
+    agreed = [c for c in shown if c.name in roles.conversions and c.kind == "number"]
+    optional = list(dict.fromkeys([*(c for c in shown if c.conversion is not None), *agreed]))
+    if optional:
+        _conversions(table, roles, optional, save, "**Text and units.** Columns are converted only after you confirm.")
     if table.kind == "runs":
         _rows(db, table, roles, columns, save)
-    _formulas(table, roles, columns, save)
+    _formulas(table, roles, save)
     if not table.read_only:
         with st.popover("Convert or compute a column", icon=":material/calculate:"):
             _convert_another(table, roles, columns, save)
             _compute_role(table, roles, save)
 
 
-def converted(roles: Roles, column: Column, value: float) -> float:
-    """Return ``value`` of ``column`` in the unit of its role, for example parameters from millions."""
-    how = roles.conversions.get(column.name)
-    return read_conversion(how, column.name).one(value) if how else value
+def _waits(column: Column, roles: Roles) -> bool:
+    """Return whether a role needs the proposed conversion of ``column``, which the user has not answered."""
+    known = column.conversion is not None and column.conversion.needed and column.guess is not Role.UNUSED
+    return known and column.name not in roles.conversions
 
 
-def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    agreed = [c for c in columns if c.name in roles.conversions and c.kind == "number"]
-    proposed = list(dict.fromkeys([*(c for c in columns if c.conversion is not None), *agreed]))
-    if not proposed:
-        return
+def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save, title: str) -> None:
     with st.container(border=True):
-        st.markdown("**Text and units.** Columns are converted only after you confirm.")
-        _all_as_proposed(table, roles, proposed, save)
-        for column in proposed[:MOST]:
+        st.markdown(title)
+        _all_as_proposed(table, roles, columns, save)
+        for column in columns[:MOST]:
             (_text if column.kind == "text" else _unit)(table, roles, column, save)
-        if len(proposed) > MOST:
-            st.caption(f"{len(proposed) - MOST} more columns have a proposal. The first {MOST} are shown.")
+        if len(columns) > MOST:
+            st.caption(f"{len(columns) - MOST} more columns have a proposal. The first {MOST} are shown.")
 
 
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
@@ -81,7 +101,7 @@ def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column],
     waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
     if len(waiting) < 2 or table.read_only:
         return
-    if st.button(f"Convert {len(waiting)} columns as proposed", type="primary", key=f"convert_all_{table.id}"):
+    if st.button(f"Convert {len(waiting)} columns as proposed", key=f"convert_all_{table.id}"):
         for column, how in waiting.items():
             roles = Roles.model_validate({**roles.model_dump(), **_agreed(roles, column, how)})
         save(**roles.model_dump())
@@ -232,20 +252,14 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
         )  # fmt: skip
 
 
-def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
-    """Show the formulas that compute roles, each with a button that removes it, and the proposed formulas."""
+def _formulas(table: TableInfo, roles: Roles, save: Save) -> None:
+    """Show the formulas that compute roles, each with a button that removes it."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{role}** = {escape_markdown(formula)}", width="content")
             left = {k: v for k, v in roles.derived.items() if k != role}
             if st.button("Remove formula", key=f"underive_{table.id}_{role}", disabled=table.read_only):
                 save(derived=left)
-                st.rerun()
-    for role, formula in ({} if table.read_only else derive.proposals(columns, roles)).items():
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**No column has {role}.** {role} = {escape_markdown(formula)} (proposed)", width="content")
-            if st.button("Use this formula", key=f"derive_{table.id}_{role}", type="primary"):
-                save(derived={**roles.derived, role: formula})
                 st.rerun()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.parts import escape_markdown, number, plural, refuse, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, number, refuse, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import as_typed, parse_number
@@ -66,10 +66,7 @@ def _export(label: str, content: Callable[[], bytes], name: str, mime: str, abou
 
 def columns_table(columns: Sequence[Column]) -> None:
     """Show one row per column: kind, range, missing values, examples, guessed role, and the reason for the guess."""
-    place = st.expander(f"All {plural(len(columns), 'column')}, with the reason for each guess", on_change="rerun")
-    if not place.open:
-        return
-    place.dataframe(
+    st.dataframe(
         [
             {
                 "Column": c.name,
@@ -89,11 +86,24 @@ def columns_table(columns: Sequence[Column]) -> None:
     )
 
 
-def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
-    """Show the box for the SQL condition and return the condition.
+def active_filter(columns: Sequence[Column]) -> tuple[str, str]:
+    """Return the SQL condition of the link or the session, and the reason why it is invalid.
 
-    Returns "", which selects all rows, if the condition is empty or invalid.
+    An invalid condition is returned as "", which selects all rows. The reason is "" for a valid condition.
     """
+    where = recall("where")
+    if not where:
+        return "", ""
+    remember("where", where)
+    try:
+        condition.check(where, [c.name for c in columns])
+    except PlannerError as error:
+        return "", f"{error} All rows are shown until the condition is corrected."
+    return where, ""
+
+
+def edit_filter(table: TableInfo, columns: Sequence[Column], problem: str) -> None:
+    """Show the box for the SQL condition, the ranges, and the ``problem`` of an invalid condition."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     if st.session_state.get("where_box") != recall("where"):  # otherwise text that is not saved yet is lost
         st.session_state["where_box"] = recall("where")
@@ -107,16 +117,19 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     )
     with right.popover("Ranges", icon=":material/tune:", width="stretch"):
         _ranges(table, [c for c in columns if c.kind == "number"])
+    if problem:
+        refuse(problem)
+
+
+def clear_filter() -> None:
+    """Show the filter and a button that removes it; nothing without a filter."""
     where = recall("where")
-    if not where:
-        return ""
-    remember("where", where)
-    try:
-        condition.check(where, [c.name for c in columns])
-    except PlannerError as error:
-        refuse(f"{error} All rows are shown until the condition is corrected.")
-        return ""
-    return where
+    if where:
+        st.caption(f"Only rows where {escape_markdown(where)}", width="content")
+        st.button(
+            "Clear filter", key="clear_filter", type="tertiary", icon=":material/filter_alt_off:",
+            on_click=lambda: remember("where", ""),
+        )  # fmt: skip
 
 
 def _example(columns: Sequence[Column]) -> str:
@@ -130,7 +143,7 @@ def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
         name = st.selectbox("Column", [c.name for c in numeric][:500], key=f"range_column_{table.id}")
         low = st.text_input("From", placeholder="no lower end; 1e8, 100M or 10^8", max_chars=100)
         high = st.text_input("To", placeholder="no upper end", max_chars=100)
-        if st.form_submit_button("Add this range", type="primary") and name:
+        if st.form_submit_button("Add this range") and name:
             remember("where", with_range(recall("where"), name, low or "", high or ""))
             st.rerun()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import streamlit as st
 
 from isoplan.app.figures.fits import runs as picture
@@ -10,6 +13,7 @@ from isoplan.app.views.tables.growing import choosing
 from isoplan.app.views.widgets.cache import drawn_runs, runs_of
 from isoplan.app.views.widgets.parts import chosen_rows, draw, draw_selectable, escape_markdown, plural, sentences
 from isoplan.engine.agreement import By, agreement, flips
+from isoplan.engine.schema import Runs
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -17,16 +21,16 @@ from isoplan.engine.store.tables.tables import TableInfo
 MOST_SHOWN = 200
 
 
-def show(db: Database, table: TableInfo, where: str) -> None:
-    """Show the runs after mapping and filter: overview figure, notes, and the list of withdrawn runs."""
-    snapshot, runs = runs_of(db, table, where)
-    st.caption(f"{plural(len(runs), 'run')} of {plural(table.rows, 'row')} after mapping and filter.")
-    for note in runs.notes:
-        st.info(escape_markdown(note), icon=":material/info:")
+def show(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> None:
+    """Show the figure of the runs, in which the user selects runs to leave out, and the list of withdrawn runs.
+
+    ``runs`` are the runs of the snapshot with the hash ``snapshot``, after mapping and filter.
+    """
     event = draw_selectable(
         lambda theme: picture.draw(runs, theme=theme),
         key=f"overview_{table.id}_{snapshot}",
         drawing=drawn_runs(snapshot, str(db.folder), runs),
+        text="" if table.read_only else "Click a run, or draw a box around runs, to leave them out.",
     )
     rows = chosen_rows(event)
     choosing(table.id, rows)
@@ -37,14 +41,13 @@ def show(db: Database, table: TableInfo, where: str) -> None:
 
 def _withdraw(db: Database, table: TableInfo, rows: list[int]) -> None:
     if not rows:
-        st.caption("Click a run or draw a box around runs to exclude them from new fits.")
         return
     with st.form(f"withdraw_{table.id}"):
         left, right = st.columns([4, 1], vertical_alignment="bottom")
         reason = left.text_input(
             f"Why leave out {plural(len(rows), 'run')}?", placeholder="diverged, stopped early, wrong tokenizer"
         )
-        if right.form_submit_button(f"Withdraw {plural(len(rows), 'run')}", type="primary"):
+        if right.form_submit_button(f"Leave out {plural(len(rows), 'run')}"):
             with sentences():
                 tables.withdraw(db, table.id, rows, reason or "")
                 st.rerun()
@@ -54,7 +57,11 @@ def _withdrawn(db: Database, table: TableInfo) -> None:
     gone = tables.withdrawn(db, table.id)
     if not gone:
         return
-    st.header(f"Left out: {plural(len(gone), 'run')}", anchor=False)
+    with st.expander(f"{plural(len(gone), 'run')} left out", icon=":material/visibility_off:"):
+        _list_withdrawn(db, table, gone)
+
+
+def _list_withdrawn(db: Database, table: TableInfo, gone: Sequence[tuple[int, str, datetime]]) -> None:
     choice = st.dataframe(
         [{"Row": r, "Reason": why, "When": f"{when:%d %b %Y %H:%M}"} for r, why, when in gone[:MOST_SHOWN]],
         hide_index=True,

@@ -1,4 +1,4 @@
-"""Upload of a run table and of its training curves: a file, pasted cells, or the filled template."""
+"""Upload of a run table and of its training curves: a file or pasted cells, with an example file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from isoplan.app.figures.training import curves
-from isoplan.app.views.tables.mapping import edit_mapping
+from isoplan.app.views.tables.mapping import ask_readings, edit_mapping
 from isoplan.app.views.widgets.cache import curves_of, runs_of
 from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, refuse, sentences
 from isoplan.app.views.widgets.saved_items import manage
@@ -24,26 +24,26 @@ from isoplan.engine.store.tables.tables import TableInfo
 FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xlsx", "xlsm", "duckdb", "ddb", "db"]
 
 
+NEEDED = "One row per training run, with columns for parameters (N), samples seen (D) and loss."
+"""What a run table must contain, in one sentence."""
+
+
 def add_table(db: Database, key: str) -> None:
-    """Show three tabs: a file to upload, cells to paste, and a template to download. An imported table is opened."""
+    """Show two tabs, for a file and for pasted cells, with an example to download. An imported table is opened."""
     st.session_state.setdefault("uploads", 0)
-    file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
+    file, paste = st.tabs(["A file", "Paste cells"])
     with file:
         file_box(
             f"{key}_{st.session_state['uploads']}",
-            "A file with one row per training run",
+            NEEDED,
             lambda sent, name, part=None: _import(db, lambda: tables.add(db, sent, name, sheet=part, inner=part)),
         )
+        st.download_button(
+            "Download an example file", export.template(), "example-runs.csv", "text/csv", type="tertiary",
+            icon=":material/download:", on_click="ignore", key=f"example_{key}",
+        )  # fmt: skip
     with paste:
         _paste(db, key)
-    with template:
-        st.markdown(
-            "One row per training run, one column per quantity. A law of the loss surface needs **N** (parameters), "
-            "**D** (samples seen) and **loss**. Other columns can be missing."
-        )
-        st.download_button(
-            "Download the template", export.template(), "runs.csv", "text/csv", icon=":material/download:"
-        )
 
 
 def add_curves(db: Database, table: tables.TableInfo) -> None:
@@ -65,11 +65,12 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     """
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
-        f"{label} (at most {limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells)",
+        label,
         type=FORMATS,
         key=f"file_{key}",
         max_upload_size=limit,
-        help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The original file is kept.",
+        help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The original file is kept. At most "
+        f"{limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells.",
     )
     if sent is None:
         return
@@ -91,7 +92,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         part = st.selectbox(
             f"{escape_markdown(sent.name)} contains {len(parts)} tables. Choose one.", parts, key=f"part_{key}"
         )
-        if st.button("Add this table", type="primary", key=f"add_{key}"):
+        if st.button("Add this table", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
                 take(sent.getvalue(), sent.name, part)
 
@@ -105,7 +106,7 @@ def _paste(db: Database, key: str) -> None:
             help="Copy the cells in the spreadsheet and paste them here. Columns are separated by tabs or commas.",
         )
         name = st.text_input("Name of the table", "Pasted runs")
-        if st.form_submit_button("Add these cells", type="primary"):
+        if st.form_submit_button("Add these cells"):
             with sentences(), st.spinner("Reading the cells"):
                 _import(db, lambda: tables.add(db, (text or "").encode(), f"{name or 'Pasted runs'}.csv"))
 
@@ -146,6 +147,7 @@ def show_curves(db: Database, table: TableInfo, where: str) -> None:
         rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
         manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))
     with st.expander("Roles of its columns", icon=":material/table_chart:"):
+        ask_readings(db, chosen, tables.columns(db, chosen.id))
         edit_mapping(db, chosen, tables.columns(db, chosen.id))
     with sentences():
         snapshot, runs = runs_of(db, table, where)

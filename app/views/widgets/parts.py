@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdow
 from isoplan.app.views.widgets.markdown import refuse as refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.warnings import FitWarning, Level, by_level
-from isoplan.engine.quantities import power10
+from isoplan.engine.quantities import number as number
 
 LINK_HTML = '<button type="button">Copy link</button><span role="status"></span>'
 LINK_CSS = """
@@ -60,15 +59,6 @@ def sentences() -> Iterator[None]:
         yield
     except PlannerError as error:
         refuse(str(error))
-
-
-def number(value: float, significant: int = 3) -> str:
-    """Return a number as text: plain between 0.001 and 10,000, otherwise as a power of ten."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else power10(value)
-    if 1e-3 <= abs(value) < 1e4:
-        return f"{value:.{significant}g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return power10(value, significant)
 
 
 def whole(text: str) -> str:
@@ -178,8 +168,13 @@ def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None =
     figure_downloads(drawing, redraw, key)
 
 
-def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> Any:
-    """Show a figure in which the user selects runs by click or box; return Plotly's selection event."""
+def draw_selectable(
+    redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None, text: str = ""
+) -> Any:
+    """Show a figure in which the user selects runs by click or box; return Plotly's selection event.
+
+    The caption ``text`` is beside the downloads of the figure.
+    """
     drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
         drawing.figure,
@@ -189,7 +184,10 @@ def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawi
         selection_mode=("points", "box"),
         config=CONFIG,
     )
-    figure_downloads(drawing, redraw, key)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        figure_downloads(drawing, redraw, key)
+        if text:
+            st.caption(text, width="content")
     return event
 
 

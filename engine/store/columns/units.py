@@ -234,13 +234,13 @@ def _mixed(runs: Runs, role: str) -> list[str]:
 
 def _against_rule(runs: Runs) -> list[str]:
     """Return a note if a column C differs from the compute rule by a power of 1000 or by another unit of compute."""
-    rule, ratio = runs.roles.compute, _off_rule(runs)
+    rule, ratio = runs.roles.compute, off_rule(runs)
     if len(ratio) == 0:
         return []
     off = float(np.median(ratio))
     power = 3 * round(off / 3)
     rest = rule.text.removeprefix("C = ")
-    if (unit := _unit_of_compute(off)) and off < -_NEAR:
+    if (unit := unit_of_compute(off)) and off < -_NEAR:
         times, what = ("8.64e19", "PF-days") if unit == "pf-days" else (f"10^{-power}", f"units of 10^{-power} FLOPs")
         name = str(runs.roles.C)
         hours = f", or in GPU-hours ({_convert(name, 'H100')})" if power == -18 else ""
@@ -259,7 +259,7 @@ def _against_rule(runs: Runs) -> list[str]:
     return [f"{_column(runs, 'C')} is about 10^{power} times more than {rest}: {why}."]
 
 
-def _off_rule(runs: Runs) -> Floats:
+def off_rule(runs: Runs) -> Floats:
     """Return log10 of (C of the table / C of the compute rule), for the runs in which both are finite.
 
     The result is empty if the table lacks a column of C, N or D.
@@ -271,7 +271,7 @@ def _off_rule(runs: Runs) -> Floats:
     return np.asarray(ratio[np.isfinite(ratio)], np.float64)
 
 
-def _unit_of_compute(off: float) -> str:
+def unit_of_compute(off: float) -> str:
     """Return the unit of C that explains the distance ``off`` from the compute rule, in decades; empty if none does."""
     near = {unit: abs(off + power) for unit, power in _COMPUTE.items()}
     best = min(near, key=near.__getitem__)
@@ -341,7 +341,7 @@ def _like_text(runs: Runs) -> bool:
 
 def _confirmed(runs: Runs) -> bool:
     """Return whether C agrees with N and D by the compute rule, up to a factor for the tokens per sample."""
-    ratio = _off_rule(runs)
+    ratio = off_rule(runs)
     return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
 
 

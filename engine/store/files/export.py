@@ -20,20 +20,21 @@ from isoplan.engine.store.tables.catalog import rows_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-_TEMPLATE = """\
-run,N,D,U,epochs,C,loss,accuracy,seed,group
-small-1,1000000,20000000,20000000,1,1.2e14,3.21,0.61,0,baseline
-small-2,1000000,40000000,20000000,2,2.4e14,3.05,0.64,0,baseline
-medium-1,4000000,20000000,20000000,1,4.8e14,2.94,0.67,0,baseline
-"""
+_SIZES, _SAMPLES = (1e6, 4e6, 16e6, 64e6, 256e6), (4e8, 16e8, 64e8, 256e8, 1024e8)
+_NOISE = (0.3, -1.0, 0.8, 0.1, -0.6, 1.0, -0.2)
+"""Deviations of the example runs from their law, in units of 0.3 %. They are repeated in this order."""
 
 
 def template() -> bytes:
-    """Return a small CSV table that a user can fill in: one row per run.
+    """Return an example of a run table as CSV: 25 invented runs, which a law can be fitted to.
 
-    Only the columns N, D and loss are required.
+    Their loss is 1.7 + 200 / N^0.32 + 400 / D^0.29, with a noise of 0.3 %.
     """
-    return _TEMPLATE.encode()
+    lines = ["name,params,tokens,loss"]
+    for i, (N, D) in enumerate((N, D) for N in _SIZES for D in _SAMPLES):
+        loss = (1.7 + 200 / N**0.32 + 400 / D**0.29) * (1 + 0.003 * _NOISE[i % len(_NOISE)])
+        lines.append(f"run-{i + 1},{N:.0f},{D:.0f},{loss:.4f}")
+    return "\n".join([*lines, ""]).encode()
 
 
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:

@@ -12,6 +12,7 @@ import pytest
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.schema import Metric
 from isoplan.engine.store.database.database import Database, open_workspace
 from isoplan.engine.store.files import export
@@ -88,13 +89,14 @@ def test_a_file_is_read_while_the_workspace_is_open(tmp_path: Path, file: Path) 
         assert len(read_runs(file, {"N": "size"})) == 2
 
 
-def test_the_template_is_a_table_that_is_guessed_whole(db: Database) -> None:
-    info = tables.add(db, export.template(), "template.csv")
+def test_the_example_file_is_a_table_that_is_read_whole_and_that_a_law_fits(db: Database) -> None:
+    info = tables.add(db, export.template(), "example-runs.csv")
     roles = tables.roles(db, info.id)
-    assert (roles.N, roles.D, roles.U, roles.C, roles.loss) == ("N", "D", "U", "C", "loss")
-    assert (roles.epochs, roles.seed, roles.group, roles.run) == ("epochs", "seed", "group", "run")
-    assert roles.metrics == (Metric(column="accuracy"),)
-    assert snapshots.runs(db, snapshots.take(db, info.id)).notes == ()
+    assert (roles.N, roles.D, roles.loss, roles.run) == ("params", "tokens", "loss", "name")
+    runs = snapshots.runs(db, snapshots.take(db, info.id))
+    assert (len(runs), runs.notes) == (25, ())
+    made = fit(FitSpec(bootstrap=0), runs)
+    assert float(made.values["E"]) == pytest.approx(1.7, abs=0.05)
 
 
 def test_tables_are_exported_with_what_was_decided(db: Database) -> None:

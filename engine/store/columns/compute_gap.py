@@ -1,0 +1,89 @@
+"""Comparison of a table's column of compute C with the rule by which plans compute C from N and D."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.costs.measured import MeasuredRule, fit_powers, fit_zeta
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.columns.units import off_rule, unit_of_compute
+
+FAR = 3.0
+"""Median ratio of C and the compute rule, or its inverse, above which the user is asked which of them is right."""
+SCATTERED = 0.3
+"""Scatter of ln C about C = zeta N D above which exponents of N and D are fitted as well."""
+
+
+@dataclass(frozen=True)
+class ComputeGap:
+    """A column of C that differs from the compute rule of its table.
+
+    ``ratio`` is the median of (C of the column) / (C of the rule). ``measured`` is a rule fitted to the column.
+    """
+
+    column: str
+    ratio: float
+    rule: ComputeRule
+    measured: MeasuredRule
+
+    @property
+    def text(self) -> str:
+        """The difference in one sentence: ``C of the table (column 'flops') is 40 times 6 N D (median).``"""
+        return f"C of the table (column {self.column!r}) is {self.ratio:.2g} times {_right(self.rule)} (median)."
+
+    @property
+    def rule_text(self) -> str:
+        """The right-hand side of the rule of the table, such as ``6 N D``."""
+        return _right(self.rule)
+
+    @property
+    def measured_text(self) -> str:
+        """The right-hand side of the rule that is fitted to the column, such as ``241 N D``."""
+        return _right(self.measured.rule)
+
+    def with_column(self, roles: Roles) -> Roles:
+        """Return the mapping in which plans compute C by the rule that is fitted to the column."""
+        return roles.model_copy(update={"compute": self.measured.rule})
+
+    def with_rule(self, roles: Roles) -> Roles:
+        """Return the mapping without the column, so that C follows from N and D by the rule of the table."""
+        derived = {role: formula for role, formula in roles.derived.items() if role != "C"}
+        return roles.model_copy(update={"C": None, "derived": derived})
+
+
+def compute_gap(runs: Runs) -> ComputeGap | None:
+    """Return the difference between the column C of ``runs`` and the compute rule, if its median is above ``FAR``.
+
+    Returns None if the table has no column C, N or D, or if a unit of compute such as PF-days explains the difference.
+    """
+    off = off_rule(runs)
+    if not off.size:
+        return None
+    middle = float(np.median(off))
+    if abs(middle) <= np.log10(FAR) or (middle < 0 and unit_of_compute(middle)):
+        return None
+    sizes = [runs[role] for role in ("N", "D", "C")]
+    known = np.all([np.isfinite(x) & (x > 0) for x in sizes], axis=0)
+    try:
+        measured = _fitted(*(x[known] for x in sizes))
+    except PlannerError:  # a constant out of range is due to a unit, about which other notes inform
+        return None
+    return ComputeGap(str(runs.roles.C), 10**middle, runs.roles.compute, measured)
+
+
+def _fitted(*sizes: np.ndarray) -> MeasuredRule:
+    simple = fit_zeta(*sizes)
+    if simple.scatter <= SCATTERED:
+        return simple
+    try:
+        return fit_powers(*sizes)
+    except PlannerError:
+        return simple
+
+
+def _right(rule: ComputeRule) -> str:
+    return rule.text.removeprefix("C = ")
