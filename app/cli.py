@@ -39,6 +39,7 @@ COMMANDS = {
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
     "plans": Command("plans", "Compare saved plans under one scenario of prices."),
     "actual": Command("actual", "Compare actual results with the plans that predicted them."),
+    "report": Command("report", "Write a saved answer as an HTML file or as a PDF."),
     "train": Command("train", "Train the cells of a grid."),
     "cells": Command("cells", "List, hold, resume, cancel, retry or delete cells."),
     "backup": Command("backup", "Write a checked copy of a workspace to one file."),

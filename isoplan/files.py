@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isoplan.engine.planning.questions.answer import Answer
 
 ENDINGS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".py": "python"}
+REPORTS = (".html", ".pdf")
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
     "recipes": "recipe",
@@ -76,19 +77,40 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
     return GroupedFit(next(iter(fits.values())).spec, fits)
 
 
-def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str]) -> None:
-    """Write a fit, a plan or another answer to a file, as the terminal prints it.
+def save(answer: Fit | GroupedFit | Plan | Answer, path: str | PathLike[str], *, fit: Fit | Sequence[Fit] = ()) -> None:
+    """Write a fit, a plan or another answer to a file, as the terminal prints it, or as a report.
 
     A fit is written as JSON. The format of other answers follows from the suffix of ``path``: .json, .csv, .md, .tex or
-    .py. A .py script reads its fits from files ``fit-HASH.json`` in its own folder. Raises PlannerError for another
-    suffix, for an answer that cannot be saved, and for a path that cannot be written.
+    .py, or .html and .pdf for a report. A .py script reads its fits from files ``fit-HASH.json`` in its own folder.
+    ``fit`` is the fit of the answer, or several: a report lists them as sources, and draws a plan from its fit. Raises
+    PlannerError for another suffix, for an answer that cannot be saved, and for a path that cannot be written.
     """
     target = Path(path)
+    if target.suffix.lower() in REPORTS:
+        _save_report(answer, target, fit)
+        return
     text = _as_text(answer, target.suffix.lower())
     try:
         target.write_text(text.rstrip("\n") + "\n", encoding="utf-8", newline="")
     except OSError as error:
         raise PlannerError(f"{path} cannot be written ({error.strerror}): check the folder.") from None
+
+
+def _save_report(answer: object, path: Path, fit: Fit | Sequence[Fit]) -> None:
+    """Write the report of an answer. Raises PlannerError for a fit, and for a fit that is not that of the plan."""
+    from isoplan.app.reports.content import report_answer
+    from isoplan.app.reports.files import write_report
+    from isoplan.app.reports.saved_answers import read_report
+    from isoplan.engine.fitting import Fit
+    from isoplan.engine.planning.questions.answer import Answer
+
+    fits = (fit,) if isinstance(fit, Fit) else tuple(fit)
+    if isinstance(answer, Answer):
+        write_report(report_answer(answer, fits), path)
+    elif isinstance(answer, Fit):
+        raise PlannerError("Answer: a fit has no report. Save a plan or another answer, or save the fit as .json.")
+    else:
+        write_report(read_report(_document_of(answer).body, fits), path)
 
 
 def _as_text(answer: object, ending: str) -> str:
@@ -102,7 +124,7 @@ def _as_text(answer: object, ending: str) -> str:
         return _as_json(to_json(answer) if isinstance(answer, Fit) else groups_to_json(answer))
     document = _document_of(answer)
     if ending not in ENDINGS:
-        raise PlannerError(f"Path: no format has the ending {ending!r}. Use {', '.join(ENDINGS)}.")
+        raise PlannerError(f"Path: no format has the ending {ending!r}. Use {', '.join((*ENDINGS, *REPORTS))}.")
     return _write(document, ending)
 
 

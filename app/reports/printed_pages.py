@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,8 @@ WIDE_MM, NARROW_MM = 172.0, 84.0
 """Widths of the first figure and of further figures, which stand in two columns."""
 FITS = ((9.5, None), (8.5, None), (7.5, None), (7.5, 60), (7.5, 30), (7.5, 12))
 """Font sizes in points, with the maximum number of source rows, in the order in which they are tried."""
+NARROWEST, WIDEST = 9, 42
+"""Limits of the relative widths of columns, in letters."""
 PAGES = re.compile(rb"/Type ?/Pages ?/Count (\d+)")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no font shows, and that JSON or PDF may not contain."""
@@ -71,6 +74,7 @@ def _content(report: Report) -> dict[str, Any]:
         "figures": figures,
         "head": report.head,
         "rows": report.rows,
+        "widths": [_width(column) for column in zip(report.head, *report.rows, strict=True)],
         "notes": list(map(readable, document.notes)),
         "sources": [
             {"title": one.title, "rows": [(name, readable(shown)) for name, shown in one.rows]}
@@ -78,6 +82,12 @@ def _content(report: Report) -> dict[str, Any]:
         ],
         "made": report.made,
     }
+
+
+def _width(column: Sequence[str]) -> int:
+    """Return the relative width of a column of texts: the length of a long one among them, within limits."""
+    longest = sorted(map(len, column))
+    return min(max(longest[int(0.9 * (len(longest) - 1))] + 2, NARROWEST), WIDEST)
 
 
 def _shortened(content: dict[str, Any], points: float, most: int | None) -> dict[str, Any]:

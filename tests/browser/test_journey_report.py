@@ -1,4 +1,4 @@
-"""The journey from a plan to its report: one click for the PDF, one for the HTML file, which opens without a network."""
+"""The journey from a plan to its report: a PDF in two clicks, and an HTML file that opens without a network."""
 
 from __future__ import annotations
 

@@ -52,13 +52,14 @@ def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
 
 
 def downloads(name: str, files: Mapping[str, File], report: Make | None = None) -> None:
-    """Show one download button per file, at the right, after those of the ``report``.
+    """Show one download button per file, at the right, below those of the ``report``.
 
     A file is written when its button is pressed.
     """
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if report is not None:
+    if report is not None:
+        with st.container(horizontal=True, horizontal_alignment="right"):
             report_buttons(name, report)
+    with st.container(horizontal=True, horizontal_alignment="right"):
         for label, (write, ending, mime) in files.items():
             st.download_button(
                 label,

@@ -42,7 +42,7 @@ def list_sources(document: Document, fits: Sequence[Fit] = ()) -> tuple[Source, 
 
 def _numbers(document: Document, fits: Sequence[Fit]) -> Source:
     """Return the labels of the numbers of an answer by their source."""
-    law = f"Computed from {'the fits' if len(fits) > 1 else 'the fit'} below"
+    law = f"Computed from the {'laws of the answer' if not fits else 'fits below' if len(fits) > 1 else 'fit below'}"
     by_source: dict[str, list[str]] = {}
     for label, cell in document.lines:
         by_source.setdefault(_source(cell, law, fits), []).append(label)

@@ -1,0 +1,70 @@
+"""Reports of answers that were saved as JSON, by a page, by `isoplan plan --json` or by ``isoplan.save``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from isoplan.app.reports.content import Report, make_report, report_plan
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.document import Document, Line
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.document import LABELS, document, read_plan
+from isoplan.engine.planning.recommender.text import LABELS as SETTINGS
+
+PARTS = {"allocation", "derived", "choices", "recipes", "regimes"}
+"""Keys of a JSON object that only group its numbers, and are not part of a label."""
+UNLISTED = {"question", "prices", "warnings", "picture", "laws", "evidence", "between", "support", "compute", "bill"}
+"""Keys whose values are no numbers of the answer."""
+NAMES = LABELS | {"s": SETTINGS["s"], "B": SETTINGS["B"], "K": SETTINGS["K"], "lr": SETTINGS["lr"]}
+ENDS = {"least": "optimistic", "most": "conservative"}
+
+
+def read_report(raw: Mapping[str, Any], fits: Sequence[Fit], title: str = "") -> Report:
+    """Return the report of the JSON object ``raw`` of an answer. ``fits`` are the laws that the answer uses.
+
+    The report of a plan has its figure if ``fits`` contains its fit. Raises PlannerError if ``raw`` is no answer, or if
+    ``fits`` are given and none is the fit of the plan.
+    """
+    if not isinstance(raw.get("sentence"), str):
+        what = "a fit" if "parameters" in raw or "groups" in raw else "no answer of Isoplan"
+        raise PlannerError(f"Answer: the file is {what}. Name the JSON of a plan, a recipe or another answer.")
+    if {"question", "allocation", "derived"} <= raw.keys():
+        plan = read_plan(raw)
+        by_hash = {fit.hash: fit for fit in fits}
+        if plan.fit in by_hash:
+            maps = [by_hash[name] for name in plan.maps if name in by_hash]
+            return report_plan(plan, by_hash[plan.fit], title or "Plan", maps=maps)
+        if fits:
+            raise PlannerError(f"Fit: no file is the fit {plan.fit} of the plan. Add it, or leave out all fits.")
+        return make_report(title or "Plan", document(plan.shown))
+    return make_report(title or "Answer", _read_document(raw), fits)
+
+
+def _read_document(raw: Mapping[str, Any]) -> Document:
+    """Return the document of an answer from its JSON object: its sentence, its numbers, and its warnings."""
+    notes = tuple(str(warning["text"]) for warning in raw.get("warnings", ()))
+    return Document(str(raw["sentence"]), tuple(_lines(raw, ())), notes, raw, "")
+
+
+def _lines(value: Any, path: tuple[str, ...]) -> Iterator[Line]:
+    """Yield the label and the quantity of each number inside a JSON value; ``path`` are the keys that lead to it."""
+    if not isinstance(value, Mapping):
+        return
+    if {"value", "ci68", "ci95", "unit"} <= value.keys():
+        yield _label(path), quantity.from_json(value)
+    elif {"least", "most", "unit"} <= value.keys():
+        for end, name in ENDS.items():
+            known = None if value[end] is None else float(value[end])
+            yield f"{_label(path)}, {name}", Quantity(known, unit=str(value["unit"]), note=str(value["note"]))
+    else:
+        for key, inner in value.items():
+            if path or key not in UNLISTED:
+                yield from _lines(inner, path if key in PARTS else (*path, str(key)))
+
+
+def _label(path: tuple[str, ...]) -> str:
+    *before, last = path
+    return ": ".join((*before, NAMES.get(last, last.replace("_", " "))))
