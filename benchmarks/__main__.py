@@ -17,6 +17,7 @@ from benchmarks.report import Report
 
 NAMES = (
     "import_million",
+    "pages",
     "pages_million",
     "slider",
     "answers",
@@ -60,12 +61,19 @@ RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 
 They run only if they are named.
 """
+OWN_PAGE = ("pages",)
+"""Measures whose table is written to a page of docs of the same name."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
     "benchmarks": """# Benchmarks
 
 Measured by `make bench` (one name: `make bench ARGS=slider`). Times move with the machine; ratios against a floor or a
 peer in the same run are what to compare.
+""",
+    "pages": """# Size of the pages
+
+How much a visitor must read before the first result of a page, and whether everybody can use the page. Measured by
+`make bench ARGS=pages`; `tests/browser/test_pages.py` checks the limits.
 """,
     "reliability": """# Reliability
 
@@ -91,7 +99,7 @@ def main() -> None:
 
 def keep(name: str, report: Report) -> None:
     """Write the report of the measure ``name`` into its page in docs; its earlier section there is replaced."""
-    topic = name.partition(".")[0] if name in RELIABILITY else "benchmarks"
+    topic = name.partition(".")[0] if name in (*RELIABILITY, *OWN_PAGE) else "benchmarks"
     file = DOCS / f"{topic}.md"
     page = file.read_text() if file.exists() else HEADS[topic]
     where = f"{platform.machine()}, {len_cpus()} cores, Python {platform.python_version()}"

@@ -12,7 +12,7 @@ from isoplan.app.figures.style.theme import Drawing
 
 _chart = st.components.v2.component(
     "isoplan_chart",
-    html='<div class="isoplan-chart" role="img"></div>',
+    html='<div class="isoplan-chart" role="figure"></div>',
     css=".isoplan-chart { width: 100%; }",
     js=script("plotly.js", "chart.js"),
     isolate_styles=False,

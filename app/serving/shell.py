@@ -29,14 +29,34 @@ ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
 # Without this script, Streamlit's front end first looks for its server below the path of the page (/plan/...), and
 # every first visit of a page logs errors. The colours prevent a white flash in dark mode before the theme is loaded.
+# Streamlit draws a placeholder of 40 pixels for each widget until its code is loaded, and the page would move. It is
+# hidden until all its first widgets are drawn, for at most five seconds, and the space of the menu is kept free.
 HEAD = """
     <script>
       const root = new URL("./", window.location.href).href;
       window.__streamlit = { BACKEND_BASE_URL: root, MAIN_PAGE_BASE_URL: root };
+      document.documentElement.classList.add("loading");
+      let began;
+      const reveal = () => {
+        const main = document.querySelector('[data-testid="stMain"]');
+        if (main?.querySelector('h1, [role="alert"]')) began ??= performance.now();
+        const waited = began === undefined ? 0 : performance.now() - began;
+        const ended = document.querySelector('[data-test-script-state="notRunning"]');
+        const whole = !main?.querySelector('[data-testid="stSkeleton"]') && (waited > 1000 || (began && ended));
+        if (whole || waited > 5000) document.documentElement.classList.remove("loading");
+        else setTimeout(reveal, 40);
+      };
+      reveal();
     </script>
     <style>
       :root { color-scheme: light dark; background: #ffffff; }
       @media (prefers-color-scheme: dark) { :root { background: #0f171c; } }
+      .loading [data-testid="stMainBlockContainer"] { visibility: hidden; }
+      @media (min-width: 769px) {
+        .loading [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"]))::before {
+          content: ""; flex: none; width: 300px;
+        }
+      }
     </style>
     <link rel="icon" href="./icon.svg" type="image/svg+xml" />"""
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"

@@ -6,8 +6,8 @@
     journey.check(clicks=4, fields=1)
 
 The browser counts, so every way to click is seen. These are one click: a press of a button, link, tab or switch, by
-mouse or by keyboard; a choice from a list (opening the list is not counted again); an upload of one or several files; an
-arrow key on a page that is stepped through. A field that is typed in is one field, however long the text is.
+mouse or by keyboard; a choice from a list (opening the list is not counted again); an upload of one or several files;
+an arrow key on a page that is stepped through. A field that is typed in is one field, however long the text is.
 """
 
 from __future__ import annotations

@@ -23,9 +23,17 @@ STYLE = """
 .js-plotly-plot text { fill: currentColor !important; }
 .js-plotly-plot [style*="stroke: rgb(1, 2, 3)"] { stroke: currentColor !important; }
 .js-plotly-plot [style*="fill: rgb(1, 2, 3)"] { fill: currentColor !important; }
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] :not(a, code),
+[data-testid="stWidgetLabel"][disabled], [data-disabled="true"] [data-tag] :not(svg, svg *) {
+  color: light-dark(#51616b, #a3b4bd) !important; opacity: 1 !important;
+}
+[data-disabled="true"] [data-tag] { background: transparent !important; }
+[data-testid="stApp"] :is(a, button, summary, [role="tab"]):focus-visible {
+  outline: 2px solid light-dark(#0b6e8f, #4db6d8) !important; outline-offset: 2px;
+}
 """
-"""Style sheet of a page that contains figures in ``WEB``. It is needed because Streamlit's default grey text has too
-little contrast on white.
+"""Style sheet of every page. Streamlit's grey text in figures, captions and labels has too little contrast on white.
+Some of its controls do not show the focus of the keyboard.
 """
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
