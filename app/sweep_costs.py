@@ -16,6 +16,8 @@ from isoplan.trainers.backend.queue.sweep import Cap
 
 ON_PAGES = ("cap of the sweep", "price of a device hour")
 """Names that error messages on a page use for the two fields: the cap, and the price per device hour."""
+NO_LIMIT, NO_PRICE = "no limit", "none"
+"""Words for an empty cap and for an empty price."""
 DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
 BUNDLED = ("grids", "grids/games")
 """Folders of ``data`` with the tables of bundled cells."""
@@ -24,9 +26,11 @@ BUNDLED = ("grids", "grids/games")
 def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
     """Return the cap of a sweep in device hours, from two typed texts: the cap and the price per device hour.
 
-    Either text can be empty. Error messages use ``called`` as the names of the two fields. Raises PlannerError if a
-    text cannot be read, or if the cap is money and no price is given.
+    Either text can be empty, or the word for it. Error messages use ``called`` as the names of the two fields. Raises
+    PlannerError if a text cannot be read, or if the cap is money and no price is given.
     """
+    cap = "" if cap.strip().lower() == NO_LIMIT else cap
+    hour_price = "" if hour_price.strip().lower() == NO_PRICE else hour_price
     currency = _currency(cap) or _currency(hour_price) or "EUR"
     price = _positive(parse_amount(hour_price, called[1], money(currency, *AN_HOUR)), called[1]) if hour_price else None
     if not cap.strip():
@@ -41,6 +45,11 @@ def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap
     if _bare(cap):
         raise PlannerError(f"The {called[0]} {cap.strip()!r} has no unit: write it like 50 EUR or 20 h.")
     return Cap(_positive(parse_amount(_hours(cap), called[0], HOURS), called[0]), price, currency if price else "")
+
+
+def is_money(cap: str) -> bool:
+    """Return whether a typed cap is an amount of money, which needs a price."""
+    return bool(_currency(cap))
 
 
 def _currency(text: str) -> str:

@@ -23,6 +23,9 @@ CELL_DIGITS = 20
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """Pattern of the name of data, which is a folder or a file of the workspace."""
+ZERO = "zero"
+"""Key in the extra schema of a field: the word that forms show instead of 0, such as ``automatic`` or ``none``."""
+AUTOMATIC = {ZERO: "automatic"}
 PROCESS = 0.6e9
 """Memory in bytes of a process that has imported torch and trains nothing."""
 Device = Annotated[
@@ -189,8 +192,11 @@ class Family(Generic[C]):
     - ``check(cell)`` raises PlannerError if fields are incompatible.
     - ``loss`` is the name of the value that laws describe. ``metrics`` are the other values, each with the direction in
       which it is better.
+    - ``title`` is its name for users, such as ``Jet tagger``, and ``summary`` one sentence about what it trains.
+    - ``main`` are the fields that a form always shows: the size of a model and its samples. If it is empty, these are
+      the first two fields that are numbers.
     - ``presets`` are initial grids by name, in lower case with hyphens. The preset "example" trains within a minute or
-      two.
+      two, and forms start with it.
     - ``version`` changes if the same cells give other results.
     - ``bundled`` are the columns of the tables that ``isoplan.trainers.bundle`` writes.
     """
@@ -209,6 +215,8 @@ class Family(Generic[C]):
     presets: Mapping[str, Preset] = field(default_factory=dict)
     version: str = "1"
     bundled: TableColumns = TableColumns()
+    summary: str = ""
+    main: tuple[str, ...] = ()
 
 
 def cell_name(family: Family[Any], cell: Cell) -> str:

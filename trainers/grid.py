@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue.cells import MOST_CELLS
 from isoplan.trainers.cell import Cell, Family
 from isoplan.trainers.families import check_value, families, find_family, read_cell
-from isoplan.trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
+from isoplan.trainers.ranges import Asked, Kind, Range, Value, expand, kind_of, read_entry, read_typed, zero_word
 
 KEYS = ("family", "name", "cell")
 LONGEST_NAME = 100
@@ -104,7 +106,7 @@ def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = ""
     Raises PlannerError with the invalid field.
     """
     _known(family, entries)
-    asked = {field: read_entry(raw, _kind(family, field), where(family, field)) for field, raw in entries.items()}
+    asked = {field: read_entry(raw, *_reading(family, field)) for field, raw in entries.items()}
     return Grid(family.name, asked, _name(name))
 
 
@@ -115,7 +117,7 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
     """
     _known(family, texts)
     typed = {field: text for field, text in texts.items() if text.strip()}
-    asked = {field: read_typed(text, _kind(family, field), where(family, field)) for field, text in typed.items()}
+    asked = {field: read_typed(text, *_reading(family, field)) for field, text in typed.items()}
     return Grid(family.name, asked, _name(name))
 
 
@@ -181,9 +183,16 @@ def write_grid(grid: Grid) -> str:
     return "\n".join([*head, "", "[cell]", *fields]) + "\n"
 
 
-def type_field(asked: Asked) -> str:
-    """Return the values of a field as a user types them into a form."""
-    return ", ".join(_as_typed(part) for part in asked)
+def type_field(asked: Asked, zero: str = "") -> str:
+    """Return the values of a field as a user types them into a form; ``zero`` is the word for 0, if there is one."""
+    return ", ".join(
+        zero if zero and not isinstance(part, Range | bool | str) and part == 0 else _as_typed(part) for part in asked
+    )
+
+
+def default_text(about: FieldInfo) -> str:
+    """Return the default of a field as a user types it; "" if a value must be given."""
+    return "" if about.is_required() else type_field((about.default,), zero_word(about))
 
 
 def where(family: Family[Any], field: str) -> str:
@@ -196,6 +205,11 @@ def _known(family: Family[Any], entries: Mapping[str, object]) -> None:
         if field not in family.cell.model_fields:
             known = ", ".join(family.cell.model_fields)
             raise PlannerError(f"The family {family.name} has no field {field!r}: use {known}.")
+
+
+def _reading(family: Family[Any], field: str) -> tuple[Kind, str, str]:
+    """Return the kind of a field, its name for messages, and its word for 0."""
+    return _kind(family, field), where(family, field), zero_word(family.cell.model_fields[field])
 
 
 def _kind(family: Family[Any], field: str) -> Any:

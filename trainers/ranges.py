@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import as_typed, cut, parse_number
+from isoplan.trainers.cell import ZERO
 
 Value = int | float | str | bool
 Kind = Literal["integer", "number", "boolean", "text"]
@@ -81,41 +82,48 @@ def kind_of(field: FieldInfo) -> Kind:
     return kinds.get(found, "text")
 
 
+def zero_word(field: FieldInfo) -> str:
+    """Return the word that a user types instead of 0 into this field, such as ``automatic``; "" if there is none."""
+    extra = field.json_schema_extra
+    return str(extra.get(ZERO, "")) if isinstance(extra, dict) else ""
+
+
 def expand(asked: Asked, kind: Kind) -> tuple[Value, ...]:
     """Return all values of a field, each once, in the given order."""
     listed = (part.values(kind == "integer") if isinstance(part, Range) else (part,) for part in asked)
     return tuple(dict.fromkeys(value for values in listed for value in values))
 
 
-def read_entry(raw: object, kind: Kind, where: str) -> Asked:
+def read_entry(raw: object, kind: Kind, where: str, zero: str = "") -> Asked:
     """Return the input of a field from a file: a value, a list, a table of a range, or the text of any of them.
 
-    Raises PlannerError for anything else. ``where`` names the field in the error.
+    Raises PlannerError for anything else. ``where`` names the field in the error, and the word ``zero`` stands for 0.
     """
     if isinstance(raw, list | tuple):
         if not raw:
             raise PlannerError(f"{where} has an empty list: give it a value.")
-        return tuple(part for one in raw for part in _one(one, kind, where))
-    return _one(raw, kind, where)
+        return tuple(part for one in raw for part in _one(one, kind, where, zero))
+    return _one(raw, kind, where, zero)
 
 
-def _one(raw: object, kind: Kind, where: str) -> Asked:
+def _one(raw: object, kind: Kind, where: str, zero: str) -> Asked:
     if isinstance(raw, Range):
         return (_checked(raw, kind, where),)
     if isinstance(raw, Mapping):
         return (_table(raw, kind, where),)
     if isinstance(raw, str):
-        return (raw,) if kind == "text" else read_typed(raw, kind, where)
+        return (raw,) if kind == "text" else read_typed(raw, kind, where, zero)
     if isinstance(raw, bool) != (kind == "boolean") or not isinstance(raw, int | float):
         raise PlannerError(f"{where} cannot be {cut(str(raw))!r}: give it {_examples(kind)}.")
     return (raw,)
 
 
-def read_typed(text: str, kind: Kind, where: str) -> Asked:
+def read_typed(text: str, kind: Kind, where: str, zero: str = "") -> Asked:
     """Return the input of a field from typed text: values such as ``8, 16, 32``, and ranges such as ``8..512 x 7``.
 
     Values are separated by commas or semicolons. Numbers can be written as 2k or 10^6. A text that contains a comma
-    must be in double quotes. Raises PlannerError if the text is invalid; ``where`` names the field in the error.
+    must be in double quotes. The word ``zero``, if there is one, stands for the number 0. Raises PlannerError if the
+    text is invalid; ``where`` names the field in the error.
     """
     if kind == "text":
         try:
@@ -125,7 +133,7 @@ def read_typed(text: str, kind: Kind, where: str) -> Asked:
     parts = [part.strip() for part in _parts(text, kind, where)]
     if not all(parts):
         raise PlannerError(f"{where} has nothing between two commas: give it {_examples(kind)}.")
-    return tuple(_typed(part, kind, where) for part in parts)
+    return tuple(0 if zero and part.lower() == zero else _typed(part, kind, where) for part in parts)
 
 
 def _parts(text: str, kind: Kind, where: str) -> Iterable[str]:

@@ -9,7 +9,7 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.cell_service import queue_of
 from isoplan.app.views.training import form, overview, special, standing, table
-from isoplan.app.views.training.lines import AXES
+from isoplan.app.views.training.lines import AXES, COLOURS
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember, rename_choice, select_one
@@ -34,40 +34,26 @@ def cannot() -> str:
     return ""
 
 
-def new_grid(look: Look) -> None:
-    """Show the form of a new grid in an expander.
-
-    The expander is open if the workspace has no cells, or if the link contains a grid. The form is drawn only after the
-    expander was opened once.
-    """
-    if st.session_state.pop("grid_launched", False):
-        st.session_state["new_grid"] = False
-    brought = any(name == "family" or name.startswith("cell_") for name in st.query_params)
-    place = st.expander(
-        "New grid", expanded=brought or not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
-    )
-    if place.open or "grid_opened" in st.session_state:
-        st.session_state["grid_opened"] = True  # keeps typed values after the expander is closed
-        with place:
-            form.show(queue)
-
-
 def cells(look: Look, may: bool) -> None:
     """Show one sweep: its progress and curves, its results, and a table of its cells.
 
     ``may`` is true if actions on cells are allowed.
     """
-    left, right = st.columns([1, 1], vertical_alignment="bottom")
+    left, middle, right = st.columns([5, 4, 4], vertical_alignment="bottom")
     with left:
         group = choose(look)
-    with right:
+    with middle:
         rename_choice("against", FORMER)
         against = st.segmented_control(
             "Curves against", list(AXES), default="Samples", required=True, key="against", bind="query-params"
         )
+    with right:
+        colour = st.segmented_control(
+            "Colour by", list(COLOURS), default="Size", required=True, key="colour", bind="query-params"
+        )
     with sentences():
         family = find_family(group.family, look.root)
-        overview.show(queue, group, family, str(against), look.working, may)
+        overview.show(queue, group, family, (AXES[str(against)], COLOURS[str(colour)]), look.working, may)
         special.results(queue, group, family, look.working)
         table.show(queue, group, family, look.working, may)
 
@@ -85,7 +71,7 @@ def choose(look: Look) -> Group:
     return look.groups[opened]
 
 
-heading("Train", "Train new runs and watch their progress. Each finished run becomes a row of a run table.")
+heading("Train", "Train new runs. Each finished run becomes a row of a run table.")
 folder: Path | None = workspace.current().folder
 reason = cannot()
 if reason:
@@ -98,8 +84,6 @@ else:
     if said := st.session_state.pop("launched", ""):
         st.toast(said, icon=":material/play_arrow:")
     if not reason:
-        new_grid(seen)
+        form.show(queue)
     if seen.groups:
         cells(seen, not reason)
-    elif not reason:
-        st.info("No cells yet. Enter a grid or start from an example, then launch it.", icon=":material/school:")

@@ -15,7 +15,7 @@ from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, So
 from isoplan.trainers.amplitudes.surrogate.accuracy import check_points, need_skdim
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
 from isoplan.trainers.amplitudes.surrogate.shape import LLOCA_RATE, RATE, Parametrization, Size
-from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
+from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """Number of network outputs per point for each objective: the target and, for heteroscedastic, log sigma (eq. 15)."""
@@ -49,8 +49,9 @@ class AmplitudeCell(Cell):
         Field(
             ge=0,
             le=1e5,
+            json_schema_extra={ZERO: "varies"},
             title="sqrt(s)",
-            description="Fixed sqrt(s) of simulated and toy events in GeV. 0: sqrt(s) varies, and d is larger by one.",
+            description="Fixed sqrt(s) of simulated and toy events in GeV. Varies: d is larger by one.",
         ),
     ] = 0.0
     points: Annotated[
@@ -74,8 +75,9 @@ class AmplitudeCell(Cell):
         Field(
             ge=0,
             le=1e9,
+            json_schema_extra=AUTOMATIC,
             title="Parameters N",
-            description="Number of parameters, from which the width is computed. 0: the field Width n is used.",
+            description="Number of parameters, from which the width is computed. Automatic: from the field Width n.",
         ),
     ] = 0.0
     width: Annotated[
@@ -90,8 +92,9 @@ class AmplitudeCell(Cell):
         Field(
             ge=0,
             le=64,
+            json_schema_extra=AUTOMATIC,
             title="Layers",
-            description="Number of hidden layers. 0: computed from N and from Width / layers.",
+            description="Number of hidden layers. Automatic: computed from N and from Width / layers.",
         ),
     ] = 3
     ratio: Annotated[
@@ -111,8 +114,9 @@ class AmplitudeCell(Cell):
         Field(
             ge=0,
             le=1e24,
+            json_schema_extra={ZERO: "none"},
             title="Compute C",
-            description="Training FLOPs, from which the iterations are computed. 0: the field Iterations is used.",
+            description="Training FLOPs, from which the iterations are computed. None: the field Iterations is used.",
         ),
     ] = 0.0
     batch: Annotated[
@@ -139,8 +143,8 @@ class AmplitudeCell(Cell):
     rate: Annotated[
         float,
         Field(
-            ge=0, le=10, title="Learning rate", validate_default=True,
-            description=f"Initial learning rate of Adam. 0: {RATE:g} (MLP) or {LLOCA_RATE:g} (LLoCa-Transformer).",
+            ge=0, le=10, json_schema_extra=AUTOMATIC, title="Learning rate", validate_default=True,
+            description=f"Initial, of Adam. Automatic: {RATE:g} (MLP) or {LLOCA_RATE:g} (LLoCa-Transformer).",
         ),
     ] = 0.0  # fmt: skip
     l2: Annotated[
@@ -163,8 +167,8 @@ class AmplitudeCell(Cell):
     dimension_points: Annotated[
         int,
         Field(
-            ge=0, le=10**5, title="Dimension points",
-            description="Points in each random subset for the intrinsic dimension. 0: no estimate of the dimension.",
+            ge=0, le=10**5, json_schema_extra={ZERO: "none"}, title="Dimension points",
+            description="Points in each random subset for the intrinsic dimension. None: no estimate of the dimension.",
         ),
     ] = 5_000  # fmt: skip
     device: Device = "auto"

@@ -65,7 +65,9 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     return (
         Family(
             name="amplitudes",
-            title="Amplitude surrogates: MLPs and LLoCa-Transformers that learn squared matrix elements",
+            title="Amplitude surrogate",
+            summary="An MLP or LLoCa-Transformer that learns squared matrix elements.",
+            main=("parameters", "points"),
             cell=AmplitudeCell,
             train=partial(train_with_torch, "Amplitude surrogates", "amplitudes.surrogate.training", root),
             sizes=partial(sizes, root),

@@ -21,7 +21,7 @@ from isoplan.trainers.behavior.model.shape import (
     stage2_flops,
 )
 from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
-from isoplan.trainers.cell import NAME, Cell, Device, Sizes
+from isoplan.trainers.cell import AUTOMATIC, NAME, ZERO, Cell, Device, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
@@ -74,17 +74,15 @@ class BehaviorCell(Cell):
     stage: Annotated[
         int,
         Field(
-            ge=1,
-            le=2,
-            title="Stage",
+            ge=1, le=2, title="Stage",
             description="1 trains the whole model. 2 then freezes the embedder and continues to train the "
             "contextualiser.",
         ),
-    ] = 1
+    ] = 1  # fmt: skip
     negatives: Annotated[
         int,
         Field(
-            ge=0, le=10**9, title="Negatives K",
+            ge=0, le=10**9, json_schema_extra={ZERO: "none"}, title="Negatives K",
             description="Number of items drawn uniformly in each step as negatives, in addition to the targets of "
             "the batch. The paper draws them only in stage 2.",
         ),
@@ -107,43 +105,45 @@ class BehaviorCell(Cell):
     budget: Annotated[
         float,
         Field(
-            ge=0,
-            le=1e24,
-            title="Budget",
-            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. 0: the "
+            ge=0, le=1e24, json_schema_extra={ZERO: "none"}, title="Budget",
+            description="Compute of a stage in FLOPs, by eq. 1 of the paper. It sets the number of steps. None: the "
             "field steps is used.",
         ),
-    ] = 0.0
+    ] = 0.0  # fmt: skip
     ratio: Annotated[
         float,
         Field(
-            gt=0,
-            le=1e6,
-            title="D / N",
+            gt=0, le=1e6, title="D / N",
             description="Training events per parameter. Used if there is a budget and the width d is 0.",
         ),
-    ] = 15.0
+    ] = 15.0  # fmt: skip
     share: Annotated[
         float,
         Field(
-            gt=0,
-            lt=1,
-            title="Share s",
+            gt=0, lt=1, title="Share s",
             description="Share of the embedder in the parameters N. Used if the width h is 0.",
         ),
-    ] = 0.02
+    ] = 0.02  # fmt: skip
     h: Annotated[
-        int, Field(ge=0, le=4096, title="Width h", description="Width of the embeddings. 0: set by the share s.")
+        int,
+        Field(
+            ge=0, le=4096, json_schema_extra=AUTOMATIC, title="Width h", description="Automatic: set by the share s."
+        ),
     ] = 0
     width: Annotated[
         int,
         Field(
-            ge=0, le=16_384, title="Width d", description="Width of the contextualiser. 0: set by the budget and D / N."
+            ge=0, le=16_384, json_schema_extra=AUTOMATIC, title="Width d",
+            description="Width of the contextualiser. Automatic: set by the budget and D / N.",
         ),
-    ] = 64
+    ] = 64  # fmt: skip
     layers: Annotated[
-        int, Field(ge=0, le=256, title="Layers", description="Number of layers of the contextualiser. 0: about d / 32.")
-    ] = 2
+        int,
+        Field(
+            ge=0, le=256, json_schema_extra=AUTOMATIC, title="Layers",
+            description="Number of layers of the contextualiser. Automatic: about d / 32.",
+        ),
+    ] = 2  # fmt: skip
     text_layers: Annotated[int, Field(ge=1, le=64, title="Text layers", description="Of the text encoder.")] = 1
     length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
     batch: Annotated[
@@ -155,12 +155,10 @@ class BehaviorCell(Cell):
     rate: Annotated[
         float,
         Field(
-            ge=0,
-            le=1,
-            title="Learning rate",
-            description="Peak learning rate of AdamW. 0: 0.002 sqrt(B / 512), at most 0.01.",
+            ge=0, le=1, json_schema_extra=AUTOMATIC, title="Learning rate",
+            description="Peak learning rate of AdamW. Automatic: 0.002 sqrt(B / 512), at most 0.01.",
         ),
-    ] = 0.0
+    ] = 0.0  # fmt: skip
     rates: Annotated[
         int,
         Field(
@@ -187,27 +185,24 @@ class BehaviorCell(Cell):
     buckets: Annotated[
         int,
         Field(
-            ge=0,
-            le=10**8,
-            title="Buckets",
-            description="Number of rows of the table for item ids. 0: ids are used only if items have no other "
+            ge=0, le=10**8, json_schema_extra={ZERO: "none"}, title="Buckets",
+            description="Number of rows of the table for item ids. None: ids are used only if items have no other "
             "features.",
         ),
-    ] = 0
+    ] = 0  # fmt: skip
     pool: Annotated[
         int,
         Field(
-            ge=2,
-            le=65_536,
-            title="Pool",
+            ge=2, le=65_536, title="Pool",
             description="Number of sequences whose targets are the candidates in a batch-local evaluation.",
         ),
-    ] = 256
+    ] = 256  # fmt: skip
     looks: Annotated[
         int,
         Field(
             ge=0,
             le=1000,
+            json_schema_extra={ZERO: "none"},
             title="Looks",
             description="Number of evaluations during the last stage of training, on a part of the held-out events.",
         ),
@@ -217,9 +212,10 @@ class BehaviorCell(Cell):
         Field(
             ge=0,
             le=10_000,
+            json_schema_extra={ZERO: "none"},
             title="Rivals",
             description="Number of unseen items drawn per user, among which each true item is ranked for "
-            "hit@10/rivals. 0: no such metrics.",
+            "hit@10/rivals. None: no such metrics.",
         ),
     ] = 0
     device: Device = "auto"

@@ -73,7 +73,9 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     return (
         Family(
             name="behavior",
-            title="Recommender: an event embedder and a causal Transformer on event logs",
+            title="Recommender",
+            summary="An event embedder and a causal Transformer on event logs.",
+            main=("width", "steps"),
             cell=BehaviorCell,
             train=partial(train_with_torch, "Recommender cells", "behavior.training.cell_training", root),
             sizes=partial(sizes, root),

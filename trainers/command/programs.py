@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.cell import Cell, Family, Preset, Resources, Sizes, canonical
+from isoplan.trainers.cell import ZERO, Cell, Family, Preset, Resources, Sizes, canonical
 from isoplan.trainers.command.process import NAME, train
 
 FILE = "programs.toml"
@@ -37,7 +37,10 @@ KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice"
 
 
 class FieldOf(BaseModel):
-    """A field of a program's cells, as the operator describes it in ``programs.toml``."""
+    """A field of a program's cells, as the operator describes it in ``programs.toml``.
+
+    ``zero`` is the word that forms show instead of 0, such as ``automatic``.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: Literal["integer", "number", "text", "choice", "boolean"]
@@ -47,11 +50,13 @@ class FieldOf(BaseModel):
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    zero: str = ""
 
 
 class Program(BaseModel):
     """A program: its ``command``, the fields of its cells, its metrics, and its resources.
 
+    - ``main``: the fields that a form always shows.
     - ``sizes``: formulas of the fields for N, D, U and C (FLOPs).
     - ``silence``: seconds without output after which the program counts as hanging.
     - ``short``: field values of a cell of about one second, with which the speed of the program is measured.
@@ -61,6 +66,8 @@ class Program(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     title: str = ""
+    summary: str = ""
+    main: tuple[str, ...] = ()
     command: Annotated[tuple[str, ...], Field(min_length=1)]
     fields: dict[str, FieldOf] = {}
     loss: str = "loss"
@@ -143,6 +150,8 @@ def _family(name: str, program: Program) -> Family[Any]:
         metrics=program.metrics,
         presets={"example": Preset(program.example, "Trains within a minute or two.")} if program.example else {},
         version=_version(program.command),
+        summary=program.summary,
+        main=program.main,
     )
 
 
@@ -176,6 +185,7 @@ def _cell_of(name: str, program: Program) -> type[Cell]:
         about = Field(
             default, title=described.title or field, description=described.description,
             ge=described.minimum, le=described.maximum,
+            json_schema_extra={ZERO: described.zero} if described.zero else None,
         )  # fmt: skip
         fields[field] = (kind, about)
     return create_model(f"Cell of {name}", __base__=Cell, **fields)

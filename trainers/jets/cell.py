@@ -20,7 +20,7 @@ from pydantic import Field
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.cell import NAME, PROCESS, Cell, Device, Resources, Sizes
+from isoplan.trainers.cell import AUTOMATIC, NAME, PROCESS, ZERO, Cell, Device, Resources, Sizes
 from isoplan.trainers.jets.features import CONFIGURATIONS, KINDS, Configuration
 
 HEAD_WIDTH = 64
@@ -162,8 +162,9 @@ class JetCell(Cell):
         Field(
             ge=0,
             le=65_536,
+            json_schema_extra=AUTOMATIC,
             title="Batch",
-            description="Number of jets per training step. 0: √U / 8 for one pass, √U / 1.5 for several, at most 128.",
+            description="Jets per training step. Automatic: √U / 8 for one pass, √U / 1.5 for several, at most 128.",
         ),
     ] = 0
     rate: Annotated[
@@ -171,8 +172,9 @@ class JetCell(Cell):
         Field(
             ge=0,
             le=1,
+            json_schema_extra=AUTOMATIC,
             title="Learning rate",
-            description="Peak learning rate of AdamW; the paper has 0.0001. 0: 0.064 / d, at most 0.02.",
+            description="Peak learning rate of AdamW; the paper has 0.0001. Automatic: 0.064 / d, at most 0.02.",
         ),
     ] = 0.0
     schedule: Annotated[
@@ -185,8 +187,14 @@ class JetCell(Cell):
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW.")] = 0.01
     dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Dropout rate in the Transformer.")] = 0.01
     layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Of the Transformer.")] = 4
-    heads: Annotated[int, Field(ge=0, le=64, title="Heads", description="Of attention; 0 is max(1, d // 64).")] = 0
-    hidden: Annotated[int, Field(ge=0, le=65_536, title="Hidden", description="Of the feed-forward; 0 is 4 d.")] = 0
+    heads: Annotated[
+        int,
+        Field(ge=0, le=64, json_schema_extra=AUTOMATIC, title="Heads", description="Automatic: max(1, d // 64)."),
+    ] = 0
+    hidden: Annotated[
+        int,
+        Field(ge=0, le=65_536, json_schema_extra=AUTOMATIC, title="Hidden", description="Automatic: 4 d."),
+    ] = 0
     validation: Annotated[
         int,
         Field(
@@ -196,8 +204,8 @@ class JetCell(Cell):
     tests: Annotated[
         int,
         Field(
-            ge=0, le=20_000_000, title="Test jets of QCD",
-            description="Number of QCD jets for the rejections, with 1 % as many jets of each signal. 0: the "
+            ge=0, le=20_000_000, json_schema_extra={ZERO: "none"}, title="Test jets of QCD",
+            description="Number of QCD jets for the rejections, with 1 % as many jets of each signal. None: the "
             "validation jets are used.",
         ),
     ] = 0  # fmt: skip

@@ -56,7 +56,9 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     return (
         Family(
             name="jets",
-            title="Jet tagging: a set Transformer on ten classes of jets",
+            title="Jet tagger",
+            summary="A set Transformer on ten classes of jets.",
+            main=("width", "jets"),
             cell=JetCell,
             train=partial(train_with_torch, "Jets", "jets.training", root),
             sizes=sizes,

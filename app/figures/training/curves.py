@@ -100,6 +100,8 @@ FEW_POINTS = 50
 """Maximum number of points per curve if more than ``MANY`` curves are drawn."""
 MANY = 60
 TITLES = {"step": "Training steps"}
+COLOURS = {"C": "Compute of the cell [FLOPs]", "N": "Size N of the model", "D": "Samples of the cell"}
+"""Titles of the colour bar, by the role that colours the curves."""
 STEPS = (1.0, 2.0, 5.0, 10.0)
 Ends = Literal["running", "failed", ""]
 Span = tuple[float, float]
@@ -109,22 +111,22 @@ Span = tuple[float, float]
 class Curve:
     """Training curve of one cell, by increasing ``x``.
 
-    ``C`` is the compute of the whole cell in FLOPs (NaN if unknown). ``ends`` is the state of a cell that runs or
-    failed.
+    ``shade`` is the value of the whole cell that colours the curve, such as its compute in FLOPs (NaN if unknown).
+    ``ends`` is the state of a cell that runs or failed.
     """
 
     name: str
     label: str
     x: Floats
     y: Floats
-    C: float = math.nan
+    shade: float = math.nan
     ends: Ends = ""
 
 
-def joined(name: str, label: str, points: Sequence[tuple[float, float]], C: float, ends: Ends) -> Curve:
+def joined(name: str, label: str, points: Sequence[tuple[float, float]], shade: float, ends: Ends) -> Curve:
     """Return a ``Curve`` from ``points``, pairs of x and y."""
     x, y = np.array(points, float).reshape(-1, 2).T
-    return Curve(name, label, x, y, C, ends)
+    return Curve(name, label, x, y, shade, ends)
 
 
 def draw_live(
@@ -132,23 +134,24 @@ def draw_live(
     x: str = "D",
     y: str = "loss",
     end: float | None = None,
-    compute: Span | None = None,
+    shades: Span | None = None,
     begun: int = 0,
     theme: Theme = WEB,
+    by: str = "C",
 ) -> Drawing:
-    """Draw the curves of cells over ``x`` ("D", "C" or "step").
+    """Draw the curves of cells over ``x`` ("D", "C" or "step"), coloured ``by`` compute "C", size "N" or samples "D".
 
     The curve of a running cell ends in a dot, and of a failed cell in a cross. ``end`` is the final x of the largest
-    cell, and ``compute`` the smallest and the largest compute of the cells, if known. They fix the axis and the colours
-    while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
+    cell, and ``shades`` are the smallest and the largest value that colours a curve, if known. They fix the axis and
+    the colours while curves grow and new ones start. If more cells have ``begun`` than are drawn, a note states it.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
-    computes = [curve.C for curve in shown if curve.C > 0]
-    span = compute or ((min(computes), max(computes)) if computes else (math.nan, math.nan))
+    known = [curve.shade for curve in shown if curve.shade > 0]
+    span = shades or ((min(known), max(known)) if known else (math.nan, math.nan))
     most = FEW_POINTS if len(shown) > MANY else MOST_POINTS
     traces = [_live_line(theme, curve, x, y, span, most) for curve in shown]
     traces += [_heads(theme, shown, span, ends) for ends in ("running", "failed")]
-    traces += _bar(theme, span)
+    traces += _bar(theme, span, COLOURS[by])
     figure = compose(
         theme, LIVE_HEIGHT, f"cells-{x}", traces, [], _notes(theme, len(shown), begun), **_room(span),
         xaxis=log_axis(theme, TITLES.get(x, title(x)), *_across(shown, end)),
@@ -186,14 +189,14 @@ def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Par
     }
 
 
-def _bar(theme: Theme, span: Span) -> list[Part]:
-    """Return an empty trace with the colour bar of compute; no trace if all curves have the same colour."""
+def _bar(theme: Theme, span: Span, text: str) -> list[Part]:
+    """Return an empty trace with the colour bar called ``text``; no trace if all curves have the same colour."""
     if not span[1] > span[0]:
         return []
     ticks = nice_ticks(*span)
     place = {"tickvals": [math.log10(t) for t in ticks], "ticktext": [tick_text(t) for t in ticks]}
     ends = {"cmin": math.log10(span[0]), "cmax": math.log10(span[1]), "colorscale": scale(COMPUTE), "showscale": True}
-    bar = dots.colour_bar(theme, "Compute of the cell [FLOPs]", len=1.0, **place)
+    bar = dots.colour_bar(theme, text, len=1.0, **place)
     empty = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "hoverinfo": "skip", "name": "scale"}
     return [empty | {"marker": {"color": [math.log10(span[0])], **ends, "colorbar": bar}}]
 
@@ -203,7 +206,7 @@ def _room(span: Span) -> Part:
 
 
 def _colour(curve: Curve, span: Span) -> str:
-    return compute_colour(curve.C, span) if curve.C > 0 and span[1] > span[0] else ACCENT
+    return compute_colour(curve.shade, span) if curve.shade > 0 and span[1] > span[0] else ACCENT
 
 
 def _across(curves: Sequence[Curve], end: float | None) -> Span:

@@ -19,12 +19,11 @@ from isoplan.engine.store.database import cell_index
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import snapshots, tables
 from isoplan.engine.store.tables.tables import TableInfo
-from isoplan.trainers.backend.queue.progress import STATES
+from isoplan.trainers.backend.queue.progress import describe_states
 
 EVERY = 2.0
 """Seconds between two checks for new rows."""
 CHOOSING = "choosing_in"
-TO_COME = tuple(state for state in STATES if state != "done")
 
 
 def follow(db: Database, table: TableInfo) -> None:
@@ -35,10 +34,10 @@ def follow(db: Database, table: TableInfo) -> None:
 @st.fragment(run_every=EVERY)
 def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
     counts = cell_index.counts(db, family)
-    states = [f"{counts[state]:,} {STATES[state]}" for state in TO_COME if counts.get(state)]
+    states = describe_states({state: count for state, count in counts.items() if state != "done"})
     new = tables.get(db, table_id).rows - drawn
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Cells that are not finished: {', '.join(states)}." if states else "All its cells are finished."
+        text = f"Cells that are not finished: {states}." if states else "All its cells are finished."
         st.caption(text, width="content")
         if new and (
             st.session_state.get(CHOOSING) != table_id

@@ -16,12 +16,17 @@ from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.quantities import si
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue, size_of
+from isoplan.trainers.backend.queue.progress import PREPARING
 from isoplan.trainers.backend.queue.sweep import Sweep
 from isoplan.trainers.backend.store.files import writing
 
 Type = Literal["secondary", "tertiary"]
 PRIORITY = 1000
 """Maximum absolute value of a priority that a user can enter."""
+
+
+STARTED = ("queued", "waiting", PREPARING, "running")
+"""States of cells that are to run or that run."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class Action:
 
 
 ACTIONS = (
-    Action("Cancel", "cancel", ("queued", "waiting", "running", "held"), lambda q, names: q.cancel(names), "Cancelled"),
-    Action("Hold", "pause", ("queued", "waiting", "running"), lambda q, names: q.hold(names), "Held"),
+    Action("Cancel", "cancel", (*STARTED, "held"), lambda q, names: q.cancel(names), "Cancelled"),
+    Action("Hold", "pause", STARTED, lambda q, names: q.hold(names), "Held"),
     Action("Resume", "play_arrow", ("held", "stopping"), lambda q, names: q.hold(names, False), "Resumed"),
     Action("Retry", "replay", ("failed", "cancelled"), lambda q, names: q.retry(names), "Queued again"),
 )
@@ -50,8 +55,11 @@ DELETABLE = ("queued", "held", "done", "failed", "cancelled")
 def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
     """Show the buttons for the selected cells ``names``.
 
-    A button is disabled if it does not apply to the state of any selected cell.
+    A button is disabled if it does not apply to the state of any selected cell. Without a selection there are none.
     """
+    if not names:
+        st.caption("Select rows to change their cells.")
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         for action in ACTIONS:
             apt = names_in(look, names, action.states)
@@ -59,9 +67,9 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
                 with sentences(), writing(queue.root):
                     action.do(queue, apt)
                     _again(f"{action.said}: {plural(len(apt), 'cell')}.")
-        _priority(queue.root, "cells", not names, lambda priority: queue.put_first(names, priority), kind="secondary")
+        _priority(queue.root, "cells", lambda priority: queue.put_first(names, priority), kind="secondary")
         _delete(queue, "cells", names_in(look, names, DELETABLE))
-        st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to change their cells.")
+        st.caption(f"{plural(len(names), 'cell')} selected")
 
 
 def of_sweep(queue: Queue, look: Look, group: Group) -> None:
@@ -75,10 +83,10 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
             if _button("Resume the sweep", "play_arrow", key):
                 sweep.hold(root, key, False)
                 _again("The sweep is resumed.")
-        elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, ("queued", "waiting", "running"))):
+        elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, STARTED)):
             sweep.hold(root, key)
             _again("The sweep is on hold.")
-        open_cells = names_in(look, group.names, ("queued", "waiting", "running", "held"))
+        open_cells = names_in(look, group.names, (*STARTED, "held"))
         if _button("Cancel the sweep", "cancel", key, not open_cells):
             sweep.cancel(root, key)
             _again("The sweep is cancelled.")
@@ -87,7 +95,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
             sweep.hold(root, key, False)
             queue.retry(failed)
             _again(f"Queued again: {plural(len(failed), 'cell')}.")
-        _priority(root, key, False, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
+        _priority(root, key, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
         _cap(queue, asked)
         _delete(queue, key, names_in(look, group.names, DELETABLE), lambda: _forget(look, group), "tertiary")
 
@@ -121,11 +129,9 @@ def _width(kind: Type) -> Literal["stretch", "content"]:
     return "stretch" if kind == "tertiary" else "content"
 
 
-def _priority(
-    root: Path, key: str, disabled: bool, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary"
-) -> None:
+def _priority(root: Path, key: str, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary") -> None:
     place = st.popover(
-        "Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled, type=kind,
+        "Priority", icon=":material/low_priority:", key=f"priority_{key}", type=kind,
         width=_width(kind),
     )  # fmt: skip
     with place:

@@ -1,111 +1,113 @@
-"""Form of a new grid: its fields, the cells that result, their cost, the cost cap, and the launch button."""
+"""Form of a new grid: three open fields, all other settings under More, the estimate, and the launch button."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from isoplan.app.sweep_costs import ON_PAGES, bundled_cells, read_cap
-from isoplan.app.views.training import special, standing
-from isoplan.app.views.training.lines import own_fields
-from isoplan.app.views.training.table import fields_config
+from isoplan.app.sweep_costs import ON_PAGES, is_money, read_cap
+from isoplan.app.views.training import costs, settings, special, standing
+from isoplan.app.views.training.settings import EXAMPLE, FIELD, NAME, PRICE, SPEND, UNNAMED
 from isoplan.app.views.widgets import parts
-from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
-from isoplan.app.views.widgets.scopes import belong
-from isoplan.app.views.widgets.state import keep_possible, remember
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural, sentences
+from isoplan.app.views.widgets.state import recall, remember, select_one
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.quantities import as_typed, duration, power10, si
-from isoplan.trainers.backend.estimate import forecast
-from isoplan.trainers.backend.estimate.forecast import Estimate
+from isoplan.engine.quantities import as_typed
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Cap, launch
 from isoplan.trainers.backend.store.files import writing
-from isoplan.trainers.cell import Cell, Family, Sizes
+from isoplan.trainers.cell import Family
 from isoplan.trainers.families import families, find_family
 from isoplan.trainers.grid import (
     Grid,
-    axes,
-    cells,
     check_typed,
+    default_text,
     parse_grid,
     title_of,
     type_field,
     typed_grid,
     write_grid,
 )
+from isoplan.trainers.ranges import zero_word
 
 LONGEST = 2000
 """Maximum number of characters in a field. A longer list of values needs a file, GRID.toml."""
-EXAMPLE = "example"
-"""Name of the preset for first-time users. A grid made from it has no name."""
+PRICE_KEY = "device_price"
+"""Key of the widget of the price. The page Plan has another widget with the name of this value in the link."""
 
 
 @st.fragment
 def show(queue: Queue) -> None:
-    """Show the form of a grid and the cells that result from it."""
+    """Show the form of a grid, the estimate of its cells, and the button that launches them."""
     with sentences():
         choices = families(queue.root)
-        top = st.container(horizontal=True)
-        left, right = st.columns([1, 1])
-        with left:
-            keep_possible("family", choices)
-            family = choices[
-                str(
-                    st.selectbox(
-                        "Family", list(choices), key="family", bind="query-params", help="Type of model to train."
-                    )
-                )
-            ]
-        enter_family(family)
-        with right:
-            name = st.text_input("Name", key="grid_name", bind="query-params", max_chars=100, placeholder="optional")
-        with top:
-            _files(queue.root, family)
+        opened = _opened(queue, choices)
+        row = st.grid(4, min_column_width=210)
+        with row.cell():
+            titles = distinct({name: family.title for name, family in choices.items()})
+            select_one("Model", titles, "family", opened, lambda name: settings.enter(choices[name]),
+                       help=escape_markdown(choices[opened].summary) or None)  # fmt: skip
+        family = choices[opened]
+        texts = settings.read(family)
+        for field in settings.main_fields(family):
+            with row.cell():
+                _field(family, field, texts)
+        with row.cell():
+            _other(family, SPEND, texts, "Spend at most", "Such as 20 h or 50 EUR. The sweep pauses at this maximum.")
+        if is_money(texts[SPEND]):
+            with row.cell():
+                _price(family, texts)
         parts.show_refusal("grid")
-        st.caption(escape_markdown(family.title))
-        texts = _fields(family)
-        if texts is not None:
-            _offer(queue, family, typed_grid(family, texts, name or ""))
+        place = st.container()
+        with st.expander("More settings", icon=":material/tune:", key="more_settings"):
+            rest = st.container()
+            _more(queue, family, texts)
+        with place, sentences():
+            _check(family, texts)
+            _offer(queue, family, texts, rest)
 
 
-def enter_family(family: Family[Any]) -> None:
-    """State that the values in the form belong to ``family``, so that another family starts with its own values."""
-    typed = [str(key) for key in st.session_state if str(key).startswith("cell_")]
-    own = [f"cell_{field}" for field in (*own_fields(family), *Cell.model_fields)]
-    belong("family", family.name, dict.fromkeys([*typed, *own, "grid_name"], ""))
+def _opened(queue: Queue, choices: dict[str, Family[Any]]) -> str:
+    """Return the family of the link or the session, otherwise of the newest sweep, otherwise the first.
 
-
-def _fields(family: Family[Any]) -> dict[str, str] | None:
-    """Show the fields of the form and return their texts by field name.
-
-    Returns None if a text is invalid. An error is then shown below its field.
+    Links of earlier versions contain fields but no family if they mean the first family.
     """
-    grid = st.grid(4, min_column_width=210)
-    texts, sound = {}, True
-    for field in (*own_fields(family), *Cell.model_fields):
-        about = family.cell.model_fields[field]
-        with grid.cell():
-            texts[field] = st.text_input(
-                escape_markdown(about.title or field), key=f"cell_{field}", bind="query-params", max_chars=LONGEST,
-                live=True, placeholder=_default(about), help=_help(about),
-            ) or ""  # fmt: skip
-            try:
-                check_typed(family, field, texts[field])
-            except PlannerError as error:
-                sound = False
-                st.error(escape_markdown(str(error)))
-    return texts if sound else None
+    asked = recall("family")
+    if asked in choices:
+        return asked
+    groups = standing.look(queue).groups.values()
+    newest = [group.family for group in groups if group.family in choices]
+    return next(iter(choices)) if any(name.startswith(FIELD) for name in st.query_params) else [*newest, *choices][0]
 
 
-def _default(about: FieldInfo) -> str:
-    return "must be given" if about.is_required() else type_field((about.default,))
+def _field(family: Family[Any], field: str, texts: dict[str, str]) -> None:
+    """Show the text field of one field of a cell."""
+    about = family.cell.model_fields[field]
+    _other(family, FIELD + field, texts, about.title or field, _help(about))
+
+
+def _other(family: Family[Any], name: str, texts: dict[str, str], label: str, text: str, key: str = "") -> None:
+    """Show the text field of the value ``name`` of the form; a change is written to the link."""
+    key = key or name
+    st.session_state[key] = texts[name]
+    st.text_input(
+        escape_markdown(label), key=key, max_chars=LONGEST, help=text,
+        on_change=lambda: settings.change(family, {name: st.session_state[key] or ""}),
+    )  # fmt: skip
+
+
+def _check(family: Family[Any], texts: dict[str, str]) -> None:
+    """Check the text of each field. Raises PlannerError with the first field whose text is invalid or missing."""
+    for field in settings.fields_of(family):
+        about, text = family.cell.model_fields[field], texts[FIELD + field]
+        if not text.strip():
+            usual = default_text(about)
+            example = f", {usual} for example" if usual else ""
+            raise PlannerError(f"The field {about.title or field} is empty: enter a value{example}.")
+        check_typed(family, field, text)
 
 
 def _help(about: FieldInfo) -> str:
@@ -119,79 +121,118 @@ def _help(about: FieldInfo) -> str:
         about.description or "",
         f"One of {choices}." if choices else "",
         f"{span[:1].upper()}{span[1:]}.",
+        "Several values: 8, 16, 32 or 8..512 x 7." if span else "",
     ]
     return escape_markdown(" ".join(part for part in parts_of_help if part.strip(" .")))
 
 
-def _files(root: Path, family: Family[Any]) -> None:
-    """Show a button per preset of ``family`` and the upload of a GRID.toml.
-
-    If the cells of the family read input files, a selection of these files is shown as well.
-    """
-    for name, preset in family.presets.items():
-        title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
-        texts = {"grid_name": "" if name == EXAMPLE else title, **preset.fields}
-        st.button(
-            title,
-            icon=icon,
-            help=escape_markdown(preset.about),
-            on_click=_fill,
-            args=(family, texts),
-            key=f"preset_{name}",
-        )
-    with st.popover("Open GRID.toml", icon=":material/upload_file:"):
-        parts.receive_file("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
-    if (choose_files := special.special_of(family).files) is not None:
-        choose_files(root)
-
-
-def _fill(family: Family[Any], texts: dict[str, str]) -> None:
-    """Fill the form with the texts of a grid of ``family``; ``texts`` contains "grid_name" and the fields.
-
-    All other fields are emptied, so that they have their defaults.
-    """
-    enter_family(family)
-    for key in [key for key in st.session_state if str(key).startswith("cell_")]:
-        st.session_state[key] = ""
-    st.session_state["family"] = family.name
-    st.session_state["grid_name"] = texts.pop("grid_name", "")
-    for field, text in texts.items():
-        st.session_state[f"cell_{field}"] = text
+def _more(queue: Queue, family: Family[Any], texts: dict[str, str]) -> None:
+    """Show the presets, the files, the name, the price, and the fields that are not open."""
+    with st.container(horizontal=True):
+        for name, preset in family.presets.items():
+            st.button(
+                title_of(name), icon=f":material/{'school' if name == EXAMPLE else 'grid_view'}:",
+                help=escape_markdown(preset.about), key=f"preset_{name}",
+                on_click=_fill, args=(family, settings.start(family, name), "" if name == EXAMPLE else title_of(name)),
+            )  # fmt: skip
+        with st.popover("Open GRID.toml", icon=":material/upload_file:"):
+            parts.receive_file("grid", "A grid as a file", ["toml"], 1, partial(_read, queue))
+        if (choose_files := special.special_of(family).files) is not None:
+            choose_files(queue.root, texts[special.DATA], lambda text: settings.change(family, {special.DATA: text}))
+    grid = st.grid(4, min_column_width=210)
+    with grid.cell():
+        _other(family, NAME, texts, "Name of the sweep", "Automatic: the model and the time of the launch.")
+    if not is_money(texts[SPEND]):
+        with grid.cell():
+            _price(family, texts)
+    for field in settings.fields_of(family):
+        if field not in settings.main_fields(family):
+            with grid.cell():
+                _field(family, field, texts)
 
 
-def _read(root: Path, sent: Any) -> None:
+def _price(family: Family[Any], texts: dict[str, str]) -> None:
+    """Show the field of the price; it is beside a maximum that is money, and otherwise under More."""
+    text = "Of one GPU, or of one core for cells that run on cores: 2.50 or 2.50 USD. Estimates then include money."
+    _other(family, PRICE, texts, "Price of a device hour", text, PRICE_KEY)
+
+
+def _fill(family: Family[Any], texts: dict[str, str], name: str) -> None:
+    """Fill the form with ``texts`` of a grid called ``name``; the maximum and the price stay as they are."""
+    kept = {key: text for key, text in texts.items() if key not in (SPEND, PRICE)}
+    settings.change(family, {**kept, NAME: name or UNNAMED})
+
+
+def _read(queue: Queue, sent: Any) -> None:
     """Fill the form with the grid in the uploaded file ``sent``. Raises PlannerError if the grid is not valid."""
     try:
         text = str(sent.getvalue().decode("utf-8"))
     except UnicodeDecodeError:
         raise PlannerError(f"{sent.name} is not a text file. Write the grid as TOML in UTF-8.") from None
-    grid = parse_grid(text, root, sent.name)
-    texts = {field: type_field(asked) for field, asked in grid.asked.items()}
+    grid = parse_grid(text, queue.root, sent.name)
+    family = find_family(grid.family, queue.root)
+    known = family.cell.model_fields
+    texts = {field: type_field(asked, zero_word(known[field])) for field, asked in grid.asked.items()}
     for field, text in texts.items():
         if len(text) > LONGEST:
             raise PlannerError(
                 f"{sent.name} has too many values of {field} for this form. Run it with `isoplan train`."
             )
-    _fill(find_family(grid.family, root), {"grid_name": grid.name, **texts})
+    _fill(family, settings.defaults(family) | {FIELD + field: text for field, text in texts.items()}, grid.name)
 
 
-def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
-    """Show the cells of ``grid`` and their cost, the button that launches them, and a download of the grid."""
+def grid_of(family: Family[Any], texts: dict[str, str]) -> Grid:
+    """Return the grid of the form. Fields with their defaults are left out of it."""
+    usual = settings.defaults(family)
+    own = {field: texts[FIELD + field] for field in settings.fields_of(family)}
+    changed = {field: text for field, text in own.items() if text.strip() != usual[FIELD + field]}
+    name = texts[NAME].strip()
+    return typed_grid(family, changed, "" if name == UNNAMED else name)
+
+
+def _offer(queue: Queue, family: Family[Any], texts: dict[str, str], rest: Any) -> None:
+    """Show the estimate of the grid and the button that launches it.
+
+    The container ``rest``, which is under More, gets the cells, the file of the grid, and the measurement of the speed.
+    """
+    grid = grid_of(family, texts)
     text = write_grid(grid)
-    shown = preview(text, family.version, str(queue.root), grid, family)
-    about = special.special_of(family).about
-    show_preview(shown, family, about(queue.root, shown.cells) if about is not None else "")
-    cap = ask_cap()
-    show_costs(queue, family, shown, text, cap)
-    with st.container(horizontal=True):
+    found = costs.preview(text, family.version, str(queue.root), grid, family)
+    cap = read_cap(texts[SPEND], texts[PRICE], ON_PAGES)
+    costs.show_costs(costs.estimated(queue, family, found, text), cap)
+    with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
-            f"Launch {plural(len(shown.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
+            f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
         )
-        st.download_button(
-            "GRID.toml", text, "GRID.toml", "application/toml", icon=":material/download:", on_click="ignore"
-        )
+        if changed := _changed(family, grid):
+            st.caption(escape_markdown(changed))
+    with rest:
+        about = special.special_of(family).about
+        st.markdown(f"**{found.text}**  \n{about(queue.root, found.cells) if about is not None else ''}")
+        costs.show_cells(found, family)
+        with st.container(horizontal=True):
+            costs.measure_button(text)
+            st.download_button(
+                "GRID.toml", text, "GRID.toml", "application/toml", icon=":material/download:", on_click="ignore"
+            )
     if go:
         _launch(queue, family, grid, cap)
+
+
+SHOWN = 4
+"""Maximum number of changed settings beside the launch button."""
+
+
+def _changed(family: Family[Any], grid: Grid) -> str:
+    """Return the settings under More that differ from their defaults, such as ``Epochs 20, Batch 32``."""
+    known, main = family.cell.model_fields, settings.main_fields(family)
+    changed = [
+        f"{known[field].title or field} {type_field(asked, zero_word(known[field]))}"
+        for field, asked in grid.asked.items()
+        if field not in main
+    ]
+    more = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
+    return ", ".join(changed[:SHOWN]) + more
 
 
 def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
@@ -203,134 +244,5 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
     standing.changed()
     again = f" {plural(repeated, 'cell')} of it exist already." if repeated else ""
     st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
-    st.session_state["grid_launched"] = True
     remember("sweep", made.key)
     st.rerun()
-
-
-SIZES = ("N", "D", "U", "C")
-
-
-@dataclass(frozen=True, eq=False)
-class Preview:
-    """Summary of a grid that is not launched yet.
-
-    It contains the cells in order, the number of values of each varied field (``shape``), the compute of all cells in
-    FLOPs, which is None if the family does not determine it, and a table with one row per cell.
-    """
-
-    cells: tuple[Cell, ...]
-    shape: tuple[int, ...]
-    flops: float | None
-    table: pd.DataFrame
-
-    @property
-    def text(self) -> str:
-        """Summary such as ``3 × 3 = 9 cells, 1.2 × 10¹¹ FLOPs in all``."""
-        many = len(self.cells)
-        product = f"{' × '.join(f'{n:,}' for n in self.shape)} = " if len(self.shape) > 1 else ""
-        counted = f"{product}{many:,} {'cell' if many == 1 else 'cells'}"
-        return counted if self.flops is None else f"{counted}, {power10(self.flops)} FLOPs in all"
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def preview(text: str, version: str, root: str, _grid: Grid, _family: Family[Any]) -> Preview:
-    """Return the preview of the grid with the TOML text ``text``. Raises PlannerError if the grid is invalid."""
-    made = tuple(cells(_grid, _family))
-    sizes = [_family.sizes(cell) for cell in made]
-    varied = {field: len(values) for field, values in axes(_grid, _family).items() if len(values) > 1}
-    counted = [size.C for size in sizes if size.C is not None]
-    table = pd.DataFrame({field: [getattr(cell, field) for cell in made] for field in varied} | _columns(sizes))
-    flops = math.fsum(counted) if counted and len(counted) == len(made) else None
-    return Preview(made, tuple(varied.values()), flops, table)
-
-
-def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
-    """Return the columns N, D, U and C of the table of cells.
-
-    A column is left out if the family determines none of its values. U is left out if it equals D.
-    """
-    columns = {name: [getattr(size, name) for size in sizes] for name in SIZES}
-    if columns["U"] == columns["D"]:
-        del columns["U"]
-    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
-
-
-def show_preview(found: Preview, family: Family[Any], about: str) -> None:
-    """Show the number of cells and their compute, the text ``about``, and the table of cells."""
-    st.markdown(f"**{found.text}**")
-    if about:
-        st.caption(about)
-    if found.table.columns.empty:
-        return
-    fields = fields_config([name for name in found.table.columns if name not in SIZES], family)
-    big = {name: st.column_config.NumberColumn(format="compact") for name in ("N", "D", "U")}
-    st.dataframe(
-        found.table,
-        hide_index=True,
-        height=212,
-        column_config={**fields, **big, "C": st.column_config.NumberColumn("C [FLOPs]", format="scientific")},
-        alt=f"The {len(found.cells):,} cells of the grid.",
-    )
-
-
-MOST = 20
-"""Maximum time in seconds for the short runs from which the time and cost of a grid are estimated."""
-
-
-def ask_cap() -> Cap:
-    """Show the fields of the price and of the cost cap; return both. Raises PlannerError for an invalid text."""
-    grid = st.grid(2, min_column_width=210)
-    price = grid.text_input(
-        "Price of a device hour", key="hour_price", bind="query-params", max_chars=100, placeholder="for example 2.50",
-        help="Price of one GPU, or of one core for cells that run on cores.",
-    )  # fmt: skip
-    spend = grid.text_input(
-        "Maximum cost or time", key="spend_cap", bind="query-params", max_chars=100, placeholder="50 EUR or 20 h",
-        help="The sweep waits when it reaches this cost or time, until you increase the maximum.",
-    )  # fmt: skip
-    return read_cap(spend or "", price or "", ON_PAGES)
-
-
-def show_costs(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) -> None:
-    """Show the estimated time and cost of the grid, or the button that starts the estimate.
-
-    ``key``, the TOML text of the grid, identifies the grid for which the user requested an estimate.
-    """
-    requested = st.session_state.setdefault("estimates", set())
-    place = st.empty()
-    if key not in requested:
-        help_text = f"Runs short versions of these cells on this machine, for at most {MOST} s in total."
-        if not place.button("Estimate time and cost", icon=":material/timer:", key="estimate", help=help_text):
-            return
-        place.empty()
-    made = _estimated(key, str(queue.root), queue, family, found)
-    requested.add(key)
-    place.markdown(f"{escape_markdown(costs_text(made, cap))}  \n:gray[{escape_markdown(made.basis)}]")
-
-
-@st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")
-def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found: Preview) -> Estimate:
-    return forecast.estimate(_queue.root, _family, _found.cells, earlier=bundled_cells(_family.name))
-
-
-def costs_text(found: Estimate, cap: Cap) -> str:
-    """Return the estimate as text, such as ``About 34 s on this machine, 0.014 device hours (0.028 EUR).``
-
-    The text also contains the disk space, the time of the longest cell, the number of finished cells, which need no
-    time, and whether the cap is exceeded. It is "" if no cell is left.
-    """
-    left = found.cells - found.done
-    done = f"{found.done:,} of {found.cells:,} cells are already finished. " if found.done and left else ""
-    if not left or found.seconds is None or found.hours is None:
-        return done.strip()
-    cost = found.money(cap.price)
-    spent = f" ({cost:.2g} {cap.currency})" if cost is not None else ""
-    disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
-    longest = f"; the longest cell takes {duration(found.longest)}" if found.longest and left > 1 else ""
-    over = cap.hours is not None and found.hours > cap.hours
-    more = f" This exceeds the maximum of {cap.text}: the sweep will wait when it reaches the maximum." if over else ""
-    return (
-        f"{done}About {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}{longest}."
-        f"{more}"
-    )

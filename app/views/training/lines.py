@@ -18,6 +18,8 @@ from isoplan.trainers.families import read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Training steps": "step"}
 """Role on the x axis of the curves, by the name of the axis on the page and in the link."""
+COLOURS = {"Size": "N", "Data": "D", "Compute": "C"}
+"""Role that colours the curves, by its name on the page and in the link."""
 LOOKED_AT = 500
 """Number of cells, evenly sampled, whose N, D and C determine the ranges of the x axis and of the colours."""
 Pairs = list[tuple[float, float]]
@@ -62,31 +64,38 @@ def _said(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str) -> list[Curve]:
-    """Return the curves of at most ``MOST`` started cells over ``x``.
+def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str, by: str = "C") -> list[Curve]:
+    """Return the curves of at most ``MOST`` started cells over ``x``, coloured ``by`` the role C, N or D.
 
     Cells that have not ended come first. Of the ended cells, the same ones are chosen in every run of the page.
     """
     begun = [record for record in records if record.number]
     chosen = sorted(begun, key=lambda record: (record.state in ENDED, record.name))[:MOST]
     fields = varied(family, records)
-    made = (_curve(queue, family, record, x, label(record, fields)) for record in chosen)
+    made = (_curve(queue, family, record, x, by, label(record, fields)) for record in chosen)
     return [one for one in made if one is not None]
 
 
-def spans(family: Family[Any], records: Sequence[Record], x: str) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the final ``x`` of the largest cell, and the compute of the smallest and the largest cell in FLOPs.
+def spans(
+    family: Family[Any], records: Sequence[Record], x: str, by: str = "C"
+) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the final ``x`` of the largest cell, and the smallest and the largest value of the role ``by``.
 
     A value is None if it is not known. Of many cells, every k-th one is used, because sizes vary evenly over a grid.
     """
     some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
     sizes = [sizes_of(family, record) for record in some]
     ends = [end for size in sizes if (end := _whole(size, x))]
-    compute = [size.C for size in sizes if size.C]
-    return max(ends, default=None), (min(compute), max(compute)) if compute else None
+    shades = [shade for size in sizes if (shade := _shade(size, by))]
+    return max(ends, default=None), (min(shades), max(shades)) if shades else None
 
 
-def _curve(queue: Queue, family: Family[Any], record: Record, x: str, text: str) -> Curve | None:
+def _shade(size: Sizes, by: str) -> float | None:
+    """Return the value of a cell that colours its curve; for D, the unique samples if D is not known before the end."""
+    return size.D or size.U if by == "D" else size.N if by == "N" else size.C
+
+
+def _curve(queue: Queue, family: Family[Any], record: Record, x: str, by: str, text: str) -> Curve | None:
     size, folder = sizes_of(family, record), queue.folder(record.name)
     points = _pairs(_points(folder, record), x, family.loss, size)
     if record.state == "done" and record.result is not None:
@@ -94,7 +103,7 @@ def _curve(queue: Queue, family: Family[Any], record: Record, x: str, text: str)
     if not points:
         return None
     ends: Ends = "running" if record.state in ("running", "stopping") else "failed" if record.state == "failed" else ""
-    return joined(record.name, text, points, size.C or math.nan, ends)
+    return joined(record.name, text, points, _shade(size, by) or math.nan, ends)
 
 
 def _points(folder: Path, record: Record) -> Sequence[Point]:

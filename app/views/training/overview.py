@@ -3,42 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from isoplan.app import workspace
+from isoplan.app.cell_service import ingest
 from isoplan.app.figures.style.theme import WEB, Drawing, Theme
 from isoplan.app.figures.training import curves as live
-from isoplan.app.views.training import actions, standing
-from isoplan.app.views.training.lines import AXES, curves, spans
+from isoplan.app.views.training import actions, costs, special, standing
+from isoplan.app.views.training.lines import curves, spans
 from isoplan.app.views.training.standing import Group, Look
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
+from isoplan.app.views.widgets.state import newest_fit
+from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import count, duration
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import Progress, describe_simulation, describe_states
+from isoplan.trainers.backend.queue.progress import OPEN, Progress, describe_simulation, describe_states
 from isoplan.trainers.cell import Family
+from isoplan.trainers.families import find_family, read_cell
 
 MOST_BARS = 5
 """Maximum number of sweeps with a progress bar. Sweeps with unfinished cells come first, then the newest others."""
 
 
-def show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
+Axes = tuple[str, str]
+"""Role on the x axis of the curves, and role that colours them."""
+
+
+def show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: bool, may: bool) -> None:
     """Show the overview. While a cell is ``working``, it is redrawn every second. ``may`` allows actions on cells."""
-    st.fragment(_show, run_every="1s" if working else None)(queue, group, family, against, working, may)
+    st.fragment(_show, run_every="1s" if working else None)(queue, group, family, axes, working, may)
 
 
-def _show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
+def _show(queue: Queue, group: Group, family: Family[Any], axes: Axes, working: bool, may: bool) -> None:
     look = standing.look(queue)
     line = standing.runner(queue.root, look.working)
     if line.wrong:
         st.warning(escape_markdown(line.text), icon=":material/warning:")
-    else:
-        st.caption(escape_markdown(line.text))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        fit_button(queue, family)
+        if not line.wrong:
+            st.caption(escape_markdown(line.text))
     for one in _shown(look):
         _bar(queue, look, one, may)
     with sentences():
         if group.key in look.groups:
-            _curves(queue, look, look.groups[group.key], family, against)
+            _curves(queue, look, look.groups[group.key], family, axes)
     _notice(look)
     if look.working != working:
         st.rerun()
@@ -54,6 +68,8 @@ def _shown(look: Look) -> list[Group]:
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
     """Show the progress bar of a group of cells. A sweep also has a menu and, if it is on hold, the reason."""
     found = look.progress(group)
+    if found.left is None and not found.over:
+        found = replace(found, left=_forecast(str(queue.root), group.key, queue, look, group))
     left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
     left.progress(min(found.share, 1.0), f"**{escape_markdown(group.title)}** {progress_text(found, group)}")
     if may:
@@ -64,35 +80,64 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
 
 
 def progress_text(found: Progress, group: Group) -> str:
-    """Return the progress as text, such as ``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
+    """Return the progress as text, such as ``5 done, 2 training, 2 waiting · 41 k samples/s · 2 min left``."""
     said = [describe_states(found.states)]
     if found.simulated:
-        said.append(describe_simulation(*found.simulated, group.family))
+        said.append(describe_simulation(*found.simulated, group.family, found.simulation_left))
     if found.samples:
         said.append(f"{count(found.samples)} samples/s")
     if found.money:
         currency = group.sweep.order.cap.currency if group.sweep is not None else ""
         said.append(f"{found.money:.2f} {currency} spent".replace("  ", " "))
     if found.left and not found.over:
-        said.append(f"{duration(found.left)} left")
+        said.append(f"{duration(found.left)} left{' in all' if found.simulation_left else ''}")
     return " · ".join(said)
 
 
-def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against: str) -> None:
+@st.cache_resource(max_entries=20, show_spinner=False, ttl="10s")
+def _forecast(root: str, key: str, _queue: Queue, _look: Look, _group: Group) -> float | None:
+    """Return the estimated time in seconds for the unfinished cells of a group that has made no progress yet."""
+    try:
+        family = find_family(_group.family, _queue.root)
+        cells = [read_cell(family, record.cell) for record in _look.cells(_group) if record.state in OPEN]
+        return costs.predict(_queue, family, cells).seconds
+    except PlannerError:
+        return None
+
+
+def fit_button(queue: Queue, family: Family[Any]) -> None:
+    """Show the button that opens the page Fit with all finished cells of ``family``.
+
+    The button first adds the finished cells that are not in the run table yet. It opens the newest fit of this table,
+    which can then be repeated with all rows; otherwise the form of a fit.
+    """
+    db, table = workspace.current(), table_of(family.name)
+    ready = any(known.id == table for known in tables.all(db))
+    help_text = "Opens the Fit page on all finished cells of this model."
+    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
+        with sentences():
+            ingest(db, queue)
+            newest = newest_fit(db, table)
+            settings = {"fit": newest} if newest else dict(special.special_of(family).fit)
+            st.switch_page("views/fit.py", query_params={"table": table, **settings})
+
+
+def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], axes: Axes) -> None:
     """Show the curves of one group over the chosen axis. If no cell of the group runs, the figure is cached."""
-    cells, x = look.cells(group), AXES[against]
+    cells, (x, by) = look.cells(group), axes
 
     def redraw(theme: Theme) -> Drawing:
         begun = sum(record.number > 0 for record in cells)
-        return live.draw_live(curves(queue, family, cells, x), x, family.loss, *spans(family, cells, x), begun, theme)
+        lines, ends = curves(queue, family, cells, x, by), spans(family, cells, x, by)
+        return live.draw_live(lines, x, family.loss, *ends, begun, theme, by)
 
     state = hash(tuple((record.name, record.number, record.state, record.created) for record in cells))
-    kept = None if look.works(group) else _settled(str(queue.root), group.key, x, state, redraw)
+    kept = None if look.works(group) else _settled(str(queue.root), group.key, x, by, state, redraw)
     draw(redraw, "cells_picture", kept)
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
-def _settled(root: str, group: str, x: str, state: int, _redraw: Callable[[Theme], Drawing]) -> Drawing:
+def _settled(root: str, group: str, x: str, by: str, state: int, _redraw: Callable[[Theme], Drawing]) -> Drawing:
     return _redraw(WEB)
 
 

@@ -195,46 +195,49 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
         st.caption(escape_markdown(calibration_text(text)))
 
 
-FIELD = "cell_data"
-"""Session key of the field Data, which contains the names of the event files."""
+DATA = "cell_data"
+"""Name of the field Data in the form, which contains the names of the event files."""
+Put = Callable[[str], object]
 LIMIT = MOST_BYTES // 1024**2
 """Maximum size of an uploaded event file in MB."""
 
 
-def show_event_files(root: Path) -> None:
-    """Show the available event files as options for the field Data, and a box that uploads another file."""
+def show_event_files(root: Path, text: str, put: Put) -> None:
+    """Show the available event files as options for the field Data, and a box that uploads another file.
+
+    ``text`` is the text of the field, and ``put`` changes it.
+    """
     with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
         offered = [SIMULATED, *list_files(root)]
-        st.session_state["events_chosen"] = [name for name in typed_file() if name in offered]
+        st.session_state["events_chosen"] = [name for name in typed_files(text) if name in offered]
         st.pills(
             "Train on", offered, format_func=escape_markdown, selection_mode="multi", key="events_chosen",
-            on_change=_choose, args=(offered,),
+            on_change=_choose, args=(offered, text, put),
             help="Enters the name in the field Data. With several files, each one is a value of the grid.",
         )  # fmt: skip
         parts.receive_file(
             "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
-            ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root),
+            ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root, put),
             f"NPZ, HDF5 or Parquet. A file with events is kept in {FOLDER}/ of the workspace.",
         )  # fmt: skip
         parts.show_refusal("events")
 
 
-def typed_file() -> list[str]:
-    """Return the file names in the field Data; empty if the field is empty and the default applies."""
-    names = str(st.session_state.get(FIELD) or "").split(",")
-    return [name.strip() for name in names if name.strip()]
+def typed_files(text: str) -> list[str]:
+    """Return the file names in the text of the field Data."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _choose(offered: list[str]) -> None:
-    """Write the selected names to the field Data. Typed names that are not in ``offered`` stay."""
-    others = [name for name in typed_file() if name not in offered]
-    st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
+def _choose(offered: list[str], text: str, put: Put) -> None:
+    """Put the selected names into the field Data. Typed names that are not in ``offered`` stay."""
+    others = [name for name in typed_files(text) if name not in offered]
+    put(", ".join([*others, *st.session_state["events_chosen"]]) or SIMULATED)
 
 
-def _bring(root: Path, sent: Any) -> None:
-    """Import the uploaded file into the workspace and write its name to the field Data."""
+def _bring(root: Path, put: Put, sent: Any) -> None:
+    """Import the uploaded file into the workspace and put its name into the field Data."""
     import_file(root, sent.name, sent.getvalue())
-    st.session_state[FIELD] = sent.name
+    put(sent.name)
 
 
 METRIC = "recall@10"
@@ -278,12 +281,12 @@ OFTEN = "10s"
 class Special:
     """Parts of the Train page that a family defines itself; a part is None if the family does not need it.
 
-    ``files(root)`` draws the selection of input files in the line of the presets. ``about(root, cells)`` returns what
-    the cells of a grid have in common, as Markdown. ``results(queue, family, records)`` draws the results of finished
-    cells. ``fit`` contains the settings with which the Fit page opens.
+    ``files(root, text, put)`` draws the selection of input files, given the text of the field Data and a function that
+    changes it. ``about(root, cells)`` returns what the cells of a grid have in common, as Markdown. ``results(queue,
+    family, records)`` draws the results of finished cells. ``fit`` contains the settings with which the Fit page opens.
     """
 
-    files: Callable[[Path], None] | None = None
+    files: Callable[[Path, str, Put], None] | None = None
     about: Callable[[Path, Sequence[Any]], str] | None = None
     results: Callable[[Queue, Family[Any], Sequence[Record]], None] | None = None
     fit: Mapping[str, str] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -13,15 +14,17 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import plural
+from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import Progress, progress
-from isoplan.trainers.backend.queue.sweep import CellPolicy, Sweep, read_sweeps, standings, state_of
+from isoplan.trainers.backend.queue.progress import PREPARING, Progress, page_state, progress
+from isoplan.trainers.backend.queue.sweep import CellPolicy, Sweep, read_sweeps, standings
 from isoplan.trainers.backend.store.files import read_json
 from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, is_held
 from isoplan.trainers.backend.store.record import CELLS, Record
+from isoplan.trainers.families import families
 
-WORKING = ("queued", "waiting", "running", "stopping")
+WORKING = ("queued", "waiting", PREPARING, "running", "stopping")
 FRESH = 0.5
 """Time in seconds for which a result of ``look`` is reused instead of reading the cells again."""
 SILENT = 15.0
@@ -61,7 +64,7 @@ class Look:
     @cached_property
     def states(self) -> Mapping[str, str]:
         """State of each cell as the page shows it, by the name of the cell."""
-        return {name: state_of(record, self.told) for name, record in self.records.items()}
+        return {name: page_state(record, self.told, self.root / CELLS / name) for name, record in self.records.items()}
 
     @cached_property
     def working(self) -> bool:
@@ -97,7 +100,10 @@ def look(queue: Queue) -> Look:
 @st.cache_resource(ttl=FRESH, show_spinner=False)
 def _look(folder: str, _queue: Queue) -> Look:
     records, sweeps = _queue.scan(), read_sweeps(_queue.root)
-    return Look(_queue.root, records, standings(sweeps), _groups(records, sweeps))
+    titles: dict[str, str] = {}
+    with suppress(PlannerError):  # the form shows what is wrong with programs.toml
+        titles = {name: family.title for name, family in families(_queue.root).items()}
+    return Look(_queue.root, records, standings(sweeps), _groups(records, sweeps, titles))
 
 
 def changed() -> None:
@@ -105,25 +111,28 @@ def changed() -> None:
     _look.clear()
 
 
-def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:
-    """Return the groups of cells by key: sweeps, newest first, then one group per family for cells without a sweep."""
+def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep], titles: Mapping[str, str]) -> dict[str, Group]:
+    """Return the groups of cells by key: sweeps, newest first, then one group per family for cells without a sweep.
+
+    ``titles`` are the titles of the families by name.
+    """
     found: dict[str, Group] = {}
     for sweep in reversed(sweeps):
         names = tuple(name for name in sweep.cells if name in records)
         if names:
-            found[sweep.key] = Group(sweep.key, _title(sweep, len(names)), sweep.family, names, sweep)
+            found[sweep.key] = Group(sweep.key, _title(sweep, len(names), titles), sweep.family, names, sweep)
     within = {name for group in found.values() for name in group.names}
     rest: dict[str, list[str]] = {}
     for name, record in records.items():
         if name not in within:
             rest.setdefault(record.family, []).append(name)
     for family, alone in rest.items():
-        title = f"{family}, {plural(len(alone), 'cell')} without a sweep"
+        title = f"{titles.get(family, family)}, {plural(len(alone), 'cell')} without a sweep"
         found[family] = Group(family, title, family, tuple(alone))
     return found
 
 
-def _title(sweep: Sweep, many: int) -> str:
+def _title(sweep: Sweep, many: int, titles: Mapping[str, str]) -> str:
     """Return the name of a sweep or, if it has none, its family, number of cells and time of creation."""
     if sweep.name:
         return sweep.name
@@ -131,7 +140,7 @@ def _title(sweep: Sweep, many: int) -> str:
         when = f", {datetime.fromisoformat(sweep.created):%d %b %H:%M}"
     except ValueError:
         when = ""
-    return f"{sweep.family}, {plural(many, 'cell')}{when}"
+    return f"{titles.get(sweep.family, sweep.family)}, {plural(many, 'cell')}{when}"
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from isoplan.app import workspace
-from isoplan.app.cell_service import ingest
-from isoplan.app.views.training import actions, special, standing
+from isoplan.app.views.training import actions, standing
 from isoplan.app.views.training.lines import last_said, varied
 from isoplan.app.views.training.standing import Group
-from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
-from isoplan.engine.store.database.cell_index import table_of
-from isoplan.engine.store.tables import tables
+from isoplan.app.views.widgets.parts import escape_markdown, plural
+from isoplan.engine.quantities import duration
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import STATES, describe_simulation, simulation
-from isoplan.trainers.backend.store.attempt_curves import log_tail
+from isoplan.trainers.backend.queue.progress import STATES, Pace, describe_simulation, pace
+from isoplan.trainers.backend.store.attempt_curves import Point, log_tail
 from isoplan.trainers.backend.store.record import Record, log_of
 from isoplan.trainers.cell import Family
 from isoplan.trainers.ranges import kind_of
 
+SHOWN = {state: name.capitalize() for state, name in STATES.items()}
+"""Names of the states in the table, by their names in the records."""
 OURS = ("State", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why")
 
 
@@ -51,20 +50,29 @@ def frame(
 
 
 def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> tuple[object, ...]:
+    share: float | None = None
     if record.state == "done" and record.result is not None:
         steps = record.result.get("steps")
         step, share = "" if steps is None else f"{steps:,}", 100.0
         value = record.result.get("metrics", {}).get(loss)
     else:
         last = last_said(queue.folder(record.name), record)
-        total = last.total if last else None
-        step = "" if last is None else f"{last.step:,} of {total:,}" if total else f"{last.step:,}"
-        share = 100 * last.step / total if last and total else 0.0
-        value = last.values.get(loss) if last else None
-        if simulated := simulation(last):
-            step = describe_simulation(*simulated, record.family)
+        step, value = _step(queue, record, last), last.values.get(loss) if last else None
+        share = 100 * last.step / last.total if last and last.total and last.step else None
     taken = seconds(record, now)
-    return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
+    return SHOWN.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
+
+
+def _step(queue: Queue, record: Record, last: Point | None) -> str:
+    """Return the progress of an unfinished cell: ``1,200 of 4,000, 30 s left``, or that of its simulation."""
+    found = pace(queue.folder(record.name), record.number) if record.state == "running" and record.begun else Pace()
+    if found.simulated:
+        text = describe_simulation(*found.simulated, record.family, found.left)
+        return text[0].upper() + text[1:]
+    if last is None or not last.step:
+        return ""
+    step = f"{last.step:,} of {last.total:,}" if last.total else f"{last.step:,}"
+    return f"{step}, {duration(found.left)} left" if found.left else step
 
 
 def seconds(record: Record, now: datetime) -> float:
@@ -86,6 +94,8 @@ def why(record: Record) -> str:
     return str(latest.get("why", "")) if has_reason else ""
 
 
+FEW = 12
+"""Number of cells from which on the table can be filtered by state."""
 MANY = 500
 """Number of rows above which the table is redrawn every 10 s instead of every 2 s."""
 HEIGHT = 388
@@ -100,15 +110,10 @@ def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bo
 
 def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
     look = standing.look(queue)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("Cells", anchor=False, width="content")
-        _fit(queue, family)
-    chosen = st.pills(
-        "State", list(STATES), selection_mode="multi", key="states", bind="query-params",
-        format_func=STATES.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+    st.subheader("Cells", anchor=False, width="content")
     cells = look.cells(look.groups[group.key]) if group.key in look.groups else []
-    shown = [record for record in cells if not chosen or look.state(record) in chosen]
+    chosen = _states(len(cells))
+    shown = [record for record in cells if not chosen or SHOWN[look.state(record)] in chosen]
     _failed(cells)
     table = frame(queue, family, shown, look.state)
     picked = _table(table, f"{group.key}_{'_'.join(chosen)}_{st.session_state.get('cells_gone', 0)}", family, may)
@@ -119,6 +124,20 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
         _log(queue, look.records[names[0]])
 
 
+def _states(many: int) -> list[str]:
+    """Show the choice of states and return the chosen ones. A table of few cells has it only if the link chooses some.
+
+    Links of earlier versions contain the names of states in the records.
+    """
+    linked = st.query_params.get_all("states")
+    if any(name not in SHOWN.values() for name in linked):
+        st.session_state["states"] = list(dict.fromkeys(SHOWN[name] for name in linked if name in SHOWN))
+    if many < FEW and not linked and not st.session_state.get("states"):
+        return []
+    options = list(dict.fromkeys(SHOWN.values()))
+    return st.pills("State", options, selection_mode="multi", key="states", bind="query-params")
+
+
 def _failed(cells: Sequence[Record]) -> None:
     """Show the number of failed cells and the most frequent reason."""
     reasons = Counter(why(record) for record in cells if record.state == "failed")
@@ -126,20 +145,6 @@ def _failed(cells: Sequence[Record]) -> None:
         (most, many), whole = reasons.most_common(1)[0], reasons.total()
         share = "" if many == whole else f" ({many:,} of them)"
         st.caption(f":material/error: {plural(whole, 'cell')} failed{share}: {escape_markdown(most)}")
-
-
-def _fit(queue: Queue, family: Family[Any]) -> None:
-    """Show the button that opens the page Fit with all finished cells of ``family``.
-
-    The button first adds the finished cells that are not in the run table yet.
-    """
-    db, table = workspace.current(), table_of(family.name)
-    ready = any(known.id == table for known in tables.all(db))
-    help_text = "Opens the Fit page on all finished cells of the family."
-    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=help_text):
-        with sentences():
-            ingest(db, queue)
-            st.switch_page("views/fit.py", query_params={"table": table, **special.special_of(family).fit})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:

@@ -30,7 +30,7 @@ def arrive(page: str) -> None:
 
     If the back button stays on the same page, values that are not in the link are reset.
     """
-    back, same = _is_back(), st.session_state.get(_PAGE) == page
+    back, same = is_back(), st.session_state.get(_PAGE) == page
     arrived = back or not same
     st.session_state[_PAGE] = page
     st.session_state[_FROM_LINK] = set(st.query_params) if arrived else set()
@@ -126,7 +126,7 @@ def _take_from_link(scope: str, names: set[str]) -> set[str]:
     return new
 
 
-def _is_back() -> bool:
+def is_back() -> bool:
     """Return whether the back or forward button of the browser started this run of the script."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation

@@ -13,9 +13,9 @@ from isoplan.app.figures.training.curves import MOST, Curve, Ends, draw_live
 from tests.app.figures.conftest import texts, traces
 
 
-def curve(name: str, C: float = math.nan, points: int = 4, ends: Ends = "") -> Curve:
+def curve(name: str, shade: float = math.nan, points: int = 4, ends: Ends = "") -> Curve:
     x = np.geomspace(256, 65536, points)
-    return Curve(name, f"width {name}", x, 2 * x**-0.3, C, ends)
+    return Curve(name, f"width {name}", x, 2 * x**-0.3, shade, ends)
 
 
 @pytest.mark.parametrize("theme", [WEB, DARK], ids=lambda t: t.name)
@@ -33,6 +33,14 @@ def test_a_curve_has_the_colour_of_its_compute_and_names_its_cell(theme: Theme) 
     assert drawing.alt == "2 curves of loss against D, 1 running."
 
 
+@pytest.mark.parametrize(("by", "text"), [("N", "Size N of the model"), ("D", "Samples of the cell")])
+def test_curves_are_coloured_by_size_or_samples_on_request(by: str, text: str) -> None:
+    drawing = draw_live([curve("8", 1e3), curve("16", 1e5)], by=by)
+    (bar,) = traces(drawing, name="scale")
+    assert (bar.marker.cmin, bar.marker.cmax) == (3, 5)
+    assert bar.marker.colorbar.title.text == text
+
+
 def test_a_failed_curve_ends_in_a_cross_and_gaps_are_left_out() -> None:
     broken = Curve("a", "width 8", np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, np.nan]), ends="failed")
     (cross,) = traces(draw_live([broken], x="step"), name="failed")
@@ -42,7 +50,7 @@ def test_a_failed_curve_ends_in_a_cross_and_gaps_are_left_out() -> None:
 
 def test_axes_and_colours_stay_while_curves_grow() -> None:
     whole, begun = curve("8", 1e9, 40), curve("8", 1e9, 40)
-    begun = Curve("8", begun.label, begun.x[:20], begun.y[:20], begun.C, "running")
+    begun = Curve("8", begun.label, begun.x[:20], begun.y[:20], begun.shade, "running")
     early, late = (draw_live([c], "D", "loss", 65536, (1e8, 1e10)) for c in (begun, whole))
     assert early.figure.layout.xaxis.range == late.figure.layout.xaxis.range
     assert [10**x for x in late.figure.layout.xaxis.range] == pytest.approx([200, 1e5])

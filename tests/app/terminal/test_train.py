@@ -57,7 +57,8 @@ def test_a_grid_is_trained_to_its_end_and_failed_cells_say_why(root: Path) -> No
     path = grid(root, 'size = "1..4 x 3"\nhow = ["", "fails"]\nsteps = 3', "A sweep")
     done = process("train", path, "--workspace", root, "--yes")
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("6 cells, 252 FLOPs.\nNo estimate yet: no cell of the family counter has finished")
+    assert done.stdout.startswith("6 cells, 252 FLOPs, about ")
+    assert "\nRough: no cell of this family has finished here." in done.stdout
     (sweep,) = read_sweeps(root)
     assert f"isoplan: Sweep {sweep.key[:8]} A sweep: 6 cells in {root}." in done.stderr
     assert "3 done, 3 failed · 50 %" in done.stderr
@@ -88,10 +89,10 @@ def test_a_dry_run_queues_nothing(run: Run, root: Path) -> None:
     path = grid(root, "size = [1, 2]\nsteps = 3")
     answer = run("train", path, "--workspace", root, "--dry-run", "--cap", "50 EUR", "--hour-price", 2)
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("2 cells, 54.0 FLOPs.\n")
+    assert answer.out.startswith("2 cells, 54.0 FLOPs, about 5 s on this machine")
     assert answer.out.endswith(" They may use 50 EUR.\n")
     found = object_in(run("train", path, "--workspace", root, "--dry-run", "--json").out)
-    assert (found["family"], found["estimate"]["cells"], found["estimate"]["seconds"]) == ("counter", 2, None)
+    assert (found["family"], found["estimate"]["cells"], round(found["estimate"]["seconds"])) == ("counter", 2, 5)
     assert not (root / "cells").exists()
     assert read_sweeps(root) == ()
 
@@ -225,7 +226,7 @@ def test_runners_that_end_again_and_again_end_the_waiting(root: Path, monkeypatc
 def test_a_line_of_progress() -> None:
     now = Progress({"running": 2, "done": 1200}, 0.615, 0.5, 1.25, 95.0, 12_345.0, None)
     assert as_line(now, Cap(9.0, 2.5, "EUR"), "starting the workers") == (
-        "1,200 done, 2 running · 62 % · 30 min of device time, 1.25 EUR · 12 k samples/s · 95 s left · "
+        "1,200 done, 2 training · 62 % · 30 min of device time, 1.25 EUR · 12 k samples/s · 95 s left · "
         "starting the workers"
     )
     assert as_line(Progress({"done": 3}, 1.0, 0.0, None, 0.0, None, None), Cap(), "at work") == "3 done · 100 %"
@@ -251,8 +252,8 @@ def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> No
     (loose,) = add(root, {"size": 9})
     key = sweep.key[:8]
     assert run("cells", "--workspace", root).out.splitlines() == [
-        f"{key}  Mine  2 queued · 0 %",
-        f"{other.key[:8]}  counter  2 queued · 0 %",
+        f"{key}  Mine  2 waiting · 0 %",
+        f"{other.key[:8]}  counter  2 waiting · 0 %",
         "1 cell without a sweep",
         "No runner is at work.",
     ]

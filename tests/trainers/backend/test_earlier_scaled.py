@@ -29,6 +29,11 @@ from tests.trainers.conftest import workspace
 ONE = Machine(1, 8e9)
 
 
+@pytest.fixture(autouse=True)
+def _a_core_of_the_usual_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isoplan.trainers.backend.estimate.forecast.core_speed", lambda: 1.0)
+
+
 def bundled_grid(root: Path, name: str) -> tuple[Family[Any], list[Cell]]:
     """Return the family and the cells of a bundled grid."""
     grid = parse_grid(path(f"grids/{name}.toml").read_text(encoding="utf-8"), root, name)

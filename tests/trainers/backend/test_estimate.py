@@ -150,13 +150,14 @@ def test_cells_that_are_all_done_cost_nothing_and_nothing_is_measured(root: Path
     assert found.basis == "All of its cells are done."
 
 
-def test_without_a_short_cell_the_finished_ones_tell_and_without_those_nothing_does(root: Path) -> None:
+def test_without_a_short_cell_the_finished_ones_tell_and_without_those_a_rough_default_does(root: Path) -> None:
     family, cells = counters(root, {"size": 10, "steps": 10}, {"size": 20, "steps": 20})
     found = estimate(root, family, cells, TWO)
-    assert (found.flops, found.seconds, found.hours, found.disk) == (3000.0, None, None, None)
+    assert (found.flops, found.disk) == (3000.0, 0.0)
+    assert found.seconds == pytest.approx(5 + 2400 / 1e9)
     assert found.basis == (
-        "No estimate yet: no cell of the family counter has finished here, and no short cell ran in time. "
-        "Launch one small cell first."
+        "Rough: no cell of this family has finished here. It assumes 1.0 GFLOP/s on each core, or 60 s for a cell "
+        "whose FLOPs are not counted."
     )
     queue = Queue(root)
     (name,) = queue.add(family, cells[:1])

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.queue import sweep as sweeps
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.queue.progress import Pace, device_seconds, over_cap, pace, progress, used_hours
+from isoplan.trainers.backend.queue.progress import (
+    Pace,
+    describe_simulation,
+    describe_states,
+    device_seconds,
+    over_cap,
+    pace,
+    progress,
+    used_hours,
+)
 from isoplan.trainers.backend.queue.sweep import (
     NO_ORDER,
     Cap,
@@ -200,7 +209,7 @@ def said(root: Path, name: str, number: int, *points: dict[str, float]) -> None:
 
 def test_how_far_and_how_fast_an_attempt_is(tmp_path: Path) -> None:
     folder = tmp_path / CELLS / "a"
-    assert pace(folder, 1) == Pace()
+    assert pace(folder, 1) == Pace(prepares=True)
     said(
         tmp_path,
         "a",
@@ -208,10 +217,38 @@ def test_how_far_and_how_fast_an_attempt_is(tmp_path: Path) -> None:
         {"step": 2, "total": 10, "at": 100.0, "samples": 50},
         {"step": 6, "total": 10, "at": 102.0, "samples": 90},
     )
-    assert pace(folder, 1) == Pace(0.6, 20.0)
-    assert pace(folder, 2) == Pace(0.6)
+    assert pace(folder, 1) == Pace(0.6, 20.0, left=4 / 2)
+    assert pace(folder, 2) == Pace(0.6, prepares=True)
     said(tmp_path, "a", 2, {"step": 3, "at": 100.0})
     assert pace(folder, 2) == Pace()
+
+
+def test_an_attempt_prepares_until_its_first_step(tmp_path: Path) -> None:
+    folder = tmp_path / CELLS / "a"
+    made = [{"step": 0, "at": 100.0 + t, "simulated": 100.0 * t, "to_simulate": 1000.0} for t in (0, 2, 4)]
+    said(tmp_path, "a", 1, *made)
+    assert pace(folder, 1) == Pace(None, None, (400.0, 1000.0), 6.0, True)
+    assert describe_simulation(400, 1000, "jets", 6.0) == "simulating jets: 400 of 1,000, 6 s left"
+    said(tmp_path, "a", 1, *made, {"step": 2, "total": 10, "at": 130.0}, {"step": 4, "total": 10, "at": 140.0})
+    assert pace(folder, 1) == Pace(0.4, None, None, 30.0)
+
+
+def test_cells_that_prepare_have_a_state_and_no_part_in_the_speed(tmp_path: Path) -> None:
+    """Cell c needs 10 s more for 100 FLOPs. Cell d needs 30 s of simulation and 60 s, which is the longest; e 60 s."""
+    records = {name: record(name, 1, lease={"device": "cpu"}) for name in "cd"} | {"e": record("e")}
+    for name in "cd":
+        (tmp_path / CELLS / name).mkdir(parents=True)
+        (tmp_path / CELLS / name / "beat-1").write_text("host 1 900\n")
+
+    def look(folder: Path, number: int) -> Pace:
+        return Pace(0.5, left=10.0) if folder.name == "c" else Pace(simulated=(5.0, 9.0), left=30.0, prepares=True)
+
+    found = progress(sweep_of("cde", flops=(200.0, 600.0, 600.0)), records, {}, tmp_path, 8, look)
+    assert found.states == {"running": 1, "preparing": 1, "queued": 1}
+    assert describe_states(found.states) == "1 training, 1 preparing, 1 waiting"
+    assert (found.simulated, found.simulation_left) == ((5.0, 9.0), 30.0)
+    assert found.left == pytest.approx(90)
+    assert not found.over
 
 
 def test_progress_by_flops(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from statistics import harmonic_mean, mean, median
 from typing import Any
+
+import numpy as np
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine, at_once
@@ -148,6 +151,30 @@ def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Me
     if trained <= 0 or share <= 0:
         return None
     return Measured(cell, flops * share / trained, overhead, float(size_of(folder)))
+
+
+REFERENCE = 120e9
+"""FLOP/s of a core of the machine that trained the bundled cells, in the measurement of ``core_speed``."""
+ORDER, TRIES = 64, 30
+"""Order of the matrices that ``core_speed`` multiplies, and number of timed batches of which the fastest counts."""
+LEAST_SPEED, MOST_SPEED = 0.25, 4.0
+
+
+@cache
+def core_speed() -> float:
+    """Measure one core of this machine by products of small matrices, for some milliseconds.
+
+    Returns its speed relative to ``REFERENCE``, from 0.25 to 4. The fastest of several batches counts, so other
+    processes hardly matter. Matrices of this order are multiplied by one thread.
+    """
+    matrix, many = np.ones((ORDER, ORDER), np.float32), 10
+    fastest = math.inf
+    for _ in range(TRIES):
+        begun = time.perf_counter()
+        for _ in range(many):
+            matrix @ matrix
+        fastest = min(fastest, time.perf_counter() - begun)
+    return min(max(many * 2 * ORDER**3 / fastest / REFERENCE, LEAST_SPEED), MOST_SPEED)
 
 
 NEAREST = 5

@@ -1,8 +1,9 @@
 """The cost of a grid before its launch: FLOPs, time, device hours and disk.
 
 If cells of the family were trained elsewhere, their times determine how the time depends on N and C. Short cells on
-this machine, or cells that finished here, then give the ratio between this machine and the other one. If none were
-trained elsewhere, speeds come from short cells on this machine or, without short cells, from cells that finished here.
+this machine, or cells that finished here, then give the ratio between this machine and the other one. Without both, the
+speed of this machine gives it. If none were trained elsewhere, speeds come from short cells on this machine or, without
+short cells, from cells that finished here, or otherwise from ``ASSUMED``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices, this_machine
-from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, calibrate, seconds_of
+from isoplan.trainers.backend.estimate.calibration import Earlier, Measured, calibrate, core_speed, seconds_of
 from isoplan.trainers.backend.queue.cells import Queue, size_of
 from isoplan.trainers.backend.store.record import CELLS, Record
 from isoplan.trainers.cell import Cell, Family, cell_name
@@ -31,6 +32,11 @@ LONG = 5.0
 The time to start the process of the cell is then negligible.
 """
 
+ASSUMED, START, UNCOUNTED = 1e9, 5.0, 60.0
+"""Assumptions about a family of which nothing is known: the speed of a core in FLOP/s, the time in seconds to start a
+cell, and the time in seconds of a cell whose FLOPs are not counted.
+"""
+
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
 
 
@@ -40,7 +46,7 @@ class Estimate:
 
     ``seconds`` is the total time on this machine, with cells in parallel. ``hours`` is the number of device hours, of a
     GPU or of one core. ``longest`` is the time of the slowest cell in seconds, and ``disk`` is in bytes. ``basis`` is a
-    sentence that states what was measured.
+    sentence that states what was measured, and ``source`` the same in few words.
     """
 
     cells: int
@@ -51,6 +57,7 @@ class Estimate:
     longest: float | None
     disk: float | None
     basis: str
+    source: str = ""
 
     def money(self, price: float | None) -> float | None:
         """Return the cost of the device hours at ``price`` per hour."""
@@ -61,12 +68,13 @@ class Estimate:
 class Speeds:
     """A prediction: ``seconds(cell)`` returns the time of a cell, and ``disk`` is the disk use of one cell in bytes.
 
-    ``basis`` is a sentence that states what both were computed from.
+    ``basis`` is a sentence that states what both were computed from, and ``source`` the same in few words.
     """
 
     seconds: Callable[[Cell], float]
     disk: float
     basis: str
+    source: str
 
 
 def estimate(
@@ -74,30 +82,29 @@ def estimate(
     family: Family[Any],
     cells: Sequence[Cell],
     machine: Machine | None = None,
-    measure: Calibrate = calibrate,
+    measure: Calibrate | None = calibrate,
     earlier: Sequence[Earlier] = (),
+    records: Mapping[str, Record] | None = None,
 ) -> Estimate:
     """Estimate the cost of ``cells`` of the workspace ``root`` on this machine.
 
-    ``earlier`` are cells of the family that were trained elsewhere. Finished cells cost nothing. Short cells are
-    measured, which takes up to 20 s. Raises PlannerError if a short cell fails, because the cells of the grid would
-    fail too.
+    ``earlier`` are cells of the family that were trained elsewhere, and ``records`` the cells of the workspace, if they
+    were read already. Finished cells cost nothing. Short cells are measured, which takes up to 20 s, unless ``measure``
+    is None. Raises PlannerError if a short cell fails, because the cells of the grid would fail too.
     """
     machine = machine or this_machine()
-    records = Queue(root).scan()
+    records = Queue(root).scan() if records is None else records
     names = {cell_name(family, cell): cell for cell in cells}
     left = [cell for name, cell in names.items() if not (name in records and records[name].state == "done")]
     flops = _sum(family.sizes(cell).C for cell in left)
     done = len(names) - len(left)
     if not left:
         return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done.")
-    short = _short(root, family, left, machine, measure)
+    short = _short(root, family, left, machine, measure) if measure else []
     if earlier:
-        speeds: Speeds | None = _scaled(root, family, left, earlier, short, records)
+        speeds = _scaled(root, family, left, earlier, short, records)
     else:
-        speeds = _calibrated(family, short) or _finished(root, family, records)
-    if speeds is None:
-        return Estimate(len(names), done, flops, None, None, None, None, _unknown(family))
+        speeds = _calibrated(family, short) or _finished(root, family, records) or _assumed(family)
     seconds = [speeds.seconds(cell) for cell in left]
     needs = [family.needs(cell) for cell in left]
     each = [s / at_once(machine, need) for s, need in zip(seconds, needs, strict=True)]
@@ -106,7 +113,7 @@ def estimate(
     hours += sum(s * devices(machine, need) for s, need in zip(seconds, needs, strict=True)) / 3600
     whole = max(math.fsum(each), *seconds) + (made or 0.0) / machine.cores
     basis = speeds.basis + _simulated(made, left)
-    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), basis)
+    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), basis, speeds.source)
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
@@ -156,7 +163,7 @@ def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> 
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
     ran = _ran(measured)
     basis = f"Estimated from {ran} that filled this machine: {speed}, and {overhead:.2g} s to start a cell."
-    return Speeds(seconds, mean(one.disk for one in measured), basis)
+    return Speeds(seconds, mean(one.disk for one in measured), basis, "measured")
 
 
 def _ran(measured: Sequence[Measured]) -> str:
@@ -215,9 +222,15 @@ def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) ->
             for size, (_, record) in zip(sizes, done, strict=True)
             if size.C
         ]
-        return Speeds(lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, speeds), disk, basis)
+        return Speeds(
+            lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, speeds),
+            disk,
+            basis,
+            _finished_here(len(done)),
+        )
+    source = _finished_here(len(done))
     basis = f"Estimated from {many} of this family that finished here, which took {took / len(done):.2g} s each."
-    return Speeds(lambda cell: took / len(done), disk, basis)
+    return Speeds(lambda cell: took / len(done), disk, basis, source)
 
 
 def _scaled(
@@ -238,15 +251,25 @@ def _scaled(
     here = [_of(family, cell, _seconds(record)) for cell, record in done if _seconds(record) >= LONG]
     if not scales and here:
         scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
-    scaled = [Earlier(one.N, one.C, one.seconds * between(scales, one.N)) for one in earlier] if scales else earlier
+    of_machine = [] if scales else [(1.0, 1 / core_speed())]
+    scaled = [Earlier(one.N, one.C, one.seconds * between(scales or of_machine, one.N)) for one in earlier]
     speeds, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
+    if not measured and not here and done:  # cells of a few seconds show the time to start a cell
+        brief = [(_of(family, cell), _seconds(record)) for cell, record in done]
+        overhead = max(median(seconds - seconds_of(one.N, one.C, scaled) for one, seconds in brief), 0.0)
 
     def seconds(cell: Cell) -> float:
         sizes = family.sizes(cell)
         return overhead + seconds_of(sizes.N, sizes.C, speeds)
 
     disk = mean(one.disk for one in measured) if measured else _disk(root, done)
-    return Speeds(seconds, disk, _basis(len(earlier), _ran(measured) if measured else "", len(here), scales))
+    basis = _basis(len(earlier), _ran(measured) if measured else "", len(here), scales)
+    source = "measured" if measured else _finished_here(len(here)) if here else "rough, from bundled cells"
+    return Speeds(seconds, disk, basis, source)
+
+
+def _finished_here(many: int) -> str:
+    return f"from {many:,} finished cell{'s' * (many != 1)}"
 
 
 def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
@@ -275,7 +298,7 @@ def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]
     how = (
         f", multiplied by {times} according to {by} here."
         if by
-        else ". This machine may be several times faster or slower."
+        else ", scaled by the speed of a core. It is rough: this machine may be several times faster or slower."
     )
     return f"{source}{how}"
 
@@ -291,11 +314,16 @@ def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
     return f" It includes {duration(seconds)} of one core to simulate the missing samples." if seconds else ""
 
 
-def _unknown(family: Family[Any]) -> str:
-    return (
-        f"No estimate yet: no cell of the family {family.name} has finished here, and no short cell ran in time. "
-        "Launch one small cell first."
-    )
+def _assumed(family: Family[Any]) -> Speeds:
+    """Return the prediction for a family of which nothing was measured."""
+
+    def seconds(cell: Cell) -> float:
+        C = family.sizes(cell).C
+        return UNCOUNTED if C is None else START + C / ASSUMED / max(cell.threads, 1)
+
+    speed = f"{si(ASSUMED, 2)}FLOP/s on each core, or {duration(UNCOUNTED)} for a cell whose FLOPs are not counted"
+    basis = f"Rough: no cell of this family has finished here. It assumes {speed}."
+    return Speeds(seconds, 0.0, basis, "rough")
 
 
 def _seconds(record: Record) -> float:

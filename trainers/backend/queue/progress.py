@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from isoplan.engine.quantities import duration
 from isoplan.trainers.backend.queue.sweep import CellPolicy, Sweep, state_of
 from isoplan.trainers.backend.store.attempt_curves import Point, last, recent
 from isoplan.trainers.backend.store.heartbeat import lived
@@ -24,36 +25,58 @@ class Pace:
     """Progress of an attempt (0 to 1), and its recent speed in samples per second; None if unknown.
 
     ``simulated`` is (number of samples simulated so far, number of samples needed) as long as the training has not
-    started.
+    started. ``left`` is the remaining time in seconds, of the simulation before the training and of the training then.
+    ``prepares`` is true until the first training step of the attempt.
     """
 
     share: float | None = None
     samples: float | None = None
     simulated: tuple[float, float | None] | None = None
+    left: float | None = None
+    prepares: bool = False
 
 
+PREPARING = "preparing"
+"""State of a running cell that reads or simulates its data, before its first training step."""
 STATES = {
     "done": "done",
-    "running": "running",
+    "running": "training",
+    PREPARING: PREPARING,
     "stopping": "stopping",
-    "waiting": "waiting for a worker",
-    "queued": "queued",
+    "waiting": "waiting",
+    "queued": "waiting",
     "held": "held",
     "failed": "failed",
     "cancelled": "cancelled",
 }
-"""Names of the states for users, in the order in which states are listed."""
+"""Names of the states for users, in the order in which states are listed.
+
+A cell is ``queued`` until the runner submits it, and ``waiting`` until a worker begins it; users see one state.
+"""
 
 
 def describe_states(counts: Mapping[str, int]) -> str:
-    """Return the numbers of cells in each state as text, such as ``5 done, 2 running, 2 queued``."""
-    return ", ".join(f"{counts[state]:,} {name}" for state, name in STATES.items() if counts.get(state))
+    """Return the numbers of cells in each state as text, such as ``5 done, 2 training, 2 waiting``."""
+    named: dict[str, int] = {}
+    for state, name in STATES.items():
+        named[name] = named.get(name, 0) + counts.get(state, 0)
+    return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
 
 
-def describe_simulation(made: float, whole: float | None, family: str) -> str:
-    """Return the progress of a simulation as text, such as ``simulating jets: 2,300 of 25,000`` for the family jets."""
+def describe_simulation(made: float, whole: float | None, family: str, left: float | None = None) -> str:
+    """Return the progress of a simulation as text, such as ``simulating jets: 2,300 of 25,000, 4 min left``.
+
+    ``family`` is the name of the family of the cell.
+    """
     what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
-    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
+    text = f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
+    return f"{text}, {duration(left)} left" if left else text
+
+
+def page_state(record: Record, told: Mapping[str, CellPolicy], folder: Path) -> str:
+    """Return the state of the cell in ``folder`` for users: a running cell is ``preparing`` before its first step."""
+    state = state_of(record, told)
+    return PREPARING if state == "running" and pace(folder, record.number).prepares else state
 
 
 def pace(folder: Path, number: int) -> Pace:
@@ -64,7 +87,24 @@ def pace(folder: Path, number: int) -> Pace:
     points = recent(folder, number)
     latest = points[-1] if points else last(folder, number)
     samples = [(point.at, point.values[SAMPLES]) for point in points if SAMPLES in point.values]
-    return Pace(_share(latest) if latest else None, _slope(samples), simulation(latest))
+    trains = bool(points) and points[-1].step > 0
+    left = _training_left(points) if trains else _simulation_left(points)
+    return Pace(_share(latest) if latest else None, _slope(samples), simulation(latest), left, not trains)
+
+
+def _training_left(points: Sequence[Point]) -> float | None:
+    """Return the remaining time of a training in seconds at its recent speed in steps; None if it is not known."""
+    start = max((i for i in range(1, len(points)) if points[i].step < points[i - 1].step), default=0)
+    speed = _slope([(point.at, float(point.step)) for point in points[start:] if point.step])
+    last_point = points[-1]
+    return (last_point.total - last_point.step) / speed if last_point.total and speed else None
+
+
+def _simulation_left(points: Sequence[Point]) -> float | None:
+    """Return the remaining time of a simulation in seconds at its recent speed; None if it is not known."""
+    made = [(point.at, point.values[SIMULATED]) for point in points if SIMULATED in point.values]
+    speed, whole = _slope(made), points[-1].values.get(TO_SIMULATE) if points else None
+    return max(whole - made[-1][1], 0.0) / speed if whole and speed else None
 
 
 def simulation(latest: Point | None) -> tuple[float, float | None] | None:
@@ -103,6 +143,7 @@ class Progress:
     - ``samples``: samples per second of all running cells.
     - ``utilisation``: always None; scripts that read the JSON of `isoplan cells` expect the key.
     - ``simulated``: (samples simulated so far, samples needed) of the running cell that has simulated most.
+    - ``simulation_left``: remaining time of this simulation in seconds.
     """
 
     states: Mapping[str, int]
@@ -113,6 +154,7 @@ class Progress:
     samples: float | None
     utilisation: None = None
     simulated: tuple[float, float | None] | None = None
+    simulation_left: float | None = None
 
     @property
     def total(self) -> int:
@@ -122,7 +164,7 @@ class Progress:
     @property
     def over(self) -> bool:
         """Whether no further cell of the sweep will run unless a user acts."""
-        return not any(self.states.get(state) for state in ("queued", "waiting", "running", "stopping"))
+        return not any(self.states.get(state) for state in ("queued", "waiting", PREPARING, "running", "stopping"))
 
 
 def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> float:
@@ -194,13 +236,15 @@ def progress(
     """
     flops = dict(zip(sweep.cells, sweep.flops, strict=False))
     there = [records[name] for name in sweep.cells if name in records]
-    states: dict[str, int] = {}
-    for record in there:
-        state = state_of(record, told)
-        states[state] = states.get(state, 0) + 1
     weights = {record.name: flops.get(record.name, 1.0) for record in there}
     running = [record for record in there if record.state in ("running", "stopping")]
     paces = {record.name: look(root / CELLS / record.name, record.number) for record in running}
+    states: dict[str, int] = {}
+    for record in there:
+        state = state_of(record, told)
+        state = PREPARING if state == "running" and paces[record.name].prepares else state
+        states[state] = states.get(state, 0) + 1
+    simulating = max((one for one in paces.values() if one.simulated), default=None, key=_simulated)
     done = {record.name: 1.0 for record in there if record.state == "done"}
     done |= {name: found.share or 0.0 for name, found in paces.items()}
     trained = sum(weights[name] * share for name, share in done.items())
@@ -211,38 +255,66 @@ def progress(
         trained / whole if whole else 1.0,
         hours,
         hours * cap.price if cap.price is not None else None,
-        _left(there, weights, done, root, cores),
+        _left(there, weights, paces, root, cores),
         _sum(found.samples for found in paces.values()),
-        simulated=max(
-            (found.simulated for found in paces.values() if found.simulated), default=None, key=lambda pair: pair[0]
-        ),
+        simulated=simulating.simulated if simulating else None,
+        simulation_left=simulating.left if simulating else None,
     )
 
 
+def _simulated(found: Pace) -> float:
+    return found.simulated[0] if found.simulated else 0.0
+
+
 def _left(
-    there: list[Record], weights: Mapping[str, float], done: Mapping[str, float], root: Path, cores: int
+    there: list[Record], weights: Mapping[str, float], paces: Mapping[str, Pace], root: Path, cores: int
 ) -> float | None:
     """Return the seconds until all open cells are trained, or None if no cell has made progress.
 
-    The remaining work costs as many device seconds per FLOP as the work so far, on the devices that are busy now.
+    A cell that trains needs the time that its recent speed gives. The other open cells cost as many device seconds per
+    FLOP as the trained parts of all cells. The cells run on the devices that are busy now.
     """
     to_do = [record for record in there if record.state in OPEN]
     if not to_do:
         return 0.0
-    seconds = trained = 0.0
-    for record in there:
-        if record.name in done:
-            running = lived(root / CELLS / record.name, record.number) if record.result is None else 0.0
-            seconds += device_seconds(record, running)
-            trained += weights[record.name] * done[record.name]
+    parts = [_trained(record, weights[record.name], paces.get(record.name), root) for record in there]
+    seconds, trained = (sum(column) for column in zip(*parts, strict=True))
     if not trained or not seconds:
         return None
-    rest = sum(weights[record.name] * (1 - done.get(record.name, 0.0)) for record in to_do)
+    rest = {record.name: _rest(record, weights[record.name], paces.get(record.name), seconds / trained)
+            for record in to_do}  # fmt: skip
     busy = sum(
         devices(r, r.lease) for r in to_do if r.result is None and beat_of(root / CELLS / r.name, r.number).exists()
     )
     most = sum(devices(record, record.lease) for record in to_do)
-    return rest * seconds / trained / min(busy or max(cores, 1), most)
+    longest = max(rest[record.name] / devices(record, record.lease) for record in to_do)
+    return max(sum(rest.values()) / min(busy or max(cores, 1), most), longest)
+
+
+def _trained(record: Record, weight: float, found: Pace | None, root: Path) -> tuple[float, float]:
+    """Return the device seconds that the trained part of a cell took, and this part, in units of ``weight``.
+
+    ``found`` is the pace of a running cell. Its preparation does not count if its speed is known.
+    """
+    if record.state == "done":
+        return device_seconds(record), weight
+    share = found.share or 0.0 if found is not None and not found.prepares else 0.0
+    if not share or found is None:
+        return 0.0, 0.0
+    if found.left is not None and share < 1:
+        return found.left * share / (1 - share) * devices(record, record.lease), weight * share
+    running = lived(root / CELLS / record.name, record.number) if record.result is None else 0.0
+    return device_seconds(record, running), weight * share
+
+
+def _rest(record: Record, weight: float, found: Pace | None, cost: float) -> float:
+    """Return the remaining device seconds of an open cell. ``cost`` is in device seconds per unit of ``weight``."""
+    if found is None:
+        return weight * cost
+    if found.left is not None and not found.prepares:
+        return found.left * devices(record, record.lease)
+    simulation = (found.left or 0.0) * devices(record, record.lease) if found.prepares else 0.0
+    return simulation + weight * (1 - (found.share or 0.0)) * cost
 
 
 def _sum(values: Any) -> float | None:

@@ -34,7 +34,7 @@ FEW = {"cell_points": "20", "cell_tests": "100", "cell_dimension_points": "0"}
 
 
 def words(at: AppTest) -> str:
-    return "\n".join(str(one.value) for one in (*at.caption, *at.subheader)).replace("\\", "")
+    return "\n".join(str(one.value) for one in (*at.caption, *at.subheader, *at.markdown)).replace("\\", "")
 
 
 def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -> list[str]:
@@ -77,7 +77,7 @@ def test_files_of_the_workspace_are_a_click_each(open_page: Open, root: Path) ->
     write_events(root / FOLDER / "mine.npz", make_toy_events("Zg", 130, 1, 800.0))
     at = open_page("train", family="amplitudes", **FEW)
     chosen = at.button_group(key="events_chosen")
-    assert (list(chosen.options), chosen.value) == (["simulated", "mine.npz"], [])
+    assert (list(chosen.options), chosen.value) == (["simulated", "mine.npz"], ["simulated"])
     at.button_group(key="events_chosen").set_value(["mine.npz"]).run()
     assert at.text_input(key="cell_data").value == "mine.npz"
     at.button_group(key="events_chosen").set_value(["simulated", "mine.npz"]).run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from isoplan.app.cell_service import ingest, queue_of
@@ -61,9 +62,9 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     records = queue.scan()
     found = rows.frame(queue, EXAMPLE, [records[name] for name in made.cells], now=now + timedelta(seconds=60))
     assert list(found.columns) == ["State", "width", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why"]
-    assert list(found["State"]) == ["running", "failed", "queued"]
+    assert list(found["State"]) == ["Training", "Failed", "Waiting"]
     assert list(found["width"]) == [8, 16, 32]
-    assert list(found["Done"]) == [50, 0, 0]
+    assert [None if np.isnan(x) else x for x in found["Done"]] == [50, None, None]
     assert found["Step"][0] == "1 of 2"
     assert found["Loss"][0] == 0.5
     assert found["Seconds"][0] == pytest.approx(60, abs=2)
@@ -81,10 +82,10 @@ def test_a_cell_that_no_worker_has_begun_waits_for_a_worker(root: Path, open_pag
     beat_of(queue.folder(begun), 1).write_text("1 here 3")
     at = open_page("train")
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
-    assert sorted(table["State"]) == ["running", "waiting for a worker"]
-    waiting = table[table["State"] == "waiting for a worker"]
+    assert sorted(table["State"]) == ["Preparing", "Waiting"]
+    waiting = table[table["State"] == "Waiting"]
     assert waiting["Seconds"].isna().all()
-    assert "1 running, 1 waiting for a worker" in bars(at)
+    assert "1 preparing, 1 waiting" in bars(at)
 
 
 def test_a_simulation_shows_its_progress(root: Path, open_page: Open) -> None:
@@ -100,7 +101,9 @@ def test_a_simulation_shows_its_progress(root: Path, open_page: Open) -> None:
     at = open_page("train")
     assert "simulating jets: 2,300 of 25,000" in bars(at)
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
-    assert list(table["Step"]) == ["simulating jets: 2,300 of 25,000"]
+    assert list(table["Step"]) == ["Simulating jets: 2,300 of 25,000"]
+    assert list(table["State"]) == ["Preparing"]
+    assert table["Done"].isna().all()
     events_of(queue.folder(name), number).write_text('{"step": 0, "at": 1.0, "simulated": 2300}\n')
     standing.changed()
     assert "simulating jets: 2,300 ·" in bars(at.run()) + " ·"
@@ -120,7 +123,7 @@ def test_a_finished_curve_ends_where_the_cell_did(root: Path) -> None:
         (found,) = curves(queue, EXAMPLE, records, axis)
         assert list(found.x) == pytest.approx(expected)
         assert list(found.y) == [0.5, 0.25]
-        assert (found.C, found.ends) == (flops(8, 512), "")
+        assert (found.shade, found.ends) == (flops(8, 512), "")
 
 
 def test_a_curve_goes_as_far_as_samples_are_seen(root: Path) -> None:
@@ -135,7 +138,7 @@ def test_a_curve_goes_as_far_as_samples_are_seen(root: Path) -> None:
         {"number": 1, "state": "done", "metrics": {"loss": 0.25}, "steps": 10},
     )
     records = list(queue.scan().values())
-    C = curves(queue, family, records, "step")[0].C
+    C = curves(queue, family, records, "step")[0].shade
     for axis, expected in (("D", [320, 640]), ("C", [C / 2, C]), ("step", [5, 10])):
         (found,) = curves(queue, family, records, axis)
         assert list(found.x) == pytest.approx(expected)
@@ -155,7 +158,7 @@ def test_five_thousand_cells_are_listed(root: Path, open_page: Open) -> None:
     at.run()
     assert told(at) == ""
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
-    assert (len(table), set(table["State"])) == (5000, {"done"})
+    assert (len(table), set(table["State"])) == (5000, {"Done"})
 
 
 def test_failed_cells_say_why_most_of_them_did(open_page: Open, root: Path) -> None:

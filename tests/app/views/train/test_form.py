@@ -9,7 +9,7 @@ import pytest
 
 from isoplan.app import workspace
 from isoplan.app.sweep_costs import bundled_cells
-from isoplan.app.views.training import form
+from isoplan.app.views.training import costs, form
 from isoplan.app.workspace import Settings
 from isoplan.engine.store.database.database import Database
 from isoplan.trainers.backend.estimate.forecast import Estimate, estimate
@@ -23,22 +23,29 @@ from tests.app.views.conftest import Open, said, told
 from tests.app.views.train.conftest import EXAMPLE, NINE, bars, flops, press, words
 
 
-def test_an_empty_page_says_what_to_do_and_the_example_fills_the_form(open_page: Open) -> None:
+def test_an_empty_page_starts_with_an_example_and_its_estimate(open_page: Open) -> None:
     at = open_page("train")
-    assert "No cells yet" in said(at)
-    press(at, "Example")
     assert (at.text_input(key="cell_width").value, at.text_input(key="cell_samples").value) == (
         "8, 16, 32", "16384, 65536, 262144",
     )  # fmt: skip
     whole = sum(flops(w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144))
     assert whole == pytest.approx(5.36e9, rel=1e-3)
     assert "3 × 3 = 9 cells, 5.36 × 10⁹ FLOPs in all" in words(at)
+    assert "Estimate (rough, from bundled cells): " in words(at)
+    assert at.text_input(key="spend_cap").value == "no limit"
+    assert at.text_input(key="cell_rate").value == "automatic"
+    assert all(field.value and not field.placeholder for field in at.text_input)
+    assert not dict(at.query_params)
     assert told(at) == ""
+
+
+def test_models_have_titles(open_page: Open) -> None:
+    box = open_page("train").selectbox(key="family_choice")
+    assert list(box.options) == ["Your program (example)", "Amplitude surrogate", "Recommender", "Jet tagger"]
 
 
 def test_the_scans_of_amplitudes_are_a_click_each(open_page: Open) -> None:
     at = open_page("train", family="amplitudes")
-    press(at, "Example")
     assert at.text_input(key="cell_points").value == "100, 1000, 10000"
     assert "3 × 2 = 6 cells" in words(at)
     press(at, "Compute scan")
@@ -77,6 +84,8 @@ def test_a_wrong_field_says_so_in_one_sentence_and_nothing_can_be_launched(
     assert [sentence in str(e.value).replace("\\", "") for e in at.error] == [True]
     assert not [b for b in at.button if b.label.startswith("Launch")]
     at.text_input(key=f"cell_{field}").set_value("").run()
+    assert f"The field {field.capitalize()} is empty: enter a value, " in told(at)
+    at.text_input(key=f"cell_{field}").set_value("no" if field == "deterministic" else "512").run()
     assert told(at) == ""
 
 
@@ -99,7 +108,7 @@ def test_a_launch_queues_each_cell_once_however_often_it_is_pressed(open_page: O
     assert set(Queue(root).scan()) == set(cells)
     assert len(sweep.read_sweeps(root)) == 1
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
-    assert list(table["State"]) == ["queued"] * 9
+    assert list(table["State"]) == ["Waiting"] * 9
     assert list(table.columns[:4]) == ["State", "width", "samples", "Done"]
 
 
@@ -108,11 +117,11 @@ def test_a_sweep_is_held_cancelled_retried_and_deleted_as_a_whole(open_page: Ope
     press(at, "Hold the sweep")
     assert "9 held" in bars(at)
     press(at, "Resume the sweep")
-    assert "9 queued" in bars(at)
+    assert "9 waiting" in bars(at)
     press(at, "Cancel the sweep")
     assert "9 cancelled" in bars(at)
     press(at, "Retry 9 cells")
-    assert "9 queued" in bars(at)
+    assert "9 waiting" in bars(at)
     assert told(at) == ""
 
 
@@ -140,24 +149,52 @@ def test_without_the_packages_of_the_cluster_one_sentence_says_how_to_get_them(
     assert not at.text_input
 
 
-def test_fields_belong_to_their_family(open_page: Open) -> None:
-    at = open_page("train", family="teacher-student", **NINE)
-    at.selectbox(key="family").set_value("jets").run()
-    assert at.text_input(key="cell_width").value == ""
-    assert "cell_width" not in at.query_params
+def test_another_family_starts_with_its_own_values(open_page: Open) -> None:
+    at = open_page("train", family="teacher-student", **NINE, hour_price="3", spend_cap="2 h", cell_noise="0.2")
+    at.selectbox(key="family_choice").set_value("jets").run()
+    shown = {key: at.text_input(key=key).value for key in ("cell_width", "cell_jets", "cell_rate", "spend_cap")}
+    assert shown == {"cell_width": "4, 8, 16", "cell_jets": "125, 250, 500", "cell_rate": "0.004",
+                     "spend_cap": "no limit"}  # fmt: skip
+    assert at.text_input(key="device_price").value == "none"
+    assert dict(at.query_params) == {"family": "jets"}
     at.text_input(key="cell_width").set_value("4").run()
-    at.selectbox(key="family").set_value("teacher-student").run()
+    at.selectbox(key="family_choice").set_value("teacher-student").run()
     assert at.text_input(key="cell_width").value == "8, 16, 32"
-    assert at.query_params["cell_width"] == "8, 16, 32"
-    at.selectbox(key="family").set_value("jets").run()
+    assert (at.query_params["cell_width"], at.query_params["hour_price"]) == ("8, 16, 32", "3")
+    at.selectbox(key="family_choice").set_value("jets").run()
     assert at.text_input(key="cell_width").value == "4"
+    assert at.text_input(key="cell_rate").value == "0.004"
+
+
+def test_a_link_without_a_family_means_the_first_one_and_other_fields_have_their_defaults(open_page: Open) -> None:
+    """Links of earlier versions leave out the first family, and fields with their defaults."""
+    at = open_page("train", cell_width="8, 16")
+    assert at.selectbox(key="family_choice").value == "teacher-student"
+    assert (at.text_input(key="cell_width").value, at.text_input(key="cell_samples").value) == ("8, 16", "65536")
+    at = open_page("train", family="jets", cell_width="8")
+    assert at.text_input(key="cell_epochs").value == "1"
+
+
+def test_words_for_zero_are_values_of_a_grid(open_page: Open, root: Path) -> None:
+    at = open_page("train", family="jets", cell_width="8", cell_jets="500", cell_rate="automatic, 0.01")
+    assert told(at) == ""
+    press(at, "Launch 2 cells")
+    assert sorted(record.cell["rate"] for record in Queue(root).scan().values()) == [0.0, 0.01]
 
 
 def test_a_price_of_plan_is_none_of_this_machine(open_page: Open) -> None:
     at = open_page("plan", device="H100", hour_price="3")
     at.query_params.clear()
     at.switch_page("views/train.py").run()
-    assert at.text_input(key="hour_price").value == ""
+    assert at.text_input(key="device_price").value == "none"
+    assert "EUR" not in words(at)
+
+
+def test_an_estimate_has_money_only_with_a_price_and_in_its_currency(open_page: Open) -> None:
+    at = open_page("train", **NINE)
+    assert "device hours. The longest" in words(at)
+    at.text_input(key="device_price").set_value("2 USD").run()
+    assert " USD. The longest" in words(at)
 
 
 @pytest.mark.parametrize("name", ["jets", "behavior", "amplitudes", "teacher-student"])
@@ -180,8 +217,8 @@ def test_a_grid_goes_to_a_file_and_comes_back_into_the_form(open_page: Open) -> 
     assert at.text_input(key="cell_noise").value == "0.1, 0.2"
     assert at.text_input(key="grid_name").value == "from a file"
     assert "7 × 2 = 14 cells" in words(at)
-    form = {field: at.text_input(key=f"cell_{field}").value or "" for field in EXAMPLE.cell.model_fields}
-    again = typed_grid(EXAMPLE, {field: typed for field, typed in form.items() if typed}, "from a file")
+    texts = {f"cell_{field}": at.text_input(key=f"cell_{field}").value or "" for field in EXAMPLE.cell.model_fields}
+    again = form.grid_of(EXAMPLE, {**texts, "grid_name": "from a file"})
     assert write_grid(again) == text
 
 
@@ -213,17 +250,19 @@ def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, r
 @pytest.mark.parametrize(
     ("found", "cap", "text"),
     [
-        (Estimate(9, 0, 5e9, 34.0, 0.0141, 8.0, 1.2e6, ""), Cap(None, 2.0, "EUR"),
-         "About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell takes 8 s."),
-        (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, ""), Cap(2.0),
-         "3 of 9 cells are already finished. About 2 h on this machine, 4 device hours; the longest cell takes 60 min. "
-         "This exceeds the maximum of 2 device hours: the sweep will wait when it reaches the maximum."),
-        (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(), ""),
+        (Estimate(9, 0, 5e9, 34.0, 0.0141, 8.0, 1.2e6, "", "rough"), Cap(None, 2.0, "EUR"),
+         "Estimate (rough): 34 s on this machine, 0.014 device hours, 0.028 EUR, 1.2 MB of disk. "
+         "The longest cell takes 8 s."),
+        (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, "", "from 3 finished cells"), Cap(2.0),
+         "Estimate (from 3 finished cells): 2 h on this machine, 4 device hours. The longest cell takes 60 min. "
+         "3 cells of 9 are finished already."),
+        (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(),
+         "All of these cells are finished already."),
         (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
     ],
 )  # fmt: skip
 def test_an_estimate_says_time_money_and_disk(found: Estimate, cap: Cap, text: str) -> None:
-    assert form.costs_text(found, cap) == text
+    assert costs.costs_text(found, cap) == text
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_cell(

@@ -1,0 +1,95 @@
+"""Values of the form of a new grid, as texts by name: from the link, otherwise from the session, otherwise the start.
+
+A link without any of the names opens the starting grid of the family. In any other link, a name that is missing has
+its default. Each change writes all names to the link at once, so it is one entry in the history of the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from isoplan.app.sweep_costs import NO_LIMIT, NO_PRICE
+from isoplan.app.views.training.lines import own_fields
+from isoplan.app.views.widgets.scopes import is_back
+from isoplan.app.views.widgets.state import remember
+from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.grid import default_text
+from isoplan.trainers.ranges import kind_of
+
+EXAMPLE = "example"
+"""Name of the preset with which the form of a family starts."""
+FIELD = "cell_"
+"""Prefix of the fields of a cell in the link."""
+UNNAMED = "automatic"
+NAME, SPEND, PRICE = "grid_name", "spend_cap", "hour_price"
+OTHERS = {NAME: UNNAMED, SPEND: NO_LIMIT, PRICE: NO_PRICE}
+"""Default texts of the values that are no fields of a cell, by name in the link."""
+_FORMS = "train_forms"
+
+
+def fields_of(family: Family[Any]) -> list[str]:
+    """Return the fields of the form: those of the family, then those of all families."""
+    return [*own_fields(family), *Cell.model_fields]
+
+
+def main_fields(family: Family[Any]) -> list[str]:
+    """Return the fields that are always visible: those that the family names, or its first two numbers."""
+    numbers = [f for f in own_fields(family) if kind_of(family.cell.model_fields[f]) in ("integer", "number")]
+    return list(family.main) or numbers[:2]
+
+
+def defaults(family: Family[Any]) -> dict[str, str]:
+    """Return the default text of each value by its name in the link."""
+    known = family.cell.model_fields
+    return {FIELD + field: default_text(known[field]) for field in fields_of(family)} | OTHERS
+
+
+def start(family: Family[Any], preset: str = EXAMPLE) -> dict[str, str]:
+    """Return the texts of a preset of ``family``; all other values have their defaults."""
+    fields = family.presets[preset].fields if preset in family.presets else {}
+    return defaults(family) | {FIELD + field: text for field, text in fields.items()}
+
+
+def read(family: Family[Any]) -> dict[str, str]:
+    """Return the texts of the form of ``family`` by name, and keep them in the session."""
+    kept, usual = st.session_state.setdefault(_FORMS, {}), defaults(family)
+    in_link = {name: st.query_params[name] for name in usual if name in st.query_params}
+    if in_link:
+        texts = usual | in_link
+    elif family.name in kept and not is_back():
+        texts = kept[family.name]
+        if texts != start(family):
+            _write_link(family, texts)
+    else:
+        texts = start(family)
+    kept[family.name] = texts
+    return dict(texts)
+
+
+def change(family: Family[Any], new: Mapping[str, str]) -> None:
+    """Change some values of the form of ``family``, and the link with them; the family becomes the open one."""
+    kept = st.session_state.setdefault(_FORMS, {})
+    kept[family.name] = kept.get(family.name, start(family)) | dict(new)
+    _write_link(family, kept[family.name])
+
+
+def enter(family: Family[Any]) -> None:
+    """Open the form of ``family``, with the values that it had in this session or those of its start."""
+    change(family, {})
+
+
+def _write_link(family: Family[Any], texts: Mapping[str, str]) -> None:
+    """Write the family and its values to the link. The starting grid has no values in the link."""
+    usual, shown = defaults(family), {FIELD + field for field in main_fields(family)}
+    begins = dict(texts) == start(family)
+    ours = {name: text for name, text in texts.items() if not begins and (text != usual[name] or name in shown)}
+    others = {
+        name: st.query_params.get_all(name)
+        for name in st.query_params
+        if not name.startswith(FIELD) and name not in OTHERS
+    }
+    st.query_params.from_dict({**others, **ours, "family": family.name})
+    remember("family", family.name)
