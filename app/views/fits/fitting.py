@@ -14,6 +14,7 @@ from isoplan.data.catalogue import BUNDLED
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit, fit_groups
 from isoplan.engine.fitting.estimators.threshold import is_label
+from isoplan.engine.fitting.single import suggest
 from isoplan.engine.fitting.types.result import Fit, data_key
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law
@@ -53,6 +54,20 @@ def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = Non
     table = tables.get(db, snapshot.table_id)
     saved = _saved(db, table, old.data.where, old.spec, (snapshot.hash, runs), progress, curves)
     return saved.get(old.data.group, next(iter(saved.values())))
+
+
+def fit_map(db: Database, law: Fit, metric: str, progress: Callable[[float], None] | None = None) -> str:
+    """Fit a map from the quantity of ``law`` to ``metric`` on the runs of ``law``; return the hash of the saved fit.
+
+    Its refits take the same runs as those of ``law``. Raises PlannerError if the runs do not determine the map.
+    """
+    table = tables.get(db, snapshots.get(db, law.data.snapshot).table_id)
+    made_from = runs_of(db, table, law.data.where)
+    runs = made_from[1]
+    wanted = FitSpec(law="metric-map", y=metric, axis=law.spec.y, bootstrap=law.spec.bootstrap, seed=law.spec.seed)
+    spec, _ = suggest(wanted, runs)
+    saved = _saved(db, table, law.data.where, spec, made_from, progress, None)
+    return saved.get(law.data.group, next(iter(saved.values())))
 
 
 def _taken_again(db: Database, snapshot: str) -> Snapshot:

@@ -11,7 +11,7 @@ from isoplan.app.figures.fits import frontier, isoflop, slices, surface
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.figures.style.theme import Drawing, Theme
 from isoplan.app.figures.training import curve_points
-from isoplan.app.views.planning import metrics
+from isoplan.app.views.planning.opening import best_fit, offer_fit
 from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
 from isoplan.app.views.widgets.inputs import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
@@ -75,7 +75,7 @@ def pictures(db: Database) -> None:
     if fit is not None:
         _show(db, fit, bar)
     else:
-        metrics.offer_fit(db)
+        offer_fit(db)
 
 
 def _usual(db: Database) -> str | None:
@@ -84,7 +84,7 @@ def _usual(db: Database) -> str | None:
     It is the fit with which Plan opens. If the open table has no such fit, it is the newest fit of that table, which
     can be a map between two measured quantities.
     """
-    usual = metrics.usual(db)
+    usual = best_fit(db)
     return newest_fit(db, recall("table")) or None if usual is None else usual
 
 

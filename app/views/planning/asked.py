@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from isoplan.app.views.widgets.inputs import blank
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import owner_of_fit, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.plan.support import budgets
+from isoplan.engine.planning.plan.start import largest_inside, usual_target
+from isoplan.engine.planning.questions.typed_plan import OURS
 from isoplan.engine.planning.scenario.fields import FIELDS
 from isoplan.engine.store.database.database import Database
 
@@ -38,13 +37,29 @@ def choose_way(fit: Fit) -> str:
     )  # fmt: skip
 
 
+def as_budget(C: float) -> str:
+    """Return a number of FLOPs in the form that a user types, such as 1.12e20."""
+    return f"{C:.3g}".replace("e+", "e")
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def _starts(fit_hash: str, _fit: Fit) -> tuple[str, str]:
+    """Return the budget and the target with which the fields of a fit start, as texts."""
+    return as_budget(largest_inside(_fit)), f"{usual_target(_fit):g}"
+
+
 def budget_blank(fit: Fit) -> str:
     """Show the input field of a budget and return its text.
 
-    The field starts with the largest budget that the runs support, rounded to a power of ten.
+    It starts with the largest budget whose plan lies inside the runs.
     """
-    field, start = FIELDS["budget"], f"1e{round(math.log10(budgets(fit)[1]))}"
-    return blank(field.label, start, field.name, 150, hint=field.hint)
+    field = FIELDS["budget"]
+    return blank(field.label, _starts(fit.hash, fit)[0], field.name, 150, hint=field.hint)
+
+
+def own_values(db: Database, fit: Fit) -> None:
+    """State that the typed budget and the stated plan belong to the task of ``fit``; those of another are removed."""
+    belong("plan", owner_of_fit(db, fit.hash), remembered=("budget", *OURS))
 
 
 def own_target(db: Database, fit: Fit, quantity: str) -> None:
@@ -55,10 +70,11 @@ def own_target(db: Database, fit: Fit, quantity: str) -> None:
     belong("target", f"{owner_of_fit(db, fit.hash)} {quantity}", remembered=("target",))
 
 
-def target_blank(db: Database, fit: Fit, label: str, quantity: str, hint: str) -> str:
+def target_blank(db: Database, fit: Fit, label: str, quantity: str, start: str = "") -> str:
     """Show the input field of a target of ``quantity`` and return its text.
 
-    A target that was typed for another quantity or another task is not shown.
+    It starts with ``start``, by default a value that the largest budget inside the runs reaches. A target that was
+    typed for another quantity or another task is not shown.
     """
     own_target(db, fit, quantity)
-    return blank(label, "", "target", 150, hint=hint)
+    return blank(label, start or _starts(fit.hash, fit)[1], "target", 150)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from isoplan.app.views.planning import metrics
+from isoplan.app.views.planning.opening import choose_law
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import choose_fit, fit_names, fit_of, owner_of_fit, recall, task_of_fit
@@ -32,9 +32,7 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
     """
     first, *others = question.needed
     if not others:
-        fit = choose_fit(db, first.key, first.label, first.laws, metrics.usual(db))
-        if fit is None:
-            metrics.offer_fit(db)
+        fit = choose_law(db, first.key, first.label, first.laws)
         return {} if fit is None else {first.name: fit}
     (second,) = others
     left, right = st.columns(2)

@@ -8,10 +8,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.bundled import task_of
+from isoplan.app.views.fits.fitting import fit_map
 from isoplan.app.views.planning.asked import own_target
 from isoplan.app.views.widgets.cache import saved_fit
 from isoplan.app.views.widgets.inputs import words
-from isoplan.app.views.widgets.parts import distinct, escape_markdown
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, sentences
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
 from isoplan.engine.fitting.types.result import Fit
@@ -23,6 +24,8 @@ from isoplan.engine.store.tables import tables
 
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
 """Columns that determine the cost of a run. A fit over one of them is a scaling law and not a map."""
+UNMAPPED = "metric "
+"""Beginning of the key of a metric without a map. The other keys are hashes."""
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
@@ -62,30 +65,6 @@ def is_map(db: Database, fit_hash: str) -> bool:
 def plannable(db: Database) -> list[SavedFit]:
     """Return the saved fits that are not maps, newest first. The Plan page offers them."""
     return [one for one in results.fits(db) if not is_map(db, one.hash)]
-
-
-def usual(db: Database) -> str | None:
-    """Return the hash of the fit with which Plan opens: the newest plannable fit of the open table.
-
-    If no table is open, it is the newest plannable fit of all tables, or "" if there is none. If a table is open that
-    has no plannable fit, it is None: a fit of another table is opened only if the user selects it.
-    """
-    fits, table = plannable(db), recall("table")
-    known = table in {one.id for one in tables.all(db)}
-    found = [one.hash for one in fits if not known or one.table_id == table]
-    return found[0] if found else None if known else ""
-
-
-def offer_fit(db: Database) -> None:
-    """State that the open table has no law, and show a link to the page Fit."""
-    name = next((one.name for one in tables.all(db) if one.id == recall("table")), "")
-    if name:
-        st.info(
-            f"{escape_markdown(name)} has no law yet. Fit one, or choose a fit of another table.",
-            icon=":material/info:",
-        )
-    query = {"table": recall("table")} if name else {}
-    st.page_link("views/fit.py", label="Fit a law", query_params=query, icon=":material/show_chart:")
 
 
 def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
@@ -135,13 +114,9 @@ def offer_law(db: Database, map: Fit) -> None:
     )
 
 
-def example(db: Database, fit: Fit, map: str) -> str:
-    """Return a hint for the target field: the best value in the runs of ``fit``.
-
-    With a ``map``, it is the best value of the metric in the runs of the map.
-    """
-    of = saved_fit(db, map) if map else fit
-    return "for example 2.0" if of.best_run is None else f"best run {of.best_run:.4g}"
+def described(db: Database, fit: Fit, map: str) -> Fit:
+    """Return the fit whose quantity has the target: the ``map`` of the metric, or ``fit`` itself without a map."""
+    return saved_fit(db, map) if map else fit
 
 
 def quantity(db: Database, fit: Fit, map: str) -> str:
@@ -161,6 +136,29 @@ def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[st
     return fit.spec.y, tuple(fit.law.axes)
 
 
+def unmapped(db: Database, fit: Fit, maps: Mapping[str, str]) -> dict[str, str]:
+    """Return the metrics of the table of ``fit`` that no map predicts yet: their names by the key of the selection."""
+    table = table_of_fit(db, fit.hash)
+    if table is None or published(fit):
+        return {}
+    known = {_describes(map, str(db.folder), db)[0] for map in maps if table_of_fit(db, map) == table}
+    columns = (m.column for m in tables.roles(db, table).metrics)
+    return {f"{UNMAPPED}{name}": name for name in columns if name not in {fit.spec.y, *known}}
+
+
+def made_map(db: Database, fit: Fit, chosen: str) -> str:
+    """Return the hash of the chosen map; a map of a metric that has none is fitted now, to the runs of ``fit``.
+
+    The result is "" if the map cannot be fitted, and a message states why.
+    """
+    if not chosen.startswith(UNMAPPED):
+        return chosen
+    metric = chosen.removeprefix(UNMAPPED)
+    with sentences(), st.spinner(f"Fitting {escape_markdown(metric)} as a function of {escape_markdown(fit.spec.y)}"):
+        return fit_map(db, fit, metric)
+    return ""
+
+
 def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
     """Show the choice of the quantity that has a target; return the hash of its map, "" for the quantity of the law.
 
@@ -168,18 +166,19 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
     """
     y = fit.spec.y
     asked = _asked_map(db, fit, maps, notes)
-    if not maps:
+    names = {"": y, **maps, **unmapped(db, fit, maps)}
+    if len(names) == 1:
         words(f"a {escape_markdown(y)} of")
         return ""
-    names = {"": y, **maps}
     st.session_state["map_choice"] = asked
     chosen = st.selectbox(
         "Quantity with a target", list(names), format_func=names.__getitem__, key="map_choice", width=200,
         label_visibility="collapsed", on_change=lambda: remember("map", st.session_state["map_choice"]),
     )  # fmt: skip
-    remember("map", str(chosen))
+    map = made_map(db, fit, str(chosen))
+    remember("map", map)
     words("of")
-    return str(chosen)
+    return map
 
 
 def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
@@ -197,6 +196,8 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
     own = table_of_fit(db, fit.hash)
     alike = [one for one in maps if _describes(one, str(db.folder), db)[0] == metric]
     same = [one for one in alike if table_of_fit(db, one) == own]
+    if not same and (key := f"{UNMAPPED}{metric}") in unmapped(db, fit, maps):
+        return key
     if not same:
         own_target(db, fit, metric or asked)
         said = (
@@ -222,22 +223,22 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
     belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]
     remember("maps", ",".join(asked))
-    missing = [name for name in asked if name not in maps]
+    missing = [name for name in asked if name not in maps and not name.startswith(UNMAPPED)]
     if missing:
         notes.info(
             f"The map {escape_markdown(missing[0])} does not belong to this law. {why(fit)}", icon=":material/info:"
         )
-    if not maps:
+    names = {**maps, **unmapped(db, fit, maps)}
+    if not names:
         return []
-    words("and want to see")
-    st.session_state["maps_choice"] = [name for name in asked if name in maps]
-    return list(
-        st.multiselect(
-            "Metrics to expect", list(maps), format_func=maps.__getitem__, key="maps_choice", width=260,
-            placeholder="a metric", label_visibility="collapsed",
-            on_change=lambda: remember("maps", ",".join(st.session_state["maps_choice"])),
-        )
+    st.session_state["maps_choice"] = [name for name in asked if name in names]
+    chosen = st.multiselect(
+        "Metrics to expect", list(names), format_func=names.__getitem__, key="maps_choice", placeholder="None",
+        on_change=lambda: remember("maps", ",".join(st.session_state["maps_choice"])),
     )  # fmt: skip
+    found = [map for one in chosen if (map := made_map(db, fit, one))]
+    remember("maps", ",".join(found))
+    return found
 
 
 def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:

@@ -118,15 +118,13 @@ def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, 
         return {}
     way = choose_way(fit) if len(fields) > 1 else WAYS["budget" not in fields]
     if way == WAYS[0]:
-        typed = budget_blank(fit)
-        words(fields["budget"].after)
-        return {"budget": typed}
+        return {"budget": budget_blank(fit)}
     target = fields["target_loss"]
     if target.link:
         best = fit.best_run
         start = f"{best:.3g}" if best is not None else f"{ABOVE * (floor_of(fit).value or 0.0):.2g}"
         return {target.name: blank(target.label, start, target.link, SHORT)}
-    return {target.name: target_blank(db, fit, target.label, fit.spec.y, target.hint)}
+    return {target.name: target_blank(db, fit, target.label, fit.spec.y)}
 
 
 def _blank(field: Field, unit: str) -> str:

@@ -28,18 +28,23 @@ LISTED = ("precision", "currency")
 
 
 def widgets() -> dict[str, str]:
+    """Show the fields of machine and prices in an expander and return their texts by field name."""
+    with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
+        return fields()
+
+
+def fields() -> dict[str, str]:
     """Show the fields of machine and prices and return their texts by field name.
 
     All questions of the page show these fields, so a value that is entered for one question applies to all.
     """
-    with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
-        grid = st.grid(4, min_column_width=170)
-        device = _choose(grid, "device")
-        belong("device", device, OF_DEVICE)
-        count = FIELDS["devices"]
-        devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
-        chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
-        return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
+    grid = st.grid(4, min_column_width=170)
+    device = _choose(grid, "device")
+    belong("device", device, OF_DEVICE)
+    count = FIELDS["devices"]
+    devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
+    chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
+    return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
 
 
 def _choose(grid: Any, name: str) -> str:

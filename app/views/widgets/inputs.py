@@ -28,15 +28,18 @@ def words(text: str) -> None:
     st.markdown(text, width="content")
 
 
-def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
-    """Show a text field within a sentence and return its text; ``label`` is its name for screen readers.
+def blank(label: str, start: str, key: str, width: int = 130, hint: str = "", labelled: bool = False) -> str:
+    """Show a text field within a sentence and return its text.
+
+    ``label`` is its name for screen readers; if ``labelled``, it is also shown above the field.
 
     The link contains the text under the name ``key``. Each change is an entry in the history of the browser.
     """
     st.session_state[key] = typed(key, start)
     return str(
         st.text_input(
-            label, key=key, max_chars=100, width=width, placeholder=hint, label_visibility="collapsed",
+            label, key=key, max_chars=100, width=width, placeholder=hint,
+            label_visibility="visible" if labelled else "collapsed",
             on_change=lambda: remember_typed(key, st.session_state[key] or "", start),
         )
     )  # fmt: skip

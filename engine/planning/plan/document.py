@@ -10,6 +10,7 @@ from isoplan.engine.costs import read_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning, Interval
 from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.hardware.machine import HOUR
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line, warned
 from isoplan.engine.planning.answer.format import Row, as_row, between, number, table, with_interval
@@ -59,6 +60,40 @@ def _numbers(plan: Plan) -> list[tuple[str, Quantity]]:
     names = {**LABELS, "loss": plan.y}
     numbers = {**plan.allocation, **plan.derived} if plan.answers else {}
     return [(names.get(name, name), q) for name, q in numbers.items()]
+
+
+KEY_ROWS = 6
+"""Maximum number of rows of the short table of a plan."""
+
+
+def key_rows(plan: Plan) -> tuple[Row, ...]:
+    """Return the most important numbers of a plan as at most six table rows; empty if the runs do not support it.
+
+    They are the metrics, the loss, N, D and C, then the total money, the training time and the unique samples.
+    """
+    if not plan.answers:
+        return ()
+    metrics = {name: q for name, q in plan.derived.items() if name not in LABELS}
+    bill = {(line.part, line.what): line.amount for line in plan.bill}
+    names = (
+        ("Total cost", bill.get(("total", "money"))),
+        ("Training time", _time(plan, bill.get(("training", "time")))),
+    )
+    more = {name: q for name, q in names if q is not None and q.value is not None}
+    more |= {LABELS[name]: plan.derived[name] for name in ("U", "passes") if name in plan.derived}
+    sizes = {LABELS[name]: plan.allocation[name] for name in ("N", "D", "C")}
+    numbers = {**metrics, plan.y: plan.allocation["loss"], **sizes, **more}
+    return tuple(as_row(label, q) for label, q in list(numbers.items())[:KEY_ROWS])
+
+
+def _time(plan: Plan, hours: Quantity | None) -> Quantity | None:
+    """Return the training time in seconds: on the machine of the runs if it is known, otherwise by the bill."""
+    if (own := plan.derived.get("time")) is not None:
+        return own
+    if hours is None or hours.value is None:
+        return None
+    ci68, ci95 = ((ci[0] * HOUR, ci[1] * HOUR) if ci else None for ci in (hours.ci68, hours.ci95))
+    return Quantity(hours.value * HOUR, ci68, ci95, "s", note=hours.note)
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:

@@ -20,6 +20,8 @@ EDGE = 1e-9
 """Relative margin for rounding at the ends of the range of the runs."""
 DIGITS = 3
 """Significant digits of a target with which a question starts."""
+MANY = 2.0
+"""Ratios from here on are stated as "14 times", smaller ones in percent."""
 
 
 def largest_inside(fit: Fit) -> float:
@@ -96,3 +98,29 @@ def _rounded(x: float, keep: int, *, down: bool) -> float:
     steps = x / step
     whole = math.floor(steps + EDGE) if down else math.ceil(steps - EDGE)
     return float(f"{whole * step:.{keep}g}")
+
+
+def usual_metric(map: Fit) -> float:
+    """Return a value of the metric of ``map`` that a run of the table reaches: the best, rounded to three digits."""
+    best = map.best_run
+    return 1.0 if best is None else _rounded(best, DIGITS, down=map.larger_is_better)
+
+
+def best_of_runs(fit: Fit, target: float) -> str:
+    """Return a sentence on the best run of the table and how far ``target`` lies from it; "" if no run is known.
+
+    For example: "Best of your runs: 354. 5000 is 14 times that."
+    """
+    best = fit.best_run
+    if best is None:
+        return ""
+    known = f"Best of your runs: {best:.4g}."
+    if not (best > 0 and target > 0) or target == best:
+        return known
+    ratio = target / best
+    if ratio >= MANY:
+        return f"{known} {target:g} is {ratio:.2g} times that."
+    if ratio <= 1 / MANY:
+        return f"{known} {target:g} is {1 / ratio:.2g} times less."
+    apart = f"{abs(100 * (ratio - 1)):.2g} % {'above' if ratio > 1 else 'below'} that"
+    return f"{known} {target:g} is {apart}."

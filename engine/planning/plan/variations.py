@@ -98,14 +98,14 @@ def _without(fit: Fit, label: str, note: str, metrics: list[str]) -> Variation:
     return Variation(label, N, D, C, loss, {name: Quantity(None, unit=name, note=note) for name in metrics})
 
 
-def variation_rows(variations: tuple[Variation, ...]) -> list[dict[str, str]]:
-    """Return the table of ``variations``: one row per variation, with formatted values and "-" where there is none."""
-
-    def cell(q: Quantity) -> str:
-        return "-" if q.value is None else number(q)
-
+def variation_rows(plan: Plan, variations: tuple[Variation, ...]) -> list[dict[str, str]]:
+    """Return the table of ``variations`` below the ``plan`` itself, as formatted values; "-" where there is none."""
+    N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
+    names = list(variations[0].metrics) if variations else []
+    this = Variation("This plan", N, D, C, loss, {name: plan.derived[name] for name in names if name in plan.derived})
     rows = []
-    for one in variations:
-        sizes = {"N": one.N, f"D [{one.D.unit}]": one.D, "C [FLOPs]": one.C, one.loss.unit: one.loss}
-        rows.append({"Change": one.label} | {name: cell(q) for name, q in (sizes | dict(one.metrics)).items()})
+    for one in (this, *variations):
+        sizes = {"N": one.N, f"D [{one.D.unit}]": one.D, "C [FLOPs]": one.C, plan.y: one.loss}
+        cells = {name: "-" if q.value is None else number(q) for name, q in {**sizes, **one.metrics}.items()}
+        rows.append({"Change": one.label, **cells})
     return rows

@@ -53,7 +53,7 @@ def read_question(
     sentences. Raises PlannerError that names the wrong field.
     """
     limits, prices = read_limits(texts, place), read_prices(texts, place)
-    ours = _read_ours(texts, place)
+    ours = read_ours(texts, place)
     if budget := texts.get("budget", ""):
         reading = read_budget(fit, budget, prices, place, rule, limits)
         return Asked(Question("budget", reading.value, limits), prices, reading, ours)
@@ -88,7 +88,7 @@ def answer_question(
     return replace(plan, saving=save_against(fit, plan, *asked.ours))
 
 
-def _read_ours(texts: Mapping[str, str], place: Place) -> tuple[float, float] | None:
+def read_ours(texts: Mapping[str, str], place: Place) -> tuple[float, float] | None:
     """Return N and D of the stated plan; None if neither is given. Raises PlannerError if only one of them is."""
     given = [name for name in OURS if texts.get(name, "").strip()]
     if not given:

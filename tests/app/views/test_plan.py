@@ -76,9 +76,13 @@ def test_a_budget_within_limits_is_the_engines_answer(jets: str, r_top: str, dem
     page = "\n".join(str(m.value) for m in at.markdown)
     for worth in expected.worth:
         assert readable(worth_sentence(expected, worth)) in page
-    cells = [str(x) for x in at.table[1].value.to_numpy().ravel()]
-    assert "Total, money \\[EUR\\]" in cells
-    assert "R_top" in [str(x) for x in at.table[0].value.to_numpy().ravel()]
+    short, others, whole, bill = ([str(x) for x in one.value.to_numpy().ravel()] for one in at.table)
+    assert "Total, money \\[EUR\\]" in bill
+    assert "R_top" in short
+    assert "R_top" in whole
+    assert [one for one in others if one in ("This plan", "Half of the budget", "Ten times the budget")] == [
+        "This plan", "Half of the budget", "Ten times the budget"
+    ]  # fmt: skip
 
 
 def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo: Database, open_page: Open) -> None:

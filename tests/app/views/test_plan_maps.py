@@ -6,8 +6,11 @@ import csv
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from isoplan.data.catalogue import DEMOS, path
 from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.plan.start import usual_target
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
@@ -72,7 +75,7 @@ def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
         made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
         keys.append(results.save_fit(demo, made, table_id=table.id))
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[0])
-    assert at.multiselect(key="maps_choice").options == ["R_top (of other runs)"]
+    assert at.multiselect(key="maps_choice").options[:2] == ["R_top (of other runs)", "R_Hbb"]
     assert any("were fitted to different runs" in str(c.value) for c in at.caption)
     at = open_page("plan", fit=jets, budget="1e16", maps=keys[1])
     assert at.multiselect(key="maps_choice").value == []
@@ -83,14 +86,18 @@ def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo
     at = open_page("plan", fit=jets, ask="Target", target="4000", map=r_top)
     assert "R_top 4000" in str(at.header[0].value)
     at.selectbox(key="map_choice").set_value("").run()
-    assert at.text_input(key="target").value == ""
+    start = f"{usual_target(results.fit(demo, jets)):g}"
+    assert at.text_input(key="target").value == start
+    assert f"To reach loss {start} " in str(at.header[0].value)
+    at.text_input(key="target").set_value("").run()
     assert not [h for h in at.header if "reach" in str(h.value)]
     assert "Enter a number to see its plan." in [c.value for c in at.caption]
 
 
 def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="5000", map="deadbeef")
-    assert not at.header
+    assert "5000" not in str(at.header[0].value)
+    assert at.text_input(key="target").value != "5000"
     assert "The map deadbeef does not belong to this fit" in told(at) + said(at)
     at.text_input(key="target").set_value("0.5").run()
     assert "To reach loss 0.5" in str(at.header[0].value)
@@ -110,7 +117,8 @@ def test_a_map_opens_on_the_law_of_its_table_with_its_metric_as_target(
     assert [at.query_params[name] for name in ("fit", "map", "ask")] == [jets, r_top, "Target"]
     rows = csv.DictReader(path("demo/jets_grid.csv").read_text(encoding="utf-8").splitlines())
     best = max(float(row["R_top"]) for row in rows)
-    assert str(at.text_input(key="target").placeholder) == f"best run {best:.4g}"
+    assert float(at.text_input(key="target").value) == pytest.approx(best, rel=0.01)
+    assert f"Best of your runs: {best:.4g}." in "".join(str(c.value) for c in at.caption)
     at.text_input(key="target").set_value("2000").run()
     assert "R_top 2000" in str(at.header[0].value)
 
@@ -145,4 +153,4 @@ def test_a_new_fit_of_the_table_keeps_the_metric_and_another_table_says_that_it_
     assert at.text_input(key="target").value == "2000"
     at.selectbox(key="fit_choice").set_value(elsewhere).run()
     assert "R_top has no map for this fit. The target is loss now." in said(at)
-    assert at.text_input(key="target").value == ""
+    assert at.text_input(key="target").value == f"{usual_target(results.fit(demo, elsewhere)):g}"

@@ -1,0 +1,98 @@
+"""The fit with which the page Plan opens, and a fit that is made on the spot if the open table has none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import streamlit as st
+
+from isoplan.app.bundled import opening
+from isoplan.app.views.fits.fitting import make_fit, offered
+from isoplan.app.views.planning import metrics
+from isoplan.app.views.widgets.cache import runs_of, saved_fit
+from isoplan.app.views.widgets.parts import escape_markdown, progress_bar, sentences
+from isoplan.app.views.widgets.state import choose_fit, recall, remember
+from isoplan.data.catalogue import BUNDLED
+from isoplan.engine.fitting.single import suggest
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+
+def choose_law(db: Database, name: str = "fit", label: str = "Fit", laws: Collection[str] = ()) -> Fit | None:
+    """Show the selection of a fit and return the chosen one, which starts with the best fit of this workspace.
+
+    If the open table has no fit, a button fits one, and the result is None until then.
+    """
+    fit = choose_fit(db, name, label, laws, None if recall(name) else best_fit(db))
+    if fit is None and not recall(name):
+        offer_fit(db)
+    return fit
+
+
+def best_fit(db: Database) -> str | None:
+    """Return the hash of the fit with which the page opens; None if the open table has no law yet.
+
+    It is the newest law of the open table. Without an open table it is the newest law of the user's tables, otherwise
+    of a bundled table, otherwise the law of the demo, which is fitted now. Laws that can spend a budget come first.
+    """
+    fits, table = metrics.plannable(db), _open_table(db)
+    if table is not None:
+        fits = [one for one in fits if one.table_id == table.id]
+        demo = opening(table)
+        if not fits:
+            return _demo_fit(db, table) if demo is BUNDLED[0] else None
+    bundled = {one.id for one in tables.all(db) if one.read_only}
+    ordered = sorted(fits, key=lambda one: one.table_id in bundled)
+    best = next((one for one in ordered if saved_fit(db, one.hash).law.frontier is not None), None)
+    if best is not None or ordered:
+        return (best or ordered[0]).hash
+    demo_table = next((one for one in tables.all(db) if opening(one) is BUNDLED[0]), None)
+    return "" if demo_table is None else _demo_fit(db, demo_table)
+
+
+def _demo_fit(db: Database, table: TableInfo) -> str:
+    """Return the hash of the law of the demo; it is fitted if it is not saved yet."""
+    with st.spinner("Fitting the demo"):
+        return make_fit(db, table, "", BUNDLED[0].spec)
+
+
+def _open_table(db: Database) -> TableInfo | None:
+    return next((one for one in tables.all(db) if one.id == recall("table")), None)
+
+
+def offer_fit(db: Database) -> None:
+    """State that the open table has no law, and show a button that fits the suggested one.
+
+    If the table allows no law, or if no table is open, a link to the page Fit is shown instead.
+    """
+    table = _open_table(db)
+    if table is None:
+        st.page_link("views/fit.py", label="Fit a law", icon=":material/show_chart:")
+        return
+    where = recall("where")
+    spec = None
+    with sentences():
+        spec = _suggested(db, table, where)
+    if spec is not None:
+        law = escape_markdown(spec.find_law().title)
+        st.info(f"{escape_markdown(table.name)} has no law yet. Suggested: {law}.", icon=":material/info:")
+        if st.button("Fit law", type="primary", icon=":material/show_chart:"):
+            with progress_bar("Fitting") as progress, sentences():
+                remember("fit", make_fit(db, table, where, spec, progress))
+                st.rerun()
+    st.page_link("views/fit.py", label="Choose another law", query_params={"table": table.id}, icon=":material/tune:")
+
+
+def _suggested(db: Database, table: TableInfo, where: str) -> FitSpec | None:
+    """Return the specification of the law that is suggested for a table; None if the table allows no law."""
+    runs = runs_of(db, table, where)[1]
+    measured = [m.column for m in runs.roles.metrics]
+    y = next((name for name in (recall("y"), "loss", *measured) if name and not runs.lacks(name)), "")
+    laws = offered(runs, y)[0] if y else []
+    if not laws:
+        return None
+    law = laws[0]
+    return suggest(FitSpec(law=law.name, axis=law.axis, y=y), runs)[0]

@@ -1,0 +1,93 @@
+"""The answer of the section "Budget or target": sentence with chip, figure, short table, other budgets, details."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.reports.content import report_plan
+from isoplan.app.views.widgets.answers import chip
+from isoplan.app.views.widgets.parts import draw, escape_markdown, readable, show_table, show_warnings
+from isoplan.app.views.widgets.saved_items import keep
+from isoplan.app.views.widgets.state import fit_of
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.format import cells, number
+from isoplan.engine.planning.answer.standing import standing_of
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import Plan, reach_text
+from isoplan.engine.planning.plan.document import (
+    bill_rows,
+    document,
+    flatness,
+    key_rows,
+    rows,
+    summary,
+    worth_sentence,
+)
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.saving import saving_rows
+from isoplan.engine.planning.plan.variations import variation_rows, vary
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+
+
+def show(fit: Fit, plan: Plan, maps: tuple[Through, ...], runs: Runs | None) -> None:
+    """Show the sentence with its chip, the figure, the short table, the warnings, and what other budgets buy."""
+    with st.container(border=True):
+        st.header(readable(plan.sentence), anchor=False)
+        st.markdown(chip(standing_of(plan)))
+    arrays, floor = plan_curve(plan, fit), floor_of(fit)
+    draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
+    if plan.answers:
+        show_table(map(cells, key_rows(plan)), "The most important numbers of the plan.")
+    elif plan.support is not None and plan.support.cells:
+        st.page_link("views/train.py", label="Train cells nearer to this plan", icon=":material/model_training:")
+    show_warnings(plan.warnings)
+    if others := vary(fit, plan, maps):
+        st.subheader("What other budgets buy", anchor=False)
+        show_table(variation_rows(plan, others), "The plan, and what other budgets buy.")
+
+
+def show_saving(plan: Plan) -> None:
+    """Show the comparison with the stated plan: its sentence and a table of both plans."""
+    if plan.saving is None:
+        return
+    st.markdown(f"**{readable(plan.saving.sentence)}**")
+    show_table(saving_rows(plan.saving), "Our plan compared with the cheapest plan for the same loss.")
+
+
+def show_details(db: Database, fit: Fit, plan: Plan, runs: Runs | None) -> None:
+    """Show the remaining numbers and remarks in an expander, and the form that saves the plan."""
+    with st.expander("Details", icon=":material/list:", key="plan_details"):
+        if plan.answers and plan.reach is not None and plan.reach.text and not reach_text(plan):
+            st.markdown(escape_markdown(plan.reach.text))
+        if text := summary(plan):
+            st.markdown(readable(text))
+        for worth in sorted(plan.worth, key=lambda one: not one.binds):
+            icon = ":material/block:" if worth.binds else ":material/check:"
+            st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
+        if plan.answers:
+            show_table(map(cells, rows(plan)), "The plan in numbers.")
+        for text in flatness(plan):
+            st.markdown(readable(text))
+        if plan.bill and plan.prices is not None:
+            st.subheader("What it costs", anchor=False)
+            show_table(map(cells, bill_rows(plan)), "Cost of the plan by part.")
+            st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
+        other = f" {plan.restated.sentence}" if plan.restated is not None else ""
+        counted = f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."
+        st.caption(escape_markdown(counted))
+    maps = tuple(fit_of(db, name) for name in plan.maps)
+    make = partial(report_plan, plan, fit, _name(plan), runs, maps)
+    keep("plan", _name(plan), "plan", document(plan), lambda name: results.save_plan(db, plan, name), make)
+
+
+def _name(plan: Plan) -> str:
+    asked = plan.question
+    if asked.kind == "budget":
+        return f"{number(plan.allocation['C'], asked.value)} FLOPs"
+    return f"{asked.metric or plan.y} {asked.value:.4g}"
