@@ -117,7 +117,7 @@ def test_a_map_opens_on_the_law_of_its_table_with_its_metric_as_target(
     assert [at.query_params[name] for name in ("fit", "map", "ask")] == [jets, r_top, "Target"]
     rows = csv.DictReader(path("demo/jets_grid.csv").read_text(encoding="utf-8").splitlines())
     best = max(float(row["R_top"]) for row in rows)
-    assert float(at.text_input(key="target").value) == pytest.approx(best, rel=0.01)
+    assert float(str(at.text_input(key="target").value)) == pytest.approx(best, rel=0.01)
     assert f"Best of your runs: {best:.4g}." in "".join(str(c.value) for c in at.caption)
     at.text_input(key="target").set_value("2000").run()
     assert "R_top 2000" in str(at.header[0].value)
