@@ -19,7 +19,8 @@ REST: tuple[str, ...] = (
     "test_wheel.py", "app/test_backups.py", "app/test_moments.py", "app/test_pdf.py", "app/test_places.py",
     "app/test_server.py", "app/test_training.py", "app/test_workspace.py", "app/terminal/test_backup.py",
     "app/terminal/test_readme.py", "app/terminal/test_simulate.py", "app/terminal/test_streams.py",
-    "app/terminal/test_train.py", "engine/fitting/kernels/test_cache.py", "engine/fitting/kernels/test_seeds.py",
+    "app/terminal/test_train.py", "app/terminal/test_tutorial.py", "engine/fitting/kernels/test_cache.py",
+    "engine/fitting/kernels/test_seeds.py",
     "engine/store/test_cells.py", "engine/store/test_wal.py", "trainers/backend", "trainers/command/test_process.py",
     # Training and simulation.
     "trainers/behavior/test_baselines.py", "trainers/behavior/test_judge.py", "trainers/behavior/test_rates.py",

@@ -1,0 +1,53 @@
+"""The commands of docs/tutorial.md run in order on the table of the page and print the stated lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+BLOCK = re.compile(r"```console\n(?P<commands>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?", re.DOTALL)
+TOLERANCE = 0.1
+"""Relative difference of a printed number that another processor may cause in the end of an interval."""
+
+
+def words(line: str) -> str:
+    """Return a line with # for each number and single spaces, because numbers and widths of columns may differ."""
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def values(line: str) -> list[float]:
+    """Return the numbers of a line."""
+    return [float(text.replace(",", "")) for text in NUMBER.findall(line)]
+
+
+def test_every_command_runs_and_prints_what_the_page_states(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"```csv\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "runs.csv").write_text(table)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    blocks = list(BLOCK.finditer(page))
+    assert len(blocks) > 5
+    for block in blocks:
+        script = "set -e\n" + block["commands"]
+        made = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PATH": path},
+        )
+        assert made.returncode == 0, f"{block['commands']}{made.stderr}"
+        printed = {words(line): line for line in made.stdout.splitlines()}
+        for line in (block["printed"] or "").splitlines():
+            assert words(line) in printed, f"{line}\n{made.stdout}"
+            assert values(printed[words(line)]) == pytest.approx(values(line), rel=TOLERANCE)
+    assert {"plan.html", "plan.pdf"} < {file.name for file in tmp_path.iterdir()}
