@@ -13,7 +13,7 @@ from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage
-from isoplan.app.views.widgets.state import choose_table, open_table, remember, rename_choice
+from isoplan.app.views.widgets.state import choose_table, open_table, recall, remember, rename_choice
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.database import cell_index
@@ -175,7 +175,7 @@ if table is not None:
     with count:
         about(table, where, found[1] if found else None)
     show(table, columns, where, found)
-    with st.expander("Filter runs", expanded=bool(problem), icon=":material/filter_alt:"):
+    with st.expander("Filter runs", expanded=bool(recall("where")), icon=":material/filter_alt:"):
         rows.edit_filter(table, columns, problem)
     asked = ask_readings(db, table, columns) + (questions.ask(db, table, found[1]) if found else 0)
     go_on(table, where, asked, len(found[1]) if found else 0)

@@ -79,6 +79,14 @@ def tab(page: Page, name: str) -> None:
     settle(page)
 
 
+def unfold(page: Page, name: str) -> None:
+    """Open the section whose title contains ``name``, unless it is open."""
+    section = page.locator("details", has=page.locator("summary", has_text=name)).first
+    if section.get_attribute("open") is None:
+        section.locator("summary").first.click()
+        settle(page)
+
+
 def enter(page: Page, label: str, text: str) -> None:
     """Type ``text`` in the box called ``label`` and press Enter."""
     box = page.get_by_label(label, exact=True)

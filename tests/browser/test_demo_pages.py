@@ -21,6 +21,7 @@ from tests.browser.steps import (
     select,
     settle,
     tab,
+    unfold,
 )
 from tests.server import Server
 
@@ -75,17 +76,13 @@ def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Call
     assert_sound(page, figures=1)
 
     go(page, "Data")
-    assert_sound(page)
-    tab(page, "Runs")
-    assert_sound(page, figures=1)
-    tab(page, "Rows")
-    assert_sound(page)
-    for name in ("Paste from a spreadsheet", "Template"):
-        box = page.get_by_text("Add a table", exact=True)
-        if not page.get_by_role("tab", name=name).is_visible():
-            box.click()
+    for name in ("Rows", "Columns", "Source"):
         tab(page, name)
-        assert_sound(page)
+        assert_sound(page, figures=1)
+    for section in ("Change columns and units", "Filter runs", "Upload runs"):
+        unfold(page, section)
+    tab(page, "Paste cells")
+    assert_sound(page, figures=1)
 
 
 def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -> None:
@@ -95,7 +92,6 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
     page.get_by_role("link", name=sweep.name).click()
     expect(page.get_by_role("combobox", name="Run table")).to_have_value(sweep.name)
     settle(page)
-    tab(page, "Runs")
     assert_sound(page, figures=1)
     go(page, "Fit")
     select(page, "Law", sweep.spec.law)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from isoplan.engine.store.database import cell_index
 from tests.app.test_cells import finish
 from tests.browser.conftest import visit
-from tests.browser.steps import button, press, settle
+from tests.browser.steps import button, press, settle, unfold
 from tests.server import Server, forked
 from tests.trainers.conftest import add, workspace
 
@@ -56,6 +56,7 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
     expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     before = fit.url
+    unfold(data, "Filter runs")
     data.get_by_role("textbox", name="Only rows where").fill("half a condi")
     train(server.workspace, 4, 12)
     expect(data.get_by_text("16 runs", exact=True)).to_be_visible()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from isoplan.data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import PAGES, visit
-from tests.browser.steps import BUDGET, button, enter, go, pick, press, select, settle, shown, tab
+from tests.browser.steps import BUDGET, button, enter, go, pick, press, select, settle, shown, tab, unfold
 from tests.browser.test_links import copied_link
 from tests.server import Server
 
@@ -24,9 +24,10 @@ DETAILS = "Refits, seed, fixed parameters"
 def change_data(page: Page) -> None:
     """Choose another table, a condition and another tab."""
     select(page, "Run table", DEMOS[1].name)
-    tab(page, "Runs")
+    tab(page, "Columns")
+    unfold(page, "Filter runs")
     enter(page, "Only rows where", '"budget" > 1e18')
-    expect(page.get_by_text(" runs of 45 rows after mapping and filter.")).to_be_visible()
+    expect(page.get_by_text(" of 45 runs")).to_be_visible()
 
 
 def change_fit(page: Page) -> None:

@@ -25,7 +25,7 @@ from tests.browser.steps import (
     press,
     select,
     settle,
-    tab,
+    unfold,
     upload,
 )
 from tests.server import Server
@@ -100,12 +100,13 @@ def test_from_a_file_to_the_compute_of_a_target(
     fit, plan = printed
     visit(page, server, "data")
     upload(page, "chinchilla_epoch.csv", (shared / "runs" / "chinchilla_epoch.csv").read_bytes())
+    unfold(page, "Change columns and units")
     for column in ("x", "Model Size"):
         select(page, ROLES["N"], column)
     select(page, ROLES["C"], "Training FLOP")
+    unfold(page, "Filter runs")
     enter(page, "Only rows where", CONDITION)
-    tab(page, "Runs")
-    expect(page.get_by_text("240 runs of 245 rows")).to_be_visible()
+    expect(page.get_by_text("240 of 245 runs")).to_be_visible()
     assert_sound(page, figures=1)
 
     go(page, "Fit")

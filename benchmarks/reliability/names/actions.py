@@ -64,7 +64,7 @@ def _upload(page: Page, address: str, space: Space) -> None:
     body = "\n".join([f'"{COLUMNS["N"].replace(chr(34), chr(34) * 2)}",D,loss', *_rows()]).encode()
     file = FilePayload(name=f"{NAMES[19]}.csv", mimeType="text/csv", buffer=body)
     if not page.locator("input[type=file]").count():
-        page.get_by_text("Add a table").click()
+        page.get_by_text("Upload runs").click()
     page.locator("input[type=file]").first.set_input_files(file)
 
 

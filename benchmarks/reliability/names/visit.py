@@ -16,7 +16,7 @@ def addresses(space: Space) -> Iterator[tuple[str, str]]:
     """Yield a label and the address of each page."""
     fits = space.fits
     yield "Home", ""
-    for show in ("Columns", "Runs", "Curves", "Agreement", "Rows"):
+    for show in ("Columns", "Runs", "Curves", "Agreement", "Rows", "Source"):
         yield f"Data, {show}", to_page("data", table=space.table, show=show)
     where = f'"{COLUMNS["group"]}" <> \'{NAMES[20]}'
     yield "Data, filter", to_page("data", table=space.table, show="Rows", where=where)
