@@ -39,8 +39,9 @@ def cells(look: Look, may: bool) -> None:
 
     ``may`` is true if actions on cells are allowed.
     """
-    left, middle, right = st.columns([5, 4, 4], vertical_alignment="bottom")
-    with left:
+    many = len(look.groups) > 1
+    *left, middle, right = st.columns([5, 4, 4] if many else [1, 1], vertical_alignment="bottom")
+    with left[0] if many else middle:
         group = choose(look)
     with middle:
         rename_choice("against", FORMER)
@@ -59,14 +60,18 @@ def cells(look: Look, may: bool) -> None:
 
 
 def choose(look: Look) -> Group:
-    """Show the selection of a sweep and return it; it starts with the sweep of the link, or with the newest."""
+    """Show the selection of a sweep and return it; it starts with the sweep of the link, or with the newest.
+
+    A single sweep needs no selection.
+    """
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:
         st.error(
             f"The sweep {escape_markdown(wanted)} of this link is not in this workspace.", icon=":material/link_off:"
         )
     opened = wanted if wanted in look.groups else next(iter(look.groups))
-    select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
+    if len(look.groups) > 1:
+        select_one("Sweep", {key: group.title for key, group in look.groups.items()}, "sweep", opened)
     remember("sweep", opened)
     return look.groups[opened]
 

@@ -84,7 +84,7 @@ def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
     Raises CellError if a set has fewer jets than the cell needs, and PlannerError if files contain no jets.
     """
     asked = _asked(cell)
-    found = {name: _open(root, cell, name, counts, stream) for name, counts in asked.items()}
+    found = {name: _open(root, cell, name, asked, stream) for name in asked}
     train = _first(found["train"], cell.jets, cell, "train")
     validation = _first(found["validation"], cell.validation, cell, "validation")
     if not cell.tests:
@@ -147,13 +147,16 @@ def toy(counts: Sequence[int], seed: int) -> JetSet:
     return JetSet(features.astype(np.float32), np.concatenate([[0], np.cumsum(lengths)]), labels)
 
 
-def _open(root: Path, cell: JetCell, name: str, counts: Mapping[str, int], stream: RunContext) -> JetSet:
+def _open(root: Path, cell: JetCell, name: str, asked: Mapping[str, Mapping[str, int]], stream: RunContext) -> JetSet:
+    """Return the jets of the set ``name``; ``asked`` has the number of jets of each class, by set."""
     if cell.data == TOY:
-        return toy(list(counts.values()), STREAMS[name])
+        return toy(list(asked[name].values()), STREAMS[name])
     folder = root / FOLDER / cell.data / name
     if cell.data == SIMULATED:
-        wanted = chunks(counts, STREAMS[name])
-        _simulate(folder, wanted, stream)
+        wanted = chunks(asked[name], STREAMS[name])
+        every = {folder.with_name(one) / chunk.name: chunk.jets
+                 for one, counts in asked.items() for chunk in chunks(counts, STREAMS[one])}  # fmt: skip
+        _simulate(folder, wanted, every, stream)
         return _prepared(folder, [folder / chunk.name for chunk in wanted], stream)
     if not folder.is_dir():
         raise CellError(
@@ -189,18 +192,21 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
         before += jets
 
 
-def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
-    """Simulate the parts in ``wanted`` that are missing. Cells that need the same parts share the work."""
+def _simulate(folder: Path, wanted: list[Chunk], every: Mapping[Path, int], stream: RunContext) -> None:
+    """Simulate the parts in ``wanted`` that are missing. Cells that need the same parts share the work.
+
+    ``every`` has the number of jets of all parts that the cell needs, by file; the reported progress is that of all.
+    """
     if all((folder / chunk.name).exists() for chunk in wanted):
         return
     need_extra()
     folder.mkdir(parents=True, exist_ok=True)
 
-    shown, whole = -1.0, float(sum(chunk.jets for chunk in wanted))
+    shown, whole = -1.0, float(sum(every.values()))
 
     def said(_: int) -> None:
         nonlocal shown
-        done = sum(chunk.jets for chunk in wanted if (folder / chunk.name).exists())
+        done = sum(jets for path, jets in every.items() if path.exists())
         # Report a point only after 5 % more jets, so that the stored curve keeps all points.
         if done > 1.05 * shown:
             shown = float(done)
@@ -208,6 +214,7 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
         else:
             stream.step(0)
 
+    said(0)
     make_parts(folder, wanted, lambda: stream.stopping, said)
 
 

@@ -138,9 +138,19 @@ def measure_button(key: str) -> None:
 
 def show_costs(made: Estimate, cap: Cap) -> None:
     """Show the estimate of a grid in one line, with its evidence as help text."""
-    st.markdown(escape_markdown(costs_text(made, cap)), help=escape_markdown(made.basis))
+    st.markdown(emphasised(costs_text(made, cap)), help=escape_markdown(made.basis))
     if cap.hours is not None and made.hours is not None and made.hours > cap.hours:
         st.caption(f":material/payments: More than {escape_markdown(cap.text)}: the sweep will pause at this maximum.")
+
+
+def emphasised(text: str) -> str:
+    """Return the text of an estimate as Markdown, with the time in bold."""
+    head, time, rest = text.partition(TIME)
+    source, _, seconds = head.rpartition(": ")
+    return f"{escape_markdown(source)}: **{escape_markdown(seconds)}**{escape_markdown(time + rest)}" if time else text
+
+
+TIME = " on this machine, "
 
 
 def costs_text(found: Estimate, cap: Cap) -> str:
@@ -157,7 +167,4 @@ def costs_text(found: Estimate, cap: Cap) -> str:
     disk = f", {si(found.disk, 2)}B of disk" if found.disk else ""
     longest = f" The longest cell takes {duration(found.longest)}." if found.longest and left > 1 else ""
     how = f" ({found.source})" if found.source else ""
-    return (
-        f"Estimate{how}: {duration(found.seconds)} on this machine, {found.hours:.2g} device hours{spent}{disk}."
-        f"{longest}{done}"
-    )
+    return f"Estimate{how}: {duration(found.seconds)}{TIME}{found.hours:.2g} device hours{spent}{disk}.{longest}{done}"

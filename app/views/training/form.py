@@ -63,8 +63,8 @@ def show(queue: Queue) -> None:
         parts.show_refusal("grid")
         place = st.container()
         with st.expander("More settings", icon=":material/tune:", key="more_settings"):
-            rest = st.container()
             _more(queue, family, texts)
+            rest = st.container()
         with place, sentences():
             _check(family, texts)
             _offer(queue, family, texts, rest)

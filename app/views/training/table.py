@@ -66,6 +66,8 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
 def _step(queue: Queue, record: Record, last: Point | None) -> str:
     """Return the progress of an unfinished cell: ``1,200 of 4,000, 30 s left``, or that of its simulation."""
     found = pace(queue.folder(record.name), record.number) if record.state == "running" and record.begun else Pace()
+    if found.prepares and not found.simulated:
+        return "Starting and reading data"
     if found.simulated:
         text = describe_simulation(*found.simulated, record.family, found.left)
         return text[0].upper() + text[1:]
@@ -98,7 +100,6 @@ FEW = 12
 """Number of cells from which on the table can be filtered by state."""
 MANY = 500
 """Number of rows above which the table is redrawn every 10 s instead of every 2 s."""
-HEIGHT = 388
 TAIL_LINES = 200
 
 
@@ -153,15 +154,15 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         table,
         key=f"table_{key}",
         hide_index=True,
-        height=HEIGHT,
+        column_order=[name for name in table.columns if name != "Why" or table["Why"].any()],
         on_select="rerun",
         selection_mode="multi-row",
         placeholder="",
         column_config={
             **fields_config([name for name in table.columns if name not in OURS], family),
-            "State": st.column_config.TextColumn(width=160),
+            "State": st.column_config.TextColumn(width=100),
             "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=92),
-            "Step": st.column_config.TextColumn(width=196),
+            "Step": st.column_config.TextColumn("Progress", width=300),
             "Loss": st.column_config.NumberColumn(format="%.4g", width=80),
             "Seconds": st.column_config.NumberColumn(format="%.1f", width=80),
             "Attempts": st.column_config.NumberColumn(width=76),
