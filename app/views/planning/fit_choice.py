@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import streamlit as st
@@ -36,9 +36,10 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
         return {} if fit is None else {first.name: fit}
     (second,) = others
     left, right = st.columns(2)
+    partners = _partners(db, first, second)
     with left:
-        start = "" if recall(first.key) else _usual_first(db, first, second)
-        one = choose_fit(db, first.key, first.label, first.laws, start)
+        start = "" if recall(first.key) else _usual_first(db, partners)
+        one = choose_fit(db, first.key, first.label, first.laws, start, only=partners or None)
     near = _of_same_task(db, one, second) if one is not None else []
     with right:
         if one is not None:
@@ -56,19 +57,26 @@ def choose_fits(db: Database, question: PlannerQuestion) -> dict[str, Fit]:
     return {}
 
 
-def _usual_first(db: Database, first: FitInput, second: FitInput) -> str:
+def _partners(db: Database, first: FitInput, second: FitInput) -> dict[str, list[str]]:
+    """Return the hashes of the fits that can be the second fit, by the hash of the first fit.
+
+    First fits without a second fit of the same task are left out.
+    """
+    found = {name: _of_same_task(db, fit_of(db, name), second) for name in fit_names(db, first.laws)}
+    return {name: near for name, near in found.items() if near}
+
+
+def _usual_first(db: Database, partners: Mapping[str, Sequence[str]]) -> str:
     """Return the hash of the fit with which the first selection starts; "" if no fit is suitable.
 
-    The open fit is used if the question allows its law. Otherwise it is the first fit for which a second fit of the
-    same task has nearly the same floor.
+    The open fit is used if it is among ``partners``. Otherwise it is the first fit for which a second fit of the same
+    task has nearly the same floor.
     """
-    names = fit_names(db, first.laws)
-    if (opened := recall("fit")) in names:
+    if (opened := recall("fit")) in partners:
         return opened
-    for name in names:
+    for name, near in partners.items():
         one = fit_of(db, name)
-        near = _nearest(db, one, _of_same_task(db, one, second))
-        if near and _is_alike(fit_of(db, near), one):
+        if _is_alike(fit_of(db, _nearest(db, one, near)), one):
             return name
     return ""
 

@@ -182,11 +182,16 @@ def _answer(db: Database, fit: Fit, question: PlannerQuestion, given: Given) -> 
         if answer.conclusion:
             st.markdown(f"**{_shown(answer.conclusion)}**")
     for i, part in enumerate(answer.parts):
-        _part(part, f"{question.name}_{i}")
+        if not part.folded:
+            _part(part, f"{question.name}_{i}")
     if answer.hint:
         st.info(answer.hint, icon=":material/query_stats:")
-    st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
     show_warnings(answer.warnings)
+    with st.expander("Details", icon=":material/list:"):
+        for i, part in enumerate(answer.parts):
+            if part.folded:
+                _part(part, f"{question.name}_{i}")
+        st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
     if answer.document is not None:
         report = partial(report_answer, answer, tuple(given.fits.values()))
         keep_answer(db, question.name, answer.name, answer.document, report)

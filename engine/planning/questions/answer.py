@@ -34,13 +34,14 @@ def tabulate(rows: Iterable[Row], alt: str) -> Table:
 class Part:
     """A table, a chart, or both, under ``title``, with ``caption`` below.
 
-    ``chart`` is a function that computes the chart when the page shows it.
+    ``chart`` is a function that computes the chart when the page shows it. A ``folded`` part is shown under "Details".
     """
 
     table: Table | None = None
     chart: Callable[[], Chart] | None = None
     title: str = ""
     caption: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

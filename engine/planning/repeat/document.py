@@ -13,7 +13,15 @@ from isoplan.engine.planning.repeat.answer import SimulateOrRepeat
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.factor import Factor
 from isoplan.engine.planning.repeat.few_epochs import Between
-from isoplan.engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
+from isoplan.engine.planning.repeat.text import (
+    between_json,
+    between_text,
+    crossing,
+    lines,
+    sentence,
+    to_json,
+    worth_text,
+)
 from isoplan.engine.planning.repeat.worth import Worth
 from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from isoplan.engine.planning.scenario.prices_json import prices_json
@@ -35,7 +43,7 @@ def document(
     if they were given, threshold and surface. ``group`` is the group in the file of repeated. ``few`` has the
     intermediate regimes and ``worth`` the worth of existing samples; they are left out if None.
     """
-    unit, said = answer.one_pass.unique.unit, []
+    unit, said = answer.one_pass.unique.unit, list(filter(None, [crossing(answer)]))
     found: list[Line] = [*lines(answer)]
     if few is not None and answer.priced:
         found += _between(few, unit, answer.costs.currency)

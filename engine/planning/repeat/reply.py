@@ -11,7 +11,7 @@ import numpy as np
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.answer.format import Row, number
 from isoplan.engine.planning.answer.format import between as between_ends
-from isoplan.engine.planning.questions.answer import Answer, Part, tabulate
+from isoplan.engine.planning.questions.answer import Answer, Part, Table, tabulate
 from isoplan.engine.planning.questions.chart import Axis, Chart, Colour, Curve, Label, Marker, Shade
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
@@ -19,12 +19,14 @@ from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.document import document
 from isoplan.engine.planning.repeat.factor import fit_factor, stated
 from isoplan.engine.planning.repeat.few_epochs import Between, between
-from isoplan.engine.planning.repeat.text import as_text, between_text, rows, worth_text
+from isoplan.engine.planning.repeat.text import as_text, between_text, crossing, rows, two_ways, worth_text
 from isoplan.engine.planning.repeat.worth import Worth, worth_of
 from isoplan.engine.quantities import power10
 
 COLOURS: tuple[Colour, Colour] = ("law", "second")
 """Colours of the single pass and of repeated samples."""
+HEAD = ("", "Simulate", "Repeat")
+"""Headings of the short table."""
 ROOM = 0.1
 """Space below and above the lines of a chart, as a fraction of their range."""
 LOW = 0.35
@@ -73,7 +75,8 @@ def answer(one_pass: Fit, given: Given) -> Repeat:
         found.warnings,
         _name(found),
         tuple(remarks),
-        parts=_parts(found, priced),
+        crossing(found, priced),
+        _parts(found, priced),
         hint="" if priced else UNPRICED,
         no_file=NO_FILE.get(given.place, ""),
         between=few,
@@ -88,7 +91,7 @@ def _name(found: SimulateOrRepeat) -> str:
 
 
 def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
-    """Return the table of both regimes, and the chart of their costs against the price of a sample.
+    """Return the short table of both regimes with the chart of their costs, and all numbers as a folded part.
 
     The result is empty if the runs do not support the answer.
     """
@@ -96,7 +99,9 @@ def _parts(found: SimulateOrRepeat, priced: bool) -> tuple[Part, ...]:
     if not body:
         return ()
     costs = priced and found.cheaper is not None and found.cheaper.total.value is not None
-    return (Part(tabulate(body, "Numbers of both ways."), partial(chart_price, found) if costs else None),)
+    short = Table(HEAD, two_ways(found, priced), "Both ways side by side.")
+    every = tabulate(body, "Numbers of both ways.")
+    return (Part(short, partial(chart_price, found) if costs else None), Part(every, folded=True))
 
 
 def _brief(row: Row, found: SimulateOrRepeat) -> Row:

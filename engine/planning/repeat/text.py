@@ -30,6 +30,8 @@ LABELS = {
     "time": "Training time on the machine of the runs",
 }
 """Labels of the numbers of a regime. The time may be unknown."""
+SHORT = {"epochs": "Passes over the samples", "total": "Simulation and training"}
+"""Labels of the short table that differ."""
 COMPARED = {
     "omega": "omega: repeated samples against samples seen once, infinite N",
     "saving": "D / U: saving against the compute-optimal single pass",
@@ -82,7 +84,6 @@ def sentence(answer: SimulateOrRepeat) -> str:
     if best is None:
         return unpriced(answer)
     other = answer.repeat if best is answer.one_pass else answer.one_pass
-    unit = best.unique.unit
     if best.total.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in either regime."
     price = f"{answer.costs.sample:.3g} {answer.costs.currency} a sample"
@@ -98,18 +99,14 @@ def sentence(answer: SimulateOrRepeat) -> str:
         chance = 1 - chance
     sure = "" if chance is None else f" ({100 * chance:.0f} % of the resamples agree)"
     return (
-        f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}, with "
-        f"{number(answer.one_pass.unique)} {unit} seen once or {number(answer.repeat.unique)} {unit} repeated"
-        f"{extrapolation(answer.placed)}{_crossing(answer)}."
+        f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}"
+        f"{extrapolation(answer.placed)}."
     )
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """Return the sentence for an answer without a price of training.
-
-    It has samples and compute of both regimes, and states when repeating is cheaper.
-    """
-    one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
+    """Return the sentence for an answer without a price of training: samples and compute of both regimes."""
+    one, other = answer.one_pass, answer.repeat
     if answer.support is not None:
         name, far = farthest(answer.placed)
         away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond them in {name}."
@@ -117,16 +114,52 @@ def unpriced(answer: SimulateOrRepeat) -> str:
         return in_place(answer.support, units, away)
     if one.unique.value is None or other.unique.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
-    pays = (
-        "saves no samples"
-        if even.value is None
-        else f"is cheaper if simulating a sample costs more than {number(even)} times as much as training on it once"
-    )
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
-        f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute; repeating "
-        f"{pays}{extrapolation(answer.placed)}.{_costs(answer)}"
+        f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute"
+        f"{extrapolation(answer.placed)}.{_costs(answer)}"
     )
+
+
+def crossing(answer: SimulateOrRepeat, priced: bool = True) -> str:
+    """Return a sentence with the break-even price of a sample: in money, or in training costs if not ``priced``.
+
+    It is empty if the runs do not support the answer, or if a regime does not reach the target.
+    """
+    if not answer.answers or answer.one_pass.unique.value is None or answer.repeat.unique.value is None:
+        return ""
+    even = answer.break_even_passes
+    if even.value is None:
+        return "Repeating saves no samples, so no price of a sample makes it cheaper."
+    price = answer.break_even
+    if priced and price.value is not None:
+        return f"Repeating is cheaper if a sample costs more than {with_interval(price)}, the break-even price."
+    return (
+        f"Repeating is cheaper if simulating a sample costs more than {_spread(even)} times as much as training on it "
+        "once."
+    )
+
+
+WAYS = ("unique", "epochs", "N", "C", "total")
+"""Numbers of a regime that the short table shows."""
+
+
+def two_ways(answer: SimulateOrRepeat, priced: bool = True) -> tuple[tuple[str, str, str], ...]:
+    """Return the short table of both regimes: label with unit, and the value with its 68 % interval of each regime.
+
+    A value that is not known is "-". The result is empty if the runs do not support the answer.
+    """
+    if not answer.answers:
+        return ()
+    found = []
+    for name in WAYS:
+        values = [getattr(regime, name) for regime in (answer.one_pass, answer.repeat)]
+        known = [q for q in values if q.value is not None]
+        unit = known[0].unit if known else values[0].unit
+        shown = [_spread(q) if q.value is not None and (priced or name != "total") else "-" for q in values]
+        label = SHORT.get(name, LABELS[name])
+        found.append((f"{label} [{unit}]" if unit and unit not in label.lower() else label, shown[0], shown[1]))
+    return tuple(found)
 
 
 def _costs(answer: SimulateOrRepeat) -> str:
@@ -160,9 +193,9 @@ def as_text(answer: SimulateOrRepeat, priced: bool = True) -> str:
     """Return the answer as text for a terminal. If not ``priced``, parts with money are left out."""
     body, notes = rows(answer, priced), [f"\n{w.line}" for w in by_level(answer.warnings)]
     first = sentence(answer) if priced else unpriced(answer)
-    return "\n".join(
-        [first, "", *([*table(body), ""] if body else []), f"Compute rule: {answer.compute.text}.", *notes]
-    )
+    said = [text for text in (first, crossing(answer, priced)) if text]
+    shown = [*table(body), ""] if body else []
+    return "\n".join([*said, "", *shown, f"Compute rule: {answer.compute.text}.", *notes])
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
@@ -223,10 +256,3 @@ def _floor(floor: Parameter | None) -> dict[str, Any] | None:
 def _regime(regime: Regime) -> dict[str, Quantity]:
     found = {name: getattr(regime, name) for name in LABELS}
     return {name: q for name, q in found.items() if q is not None}
-
-
-def _crossing(answer: SimulateOrRepeat) -> str:
-    price = answer.break_even
-    if price.value is None:
-        return ""
-    return f"; simulating is cheaper below {number(price)} {price.unit} a sample"

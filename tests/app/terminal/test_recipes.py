@@ -314,7 +314,7 @@ def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
     shown = run(*asked, "--have", "2 M jets")
     assert shown.code == 0
     assert (
-        "repeating is cheaper if simulating a sample costs more than 9.55 times as much as training on it once"
+        "Repeating is cheaper if simulating a sample costs more than 9.55 times as much as training on it once"
         in shown.out
     )
     assert "Your 2.00 M samples reach loss" in shown.out

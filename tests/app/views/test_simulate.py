@@ -25,7 +25,7 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import results
 from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, said, told
-from tests.app.views.test_recommender import lines, shown
+from tests.app.views.test_recommender import shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Simulate or repeat"
@@ -39,6 +39,19 @@ def card(name: str) -> Fit:
 
 ONE, TWO = card("jets_table1"), card("jets_table2_21x128")
 LAWS = {"one_pass": ONE.hash, "repeated": TWO.hash}
+
+
+def table(at: AppTest, i: int) -> list[list[str]]:
+    """Return the rows of table number ``i``: 0 has both ways side by side, 1 (under Details) has all numbers."""
+    return [[shown(str(cell)) for cell in row] for row in at.table[i].value.itertuples(index=False)]
+
+
+def lines(at: AppTest) -> list[list[str]]:
+    return table(at, 1)
+
+
+def said_at(at: AppTest) -> str:
+    return " ".join(shown(m.value) for m in at.markdown)
 
 
 def heads(at: AppTest) -> list[str]:
@@ -58,6 +71,15 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
     assert [found[f"{name}: Total, money [EUR]"] for name in ("One pass", "Repeat")] == totals
     words = sentence(expected).split(" it is cheaper")[1].split("EUR against")[0]
     assert words in heads(at)[0]
+    one, two = expected.one_pass, expected.repeat
+    assert table(at, 0) == [
+        ["Unique samples", number(one.unique), number(two.unique)],
+        ["Passes over the samples", "1.00", "–"],
+        ["Model size N [parameters]", number(one.N), "–"],
+        ["Compute C [FLOPs]", shown(number(one.C)), shown(number(two.C))],
+        ["Simulation and training [EUR]", *totals],
+    ]
+    assert f"more than {shown(number(expected.break_even))} EUR, the break-even price" in said_at(at)
     assert "withheld" in said(at)
     assert "a number derived from it has no interval" in said(at)
 
@@ -114,7 +136,7 @@ def test_samples_at_hand_and_a_threshold(demo: Database, open_page: Open) -> Non
     found = {row[0]: row[1] for row in lines(at)}
     assert found["Repeat: Model size N [parameters]"] == number(expected.repeat.N)
     assert found["Repeat: Passes over them [passes]"] == number(expected.repeat.epochs)
-    told_at = " ".join(shown(m.value) for m in at.markdown)
+    told_at = said_at(at)
     assert worth_text(worth_of(ONE, TWO, 2e6), "samples") in told_at
     assert "In between, the data-constrained law finds" in told_at
 
